@@ -37,7 +37,7 @@ from airflow_provider_connect_offsets.observe.flow.failover import FailoverClien
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
 from airflow_provider_connect_offsets.offsets.flow import Flow
-from airflow_provider_connect_offsets.kafka.cluster import open_cluster
+from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 bootstrap, partitions, stored, uri, *before = sys.argv[1:]
 connect = MadeUpFlow(
@@ -47,7 +47,7 @@ request = FailoverRequest.parse(
     planned=True, groups="reader", flow=Flow.of(connect.info().config), source_connector="mirror"
 )
 settings = {{"bootstrap.servers": bootstrap}}
-with open_cluster(settings) as source, open_cluster(settings) as target:
+with KafkaCluster(settings) as source, KafkaCluster(settings) as target:
     ranges = FailoverDirectory(before[0]) if before else None
     clients = FailoverClients(Clusters(source, target), connect.clients)
     observe_failover(request, clients, FailoverDirectory(uri), ranges=ranges)

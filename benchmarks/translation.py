@@ -45,14 +45,14 @@ from airflow_provider_connect_offsets.observe.flow.failover import FailoverClien
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
 from airflow_provider_connect_offsets.offsets.flow import Flow
-from airflow_provider_connect_offsets.kafka.cluster import open_cluster
+from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 """
 SESSION = "from pyspark.sql import SparkSession; SparkSession.builder.getOrCreate().stop()"
 OBSERVE = f"""{IMPORTS}
 bootstrap, alias, uri = sys.argv[1:]
 request = FailoverRequest.parse(planned=False, groups=".*", flow=Flow(source_alias=alias))
-with open_cluster({{"bootstrap.servers": bootstrap}}) as target:
+with KafkaCluster({{"bootstrap.servers": bootstrap}}) as target:
     observe_failover(request, FailoverClients(Clusters(None, target)), FailoverDirectory(uri))
 """
 

@@ -18,9 +18,7 @@ from airflow_provider_connect_offsets.cli.messages import tell
 from airflow_provider_connect_offsets.cli.opened import open_rest, open_storage
 from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.exceptions import InvalidInput, JournalDamaged
-from airflow_provider_connect_offsets.kafka.cluster import open_cluster
-from airflow_provider_connect_offsets.kafka.mirror_cluster import MirrorCluster
-from airflow_provider_connect_offsets.kafka.remaining import RemainingRecords
+from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.operations.groups.group_clients import group_clients
@@ -60,12 +58,12 @@ class Systems:
             logs = self.kafka or self.source
             named = {Side.SOURCE: self.source, Side.TARGET: self.target}
             clusters = {
-                side: stack.enter_context(MirrorCluster(_settings(text))) for side, text in named.items() if text
+                side: stack.enter_context(KafkaCluster(_settings(text))) for side, text in named.items() if text
             }
             yield Clients(
                 connect,
                 connect,
-                logs=stack.enter_context(RemainingRecords(_settings(logs))) if logs else None,
+                logs=stack.enter_context(KafkaCluster(_settings(logs))) if logs else None,
                 timeout=_TIMEOUT,
                 cluster=connect.version().kafka_cluster_id,
                 clusters=clusters if len(clusters) == len(named) else {},
@@ -115,8 +113,8 @@ def recover(workspace: str, connector: str, systems: Systems, *, toward: Toward,
 
 def recover_group(workspace: str, group: str, kafka: str, *, toward: Toward, run: str | None) -> None:
     """Finish or undo what was left of a consumer group on the Kafka ``kafka``; else as :func:`recover`."""
-    with open_cluster(_settings(kafka)) as opened:
-        clients = group_clients(opened.groups, opened.logs, timeout=_TIMEOUT)
+    with KafkaCluster(_settings(kafka)) as opened:
+        clients = group_clients(opened, timeout=_TIMEOUT)
         _settle(workspace, group, clients, toward=toward, run=run)
 
 
@@ -129,7 +127,7 @@ def _settle(workspace: str, name: str, clients: Clients, *, toward: Toward, run:
 
 def recover_groups(workspace: str, target: str, *, run: str | None) -> None:
     """Commit again what groups of ``target`` lack that a dead run deleted; ``run``, errors: as of :func:`recover`."""
-    with open_cluster(_settings(target)) as cluster:
+    with KafkaCluster(_settings(target)) as cluster:
         journal = groups_journal(workspace, cluster=cluster.cluster_id())
         with journal.claim(_owner(run)) as entry:
             repaired = repair(entry, cluster)

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import logging
 
-from airflow_provider_connect_offsets.clock import Clock, polled
 from airflow_provider_connect_offsets.connect.protocols import (
+    ConnectorControl,
     ConnectorInfo,
     ConnectorOverview,
     ConnectorStatus,
     State,
-    StatusTest,
     TaskStatus,
     WriteReply,
 )
@@ -26,7 +25,7 @@ log = logging.getLogger(__name__)
 _FAMILY = ConsumerGroup()
 
 
-class GroupOffsets:
+class GroupOffsets(ConnectorControl):
     """The committed offsets of the consumer groups of one Kafka cluster, as a store and as a control.
 
     Args:
@@ -60,10 +59,6 @@ class GroupOffsets:
     def status(self, connector: str) -> ConnectorStatus:
         """Return STOPPED for a group without members or one that does not exist, else RUNNING, a task per member."""
         return _status(self._groups.state(connector))
-
-    def await_status(self, connector: str, until: StatusTest, *, timeout: float, clock: Clock) -> ConnectorStatus:
-        """Read the state until ``until`` accepts it or ``timeout`` seconds have passed; return the last."""
-        return polled(lambda: self.status(connector), until, timeout=timeout, clock=clock)
 
     def stop(self, connector: str) -> None:
         """Require that the group has no members; raises :class:`NotStopped`."""
@@ -106,9 +101,13 @@ class GroupOffsets:
         """
         self.stop(connector)
         present = self._groups.offsets_of([connector])[connector]
-        requested = {_where(entry): _committed(entry) for entry in changes}
+        requested = {_where(entry): _FAMILY.position_in(entry.offset) for entry in changes}
         removed = {where for where, offset in requested.items() if offset is None and where in present}
-        offsets = {where: one for where, one in requested.items() if one is not None and not _same(one, present, where)}
+        offsets = {
+            where: Committed(at)
+            for where, at in requested.items()
+            if at is not None and (where not in present or present[where].offset != at)
+        }
         if removed:
             self._groups.delete(connector)
             offsets = {where: one for where, one in present.items() if where not in removed} | offsets
@@ -135,12 +134,3 @@ def _where(entry: Entry) -> TopicPartition:
     if where is None:
         raise ValueError(f"{entry.partition} is no partition of a consumer group; plans have none such")
     return where
-
-
-def _committed(entry: Entry) -> Committed | None:
-    position = None if entry.offset is None else _FAMILY.position(parse_map(entry.offset))
-    return None if position is None else Committed(position)
-
-
-def _same(committed: Committed, present: dict[TopicPartition, Committed], where: TopicPartition) -> bool:
-    return where in present and present[where].offset == committed.offset

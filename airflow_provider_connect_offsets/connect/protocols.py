@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, TypeAlias
 
-from airflow_provider_connect_offsets.clock import Clock
+from airflow_provider_connect_offsets.clock import Clock, polled
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, Family, family_of
 from airflow_provider_connect_offsets.offsets.kept_config import without_credentials
@@ -159,6 +159,7 @@ class ConnectorControl(Protocol):
 
     def await_status(self, connector: str, until: StatusTest, *, timeout: float, clock: Clock) -> ConnectorStatus:
         """Return the first status that ``until`` accepts, or the last one after ``timeout`` seconds."""
+        return polled(lambda: self.status(connector), until, timeout=timeout, clock=clock)
 
     def stop(self, connector: str) -> None:
         """Request STOPPED."""

@@ -162,7 +162,7 @@ def open_clients(
     """
     # Imported late: the Kafka provider's hook imports confluent_kafka, which parsing a DAG does not need.
     from airflow_provider_connect_offsets.hooks.database import open_database
-    from airflow_provider_connect_offsets.hooks.kafka import consumer_groups, kafka_logs
+    from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster
     from airflow_provider_connect_offsets.observe.clients import Clients
     from airflow_provider_connect_offsets.operations.groups.group_clients import group_clients
 
@@ -170,17 +170,16 @@ def open_clients(
     given = {**reached.used_connections(), "kafka_conn_id": kafka_conn_id, "database_conn_id": database_conn_id}
     database = open_database(database_conn_id) if database_conn_id else None
     with ExitStack() as stack:
-        logs = stack.enter_context(kafka_logs(kafka_conn_id)) if kafka_conn_id else None
+        kafka = stack.enter_context(kafka_cluster(kafka_conn_id)) if kafka_conn_id else None
         if control is Control.GROUPS:
-            if logs is None or not kafka_conn_id:
+            if kafka is None:
                 raise InvalidInput("kafka_conn_id must name the cluster of the consumer groups.")
-            clients = group_clients(stack.enter_context(consumer_groups(kafka_conn_id)), logs)
+            clients = group_clients(kafka)
         else:
             opened = stack.enter_context(open_connect_cluster(reached, timeout=timeout))
-            has_groups = opened.origin.has_states
-            groups = stack.enter_context(consumer_groups(kafka_conn_id)) if kafka_conn_id and has_groups else None
+            groups = kafka.groups if kafka is not None and opened.origin.has_states else None
             clients = Clients(
-                opened.offsets, opened.control, logs, groups, origin=opened.origin, cluster=opened.read_cluster()
+                opened.offsets, opened.control, kafka, groups, origin=opened.origin, cluster=opened.read_cluster()
             )
         yield ConnectCluster(
             replace(

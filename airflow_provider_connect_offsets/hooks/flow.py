@@ -53,14 +53,14 @@ def open_flow(connections: FlowConnectionParams, *, timeout: float | None = None
     """
     # Imported late: the Kafka provider's hook imports confluent_kafka, which parsing a DAG does not need.
     from airflow_provider_connect_offsets.hooks.kafka import kafka_config
-    from airflow_provider_connect_offsets.kafka.mirror_cluster import MirrorCluster
+    from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
     from airflow_provider_connect_offsets.offsets.flow import Side
 
     source_id, target_id = connections.source_kafka_conn_id, connections.target_kafka_conn_id
     both = connections.model_dump(include={"source_kafka_conn_id", "target_kafka_conn_id"})
     with (
-        MirrorCluster(kafka_config(source_id)) as source,
-        MirrorCluster(kafka_config(target_id)) as target,
+        KafkaCluster(kafka_config(source_id)) as source,
+        KafkaCluster(kafka_config(target_id)) as target,
         open_clients(connections, source_id, timeout=timeout) as connect,
     ):
         clusters = {Side.SOURCE: source, Side.TARGET: target}

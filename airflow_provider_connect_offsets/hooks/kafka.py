@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.apache.kafka.hooks.base import KafkaBaseHook
@@ -15,9 +13,6 @@ from airflow_provider_connect_offsets.hooks.connections import connection_of, ex
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
     from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
-    from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
-    from airflow_provider_connect_offsets.kafka.record_reader import RecordReader
-    from airflow_provider_connect_offsets.kafka.remaining import RemainingRecords
 
 DEFAULT_CONN_ID = "kafka_default"
 _EXAMPLE = """--conn-type kafka --conn-extra '{"bootstrap.servers": "kafka.example.com:9092"}'"""
@@ -42,34 +37,11 @@ def kafka_config(conn_id: str = DEFAULT_CONN_ID) -> dict[str, Any]:
     return config
 
 
-def kafka_logs(conn_id: str = DEFAULT_CONN_ID) -> RemainingRecords:
-    """Open the logs of a ``kafka`` connection's cluster; raises as ``kafka_config`` does."""
-    from airflow_provider_connect_offsets.kafka.remaining import RemainingRecords
+def kafka_cluster(conn_id: str = DEFAULT_CONN_ID) -> KafkaCluster:
+    """Open the client of a ``kafka`` connection's cluster; raises as ``kafka_config`` does."""
+    from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 
-    return RemainingRecords(kafka_config(conn_id))
-
-
-def consumer_groups(conn_id: str = DEFAULT_CONN_ID) -> ConsumerGroups:
-    """Open the consumer groups of a ``kafka`` connection's cluster; raises as ``kafka_config`` does."""
-    from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
-
-    return ConsumerGroups(kafka_config(conn_id))
-
-
-def record_reader(conn_id: str) -> RecordReader:
-    """Open a reader of the records of a ``kafka`` connection's cluster; raises as ``kafka_config`` does."""
-    from airflow_provider_connect_offsets.kafka.record_reader import RecordReader
-
-    return RecordReader(kafka_config(conn_id))
-
-
-@contextmanager
-def kafka_cluster(conn_id: str) -> Iterator[KafkaCluster]:
-    """Open the logs, groups and records of a ``kafka`` connection's cluster; raises as ``kafka_config`` does."""
-    from airflow_provider_connect_offsets.kafka.cluster import open_cluster
-
-    with open_cluster(kafka_config(conn_id)) as cluster:
-        yield cluster
+    return KafkaCluster(kafka_config(conn_id))
 
 
 def offsets_topic(conn_id: str, topic: str) -> OffsetsTopic:

@@ -20,7 +20,7 @@ _TIMEOUT = 30.0
 @contextmanager
 def open_snapshot_clients(named: SnapshotConnectionParams) -> Iterator[SnapshotClients]:
     """Open the clients of a snapshot; raises as ``open_connect_cluster``."""
-    from airflow_provider_connect_offsets.hooks.kafka import kafka_logs
+    from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster
     from airflow_provider_connect_offsets.observe.cluster_snapshot import AT_ONCE, SnapshotClients
 
     clusters = {Sink.name: named.kafka_conn_id, MirrorSource.name: named.source_kafka_conn_id}
@@ -34,7 +34,7 @@ def open_snapshot_clients(named: SnapshotConnectionParams) -> Iterator[SnapshotC
         yield SnapshotClients(
             control=opened.control,
             stores=more or [opened.offsets],
-            logs={family: stack.enter_context(kafka_logs(name)) for family, name in clusters.items() if name},
+            logs={family: stack.enter_context(kafka_cluster(name)) for family, name in clusters.items() if name},
             cluster=opened.read_cluster(),
             origin=opened.origin,
         )

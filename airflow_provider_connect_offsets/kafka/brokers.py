@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from types import TracebackType
+from concurrent.futures import Future
 from typing import Any, Self, TypeVar
 
-from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException
+from confluent_kafka import TopicPartition as KafkaPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
 from airflow_provider_connect_offsets.exceptions import AccessDenied, InvalidInput, StoreError, Unreachable
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
 
 log = logging.getLogger(__name__)
 Result = TypeVar("Result")
@@ -67,9 +69,7 @@ class Brokers:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -99,6 +99,17 @@ class Brokers:
             return call(self._client)
         except KafkaException as error:
             raise self.meaning(f"Can't {purpose}", error) from error
+
+    def asked_offsets(
+        self,
+        client: AdminClient,
+        specs: Mapping[TopicPartition, OffsetSpec],
+        isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+    ) -> dict[TopicPartition, Future[Any]]:
+        """Ask the leaders for an offset of each partition; the attribute ``offset`` of an answer is -1 if none fits."""
+        asked = {KafkaPartition(where.topic, where.partition): spec for where, spec in specs.items()}
+        answers = client.list_offsets(asked, isolation_level=isolation, request_timeout=self.timeout)
+        return {TopicPartition(one.topic, one.partition): answer for one, answer in answers.items()}
 
     def meaning(self, failed: str, error: KafkaException) -> StoreError:
         """Return the store error for ``error``; its message starts with ``failed``."""

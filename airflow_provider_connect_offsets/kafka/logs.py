@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-import confluent_kafka
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec  # type: ignore[attr-defined]
 
@@ -154,19 +153,12 @@ class KafkaLogs(Brokers):
         self, client: AdminClient, requests: Iterable[Mapping[TopicPartition, OffsetSpec]]
     ) -> list[dict[TopicPartition, int]]:
         """Send all requests at once; each goes to each leader."""
-        pending = [
-            client.list_offsets(
-                {confluent_kafka.TopicPartition(where.topic, where.partition): spec for where, spec in specs.items()},
-                request_timeout=self.timeout,
-            )
-            for specs in requests
-        ]
+        pending = [self.asked_offsets(client, specs) for specs in requests]
         result: list[dict[TopicPartition, int]] = []
         failed: dict[TopicPartition, KafkaException] = {}
         for answers in pending:
             result.append({})
-            for partition, answer in answers.items():
-                where = TopicPartition(partition.topic, partition.partition)
+            for where, answer in answers.items():
                 try:
                     result[-1][where] = answer.result().offset
                 except KafkaException as error:

@@ -6,23 +6,20 @@ reaches that end. So the record is read. Sources: KIP-98, ``MirrorSourceTask``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
 
 import confluent_kafka
 from confluent_kafka import Consumer, IsolationLevel
-from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
-from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK
-from airflow_provider_connect_offsets.exceptions import StoreError
 from airflow_provider_connect_offsets.kafka.logs import KafkaLogs, LogBounds
-from airflow_provider_connect_offsets.kafka.spans import Isolation, position_of, reading
+from airflow_provider_connect_offsets.kafka.spans import Isolation, consumed, position_of, reading
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 
 # Number of partitions read at the same time; only the first record of each is needed.
 _AT_ONCE, _BYTES = 200, 65_536
-_WAIT = 0.05
 _SMALL = {"queued.min.messages": 1, "fetch.wait.max.ms": 50, "fetch.message.max.bytes": _BYTES}
 
 
@@ -80,12 +77,8 @@ class RemainingRecords(KafkaLogs):
         """Read the first record of each partition that has one before its end."""
         consumer.assign([confluent_kafka.TopicPartition(one.topic, one.partition, at) for one, at in starts.items()])
         records: dict[TopicPartition, Remaining] = {}
-        waiting, received = set(starts), SYSTEM_CLOCK.now()
-        while waiting:
-            messages = consumer.consume(_AT_ONCE, _WAIT)
-            if not messages and SYSTEM_CLOCK.now() - received > self.timeout:
-                raise StoreError(f"{self.servers}: no message from {_some(waiting)} for {self.timeout:g} s.")
-            received = SYSTEM_CLOCK.now() if messages else received
+        waiting = set(starts)
+        for messages in consumed(self, consumer, waiting, at_once=_AT_ONCE):
             for message in messages:
                 where, offset, is_record = position_of(self, message)
                 if where in waiting:
@@ -98,27 +91,18 @@ class RemainingRecords(KafkaLogs):
 
     def _undecided(self, partitions: set[TopicPartition]) -> dict[TopicPartition, int]:
         """Return the start of the first open transaction of each partition; the end if there is none."""
-        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-        specs = {confluent_kafka.TopicPartition(where.topic, where.partition): latest for where in partitions}
-        if not specs:
+        if not partitions:
             return {}
-        answers = self.ask(
-            "look for open transactions",
-            lambda client: {
-                partition: answer.result().offset
-                for partition, answer in client.list_offsets(
-                    specs, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=self.timeout
-                ).items()
-            },
-        )
-        return {TopicPartition(one.topic, one.partition): offset for one, offset in answers.items()}
+        spec: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        latest = dict.fromkeys(partitions, spec)
+
+        def ends(client: AdminClient) -> dict[TopicPartition, int]:
+            answers = self.asked_offsets(client, latest, IsolationLevel.READ_COMMITTED)
+            return {where: answer.result().offset for where, answer in answers.items()}
+
+        return self.ask("look for open transactions", ends)
 
 
 def _start(position: int, log: LogBounds) -> int:
     """Return where a reader at ``position`` continues with auto.offset.reset=earliest."""
     return log.log_start if position > log.log_end else max(position, log.log_start)
-
-
-def _some(partitions: Sequence[TopicPartition] | set[TopicPartition]) -> str:
-    first, *rest = sorted(f"topic {where.topic!r} partition {where.partition}" for where in partitions)
-    return f"{first} and {len(rest)} more" if rest else first

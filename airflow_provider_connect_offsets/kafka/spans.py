@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -78,30 +78,26 @@ class Spans(Brokers):
         A span must not start before the log start offset.
         """
         # Plain tuples, because a topic may have millions of records.
-        unread: dict[_Partition, tuple[TopicPartition, int]] = {
+        ends: dict[_Partition, tuple[TopicPartition, int]] = {
             (one.topic, one.partition): (one, span.end) for one, span in spans.items() if span.end > span.start
         }
+        unread = {where for where, _end in ends.values()}
         with reading(self._config, self._isolation, **_LARGE) as consumer:
-            consumer.assign([KafkaPartition(one.topic, one.partition, spans[one].start) for one, _ in unread.values()])
-            received = SYSTEM_CLOCK.now()
-            while unread:
-                messages = consumer.consume(_AT_ONCE, _WAIT)
-                if not messages:
-                    self._refuse_silence(received, (where for where, _end in unread.values()))
-                    continue
-                received = SYSTEM_CLOCK.now()
+            consumer.assign([_at(where, spans[where].start) for where in unread])
+            for messages in consumed(self, consumer, unread):
                 for message in messages:
                     error, offset = message.error(), message.offset()
                     if error is not None or offset is None:
                         _where, offset, _is_record = position_of(self, message)  # raises, except at a partition's end
                     partition = (message.topic(), message.partition())
-                    if partition not in unread:
+                    if partition not in ends:
                         continue
-                    where, end = unread[partition]
+                    where, end = ends[partition]
                     reached = offset + 1 if error is None else offset
                     yield Passed(where, reached, message if reached <= end and error is None else None)
                     if reached >= end:
-                        del unread[partition]
+                        del ends[partition]
+                        unread.remove(where)
                         # Otherwise it is read further until all others are at their ends.
                         consumer.pause([_at(where, reached)])
 
@@ -113,13 +109,7 @@ class Spans(Brokers):
         unread = {where: span.end for where, span in spans.items() if span.end > span.start}
         with reading(self._config, self._isolation, **_LARGE) as consumer:
             consumer.assign([_at(where, spans[where].start) for where in unread])
-            received = SYSTEM_CLOCK.now()
-            while unread:
-                messages = consumer.consume(_AT_ONCE, _WAIT)
-                if not messages:
-                    self._refuse_silence(received, unread)
-                    continue
-                received = SYSTEM_CLOCK.now()
+            for messages in consumed(self, consumer, unread):
                 # The end of a partition is a message without a record, anywhere among the others.
                 ends = _with_errors(messages)
                 for message in (messages[-1], *ends):
@@ -161,13 +151,7 @@ class Spans(Brokers):
     ) -> Iterator[Digest]:
         """Read the records at these sorted offsets, which are removed from ``requested``."""
         consumer.assign([_at(where, left[0]) for where, left in requested.items()])
-        received = SYSTEM_CLOCK.now()
-        while requested:
-            message = consumer.poll(_WAIT)
-            if message is None:
-                self._refuse_silence(received, requested)
-                continue
-            received = SYSTEM_CLOCK.now()
+        for (message,) in consumed(self, consumer, requested, at_once=1):
             where, offset, is_record = position_of(self, message)
             left = requested.get(where)
             if left is None or (is_record and offset < left[0]):
@@ -183,14 +167,6 @@ class Spans(Brokers):
                 consumer.pause([_at(where, offset)])
             elif left[0] > offset + 1:
                 consumer.seek(_at(where, left[0]))
-
-    def _refuse_silence(self, received: float, unread: Iterable[TopicPartition]) -> None:
-        if SYSTEM_CLOCK.now() - received > self.timeout:
-            first = min(unread, key=lambda where: (where.topic, where.partition))
-            raise StoreError(
-                f"Topic {first.topic!r}: no message from partition {first.partition} for {self.timeout:g} s, so it "
-                "can't be read to its end."
-            )
 
 
 class Digest(NamedTuple):
@@ -223,6 +199,26 @@ def reading(config: Mapping[str, Any], isolation: Isolation, **more: Any) -> Ite
         consumer.close()
 
 
+def consumed(
+    cluster: Brokers, consumer: Consumer, unread: Collection[TopicPartition], *, at_once: int = _AT_ONCE
+) -> Iterator[list[Message]]:
+    """Yield messages until ``unread``, from which the caller removes partitions, is empty.
+
+    Raises :class:`StoreError` if none comes within the timeout of ``cluster``.
+    """
+    received = SYSTEM_CLOCK.now()
+    while unread:
+        if messages := consumer.consume(at_once, _WAIT):
+            received = SYSTEM_CLOCK.now()
+            yield messages
+        elif SYSTEM_CLOCK.now() - received > cluster.timeout:
+            first = min(unread)
+            raise StoreError(
+                f"Topic {first.topic!r}: no message from partition {first.partition} for {cluster.timeout:g} s, so it "
+                "can't be read to its end."
+            )
+
+
 def position_of(cluster: Brokers, message: Message) -> tuple[TopicPartition, int, bool]:
     """Return partition and offset of a message, and False if it has no record but marks the partition's end.
 
@@ -242,9 +238,14 @@ def _digest(message: Message, *, timed: bool) -> bytes:
     return hashlib.blake2b(content, digest_size=_DIGEST_BYTES).digest()
 
 
-def _part(content: bytes | str | None) -> bytes:
-    raw = content.encode() if isinstance(content, str) else content
-    return b"-" if raw is None else b" %d:%b" % (len(raw), raw)
+def _part(data: bytes | str | None) -> bytes:
+    content = raw(data)
+    return b"-" if content is None else b" %d:%b" % (len(content), content)
+
+
+def raw(data: bytes | str | None) -> bytes | None:
+    """Return a key or value as bytes; librdkafka's types also allow text."""
+    return data.encode() if isinstance(data, str) else data
 
 
 def _with_errors(messages: list[Message]) -> list[Message]:

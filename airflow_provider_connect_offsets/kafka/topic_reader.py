@@ -6,16 +6,15 @@ Stopping at the first empty poll would miss records of a large topic. Sources: `
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, Message
-from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
-from airflow_provider_connect_offsets.kafka.spans import Span, Spans
+from airflow_provider_connect_offsets.kafka.spans import Span, Spans, raw
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 
 # Called with the number of offsets read so far, and of all offsets to read.
@@ -42,6 +41,33 @@ class TopicRecord(NamedTuple):
     value: bytes | None
 
 
+class FullRecord(NamedTuple):
+    """A record with all its parts.
+
+    Attributes:
+        where: Its topic and partition.
+        offset: Its offset.
+        timestamp_ms: Its timestamp (milliseconds since 1970).
+        key: Its raw key; None if it has none.
+        value: Its raw value; None for a tombstone.
+        headers: Names and raw values, in order; a name may occur more than once.
+    """
+
+    where: TopicPartition
+    offset: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+
+    @classmethod
+    def of(cls, where: TopicPartition, offset: int, message: Message) -> FullRecord:
+        """Return the record that librdkafka has read."""
+        pairs: list[tuple[str, str | bytes | None]] = list(message.headers() or ())  # type: ignore[arg-type]
+        headers = tuple((name, raw(value)) for name, value in pairs)
+        return cls(where, offset, message.timestamp()[1], raw(message.key()), raw(message.value()), headers)
+
+
 class TopicReader(Spans):
     """Reads one topic; the arguments are those of :class:`Spans`."""
 
@@ -56,17 +82,17 @@ class TopicReader(Spans):
             InvalidInput: The topic does not exist.
             StoreError: It can't be read.
         """
-        starts, ends = self._limits()
-        total = sum(end - starts[number] for number, end in ends.items())
-        reached = dict(starts)
-        for count, (where, offset, message) in enumerate(self.read(self._spans(starts, ends)), start=1):
-            number = where.partition
+        spans = self._spans()
+        reached = {where: span.start for where, span in spans.items()}
+        ends = {where: span.end for where, span in spans.items()}
+        begin = sum(reached.values())
+        for count, (where, offset, message) in enumerate(self.read(spans), start=1):
             if message is not None:
-                yield _record(number, offset - 1, message)
+                yield _record(where.partition, offset - 1, message)
             if progress is not None:
-                reached[number] = min(offset, ends[number])
+                reached[where] = min(offset, ends[where])
                 if count % _PROGRESS_EVERY == 0 or reached == ends:
-                    progress(sum(reached[number] - starts[number] for number in ends), total)
+                    progress(sum(reached.values()) - begin, sum(ends.values()) - begin)
 
     def latest(self) -> Iterator[TopicRecord]:
         """Return the last record of each key, which compaction leaves; raises as :meth:`records` does.
@@ -75,36 +101,29 @@ class TopicReader(Spans):
         written during reading may be included.
         """
         last: dict[bytes | str | None, Message] = {}
-        spans = self._spans(*self._limits())
+        spans = self._spans()
         with _uncollected():
             for messages in self.batches(spans):
                 # No Python loop, because a topic may have millions of records and few keys.
                 last.update(zip(map(Message.key, messages), messages, strict=True))
         return (_record(message.partition() or 0, message.offset() or 0, message) for message in last.values())
 
-    def _limits(self) -> tuple[dict[int, int], dict[int, int]]:
+    def _spans(self) -> dict[TopicPartition, Span]:
+        """Return log start offset and last stable offset of each partition."""
         return self.ask(f"read topic {self.topic!r}", self._bounds)
 
-    def _spans(self, starts: Mapping[int, int], ends: Mapping[int, int]) -> dict[TopicPartition, Span]:
-        return {TopicPartition(self.topic, number): Span(starts[number], end) for number, end in ends.items()}
-
-    def _bounds(self, client: AdminClient) -> tuple[dict[int, int], dict[int, int]]:
-        """Return log start offset and last stable offset by partition."""
+    def _bounds(self, client: AdminClient) -> dict[TopicPartition, Span]:
         metadata = client.list_topics(self.topic, timeout=self.timeout).topics[self.topic]
         if metadata.error is not None:
             if metadata.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
                 raise InvalidInput(f"There is no topic {self.topic!r} in the cluster of {self.servers}.")
             raise KafkaException(metadata.error)
-        numbers = list(metadata.partitions)
-        earliest, latest = OffsetSpec.earliest(), OffsetSpec.latest()  # type: ignore[no-untyped-call]
-        return self._offsets(client, numbers, earliest), self._offsets(client, numbers, latest)
-
-    def _offsets(self, client: AdminClient, numbers: Iterable[int], spec: OffsetSpec) -> dict[int, int]:
-        specs = {KafkaPartition(self.topic, number): spec for number in numbers}
-        answers = client.list_offsets(
-            specs, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=self.timeout
+        partitions = [TopicPartition(self.topic, number) for number in metadata.partitions]
+        starts, ends = (
+            self.asked_offsets(client, dict.fromkeys(partitions, spec), IsolationLevel.READ_COMMITTED)
+            for spec in (OffsetSpec.earliest(), OffsetSpec.latest())  # type: ignore[no-untyped-call]
         )
-        return {where.partition: answer.result().offset for where, answer in answers.items()}
+        return {where: Span(starts[where].result().offset, ends[where].result().offset) for where in partitions}
 
 
 @contextmanager
@@ -121,8 +140,4 @@ def _uncollected() -> Iterator[None]:
 
 def _record(partition: int, offset: int, message: Message) -> TopicRecord:
     key, value = message.key(), message.value()
-    return TopicRecord(partition, offset, message.timestamp()[1], _raw(key) or b"", _raw(value))
-
-
-def _raw(data: str | bytes | None) -> bytes | None:
-    return data.encode() if isinstance(data, str) else data
+    return TopicRecord(partition, offset, message.timestamp()[1], raw(key) or b"", raw(value))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -19,10 +19,11 @@ from airflow_provider_connect_offsets.connect.protocols import (
     OffsetStore,
     StatusTest,
 )
-from airflow_provider_connect_offsets.kafka.mirror_cluster import CleanupPolicy
+from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
+from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
+from airflow_provider_connect_offsets.kafka.logs import LogBounds, Retention
 from airflow_provider_connect_offsets.kafka.remaining import Remaining
 from airflow_provider_connect_offsets.kafka.spans import Isolation
-from airflow_provider_connect_offsets.kafka.topic_reader import TopicRecord
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Side
 
@@ -54,44 +55,8 @@ class Origin(StrEnum):
         return "consumer group" if self is Origin.GROUP else "connector"
 
 
-class Bounds(Protocol):
-    """Log start and log end offset of a partition."""
-
-    @property
-    def log_start(self) -> int:
-        """First offset still there."""
-
-    @property
-    def log_end(self) -> int:
-        """Offset after the last record."""
-
-    @property
-    def lookup_offset(self) -> int | None:
-        """Offset of the first record at or after the requested moment; None if no moment was requested."""
-
-
-class Retained(Protocol):
-    """Which records of a log are deleted by their age (``kafka.logs.Retention``)."""
-
-    @property
-    def cleanup_policy(self) -> str:
-        """Effective ``cleanup.policy``."""
-
-    @property
-    def retention_ms(self) -> int:
-        """Effective ``retention.ms`` in milliseconds; -1: no limit."""
-
-    @property
-    def expired_offset(self) -> int | None:
-        """Offset of the first record that is not older than ``retention_ms``; None without a limit."""
-
-    @property
-    def expiring_offset(self) -> int | None:
-        """Offset of the first record that will not be older than ``retention_ms`` soon; None without a limit."""
-
-
 class Logs(Protocol):
-    """The cluster whose logs the positions refer to (``kafka.remaining.RemainingRecords``)."""
+    """The cluster whose logs the positions refer to (``kafka.cluster.KafkaCluster``)."""
 
     servers: str
 
@@ -103,55 +68,18 @@ class Logs(Protocol):
 
     def bounds(
         self, partitions: Iterable[TopicPartition], *, moment: datetime | None = None
-    ) -> Mapping[TopicPartition, Bounds]:
+    ) -> Mapping[TopicPartition, LogBounds]:
         """Look up the bounds of ``partitions``, and in each log the first record at or after ``moment``."""
 
     def retention(
-        self, bounds: Mapping[TopicPartition, Any], *, now: datetime, soon: timedelta
-    ) -> Mapping[TopicPartition, Retained]:
+        self, bounds: Mapping[TopicPartition, LogBounds], *, now: datetime, soon: timedelta
+    ) -> Mapping[TopicPartition, Retention]:
         """Look up which records are older than ``retention.ms`` at ``now``, or will be at ``now + soon``."""
 
     def first_remaining(
         self, positions: Mapping[TopicPartition, int], *, isolation: Isolation = Isolation.READ_UNCOMMITTED
     ) -> Mapping[TopicPartition, Remaining]:
         """Read the first record at or after each position; a partition without one is missing."""
-
-
-class FlowCluster(Logs, Protocol):
-    """Either cluster of a MirrorMaker 2 flow (``kafka.mirror_cluster.MirrorCluster``)."""
-
-    def topic_ids(self, topics: Iterable[str]) -> Mapping[str, str]:
-        """Topic → the id that the cluster gave it when it was created; topics that do not exist are left out."""
-
-    def partitions(self, topic: str) -> list[TopicPartition]:
-        """The partitions of a topic; empty if the topic does not exist."""
-
-    def records(self, topic: str) -> Iterator[TopicRecord]:
-        """Read all records of a topic."""
-
-    def policy(self, topic: str) -> CleanupPolicy:
-        """Read a topic's cleanup policy."""
-
-    def empty(self, topic: str, policy: CleanupPolicy) -> int:
-        """Delete all records of a topic and prove it; its policy is always restored."""
-
-    def restore_policy(self, topic: str, policy: CleanupPolicy) -> None:
-        """Restore the prior policy of a topic."""
-
-
-class Membership(Protocol):
-    """Whether a consumer group has members (``kafka.groups.GroupStatus``)."""
-
-    @property
-    def inactive(self) -> bool:
-        """True if the group has no members."""
-
-
-class Groups(Protocol):
-    """The consumer groups of a sink's cluster (``kafka.groups.ConsumerGroups``)."""
-
-    def state(self, group: str) -> Membership:
-        """Read the state of ``group``."""
 
 
 class Database(Protocol):
@@ -183,12 +111,12 @@ class Clients:
     offsets: OffsetStore
     control: ConnectorControl
     logs: Logs | None = None
-    groups: Groups | None = None
+    groups: ConsumerGroups | None = None
     timeout: float = 120.0
     origin: Origin = Origin.REST
     database: Database | None = None
     clock: Clock = SYSTEM_CLOCK
-    clusters: Mapping[Side, FlowCluster] = field(default_factory=lambda: MappingProxyType({}))
+    clusters: Mapping[Side, KafkaCluster] = field(default_factory=lambda: MappingProxyType({}))
     cluster: str = ""
     connections: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 

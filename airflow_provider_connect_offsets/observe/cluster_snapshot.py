@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from queue import SimpleQueue
+from threading import local
 from typing import Any
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorControl, ConnectorOverview, OffsetStore
@@ -110,18 +110,18 @@ def take_cluster_snapshot(
 def _read_all(names: Sequence[str], clients: SnapshotClients) -> Iterator[ObservedConnector | ConnectOffsetsError]:
     """Yield what was read of each connector, or why it could not be read; raises :class:`Unreachable` at the first."""
     listed = _listed(names, clients.control)
-    free: SimpleQueue[OffsetStore] = SimpleQueue()
-    for store in clients.stores:
-        free.put(store)
+    free, own = list(clients.stores), local()
+
+    def take_store() -> None:
+        own.store = free.pop()
 
     def read(name: str) -> ObservedConnector | ConnectOffsetsError:
         one = listed[name]
         if isinstance(one, ConnectOffsetsError):
             return one
-        with _taken(free) as store:
-            return _or_why(lambda: as_observed(one.info, one.status, store.read_offsets(name)))
+        return _or_why(lambda: as_observed(one.info, one.status, own.store.read_offsets(name)))
 
-    with ThreadPoolExecutor(max_workers=len(clients.stores)) as pool:
+    with ThreadPoolExecutor(max_workers=len(clients.stores), initializer=take_store) as pool:
         try:
             yield from pool.map(read, names)
         finally:
@@ -146,15 +146,6 @@ def _or_why(read: Callable[[], Reading]) -> Reading | ConnectOffsetsError:
         if isinstance(error, Unreachable) and not isinstance(error, NotReady):
             raise  # no other connector can be read then
         return error
-
-
-@contextmanager
-def _taken(free: SimpleQueue[OffsetStore]) -> Iterator[OffsetStore]:
-    store = free.get()
-    try:
-        yield store
-    finally:
-        free.put(store)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,11 @@ from enum import StrEnum
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, ConnectorStatus
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
-from airflow_provider_connect_offsets.kafka.record_reader import FullRecord, RecordReader
+from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
+from airflow_provider_connect_offsets.kafka.logs import LogBounds
 from airflow_provider_connect_offsets.kafka.spans import Span
-from airflow_provider_connect_offsets.observe.clients import Bounds, Clients, Logs
+from airflow_provider_connect_offsets.kafka.topic_reader import FullRecord
+from airflow_provider_connect_offsets.observe.clients import Clients, Logs
 from airflow_provider_connect_offsets.observe.waiting import consumed_partitions, stored_positions
 from airflow_provider_connect_offsets.offsets.conversion import Converters, is_of_json, is_of_one_record
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, TopicPartition
@@ -47,7 +49,7 @@ class FailedSink:
     info: ConnectorInfo
     status: ConnectorStatus
     positions: Mapping[TopicPartition, int | None]
-    bounds: Mapping[TopicPartition, Bounds]
+    bounds: Mapping[TopicPartition, LogBounds]
 
     @property
     def name(self) -> str:
@@ -144,7 +146,7 @@ def observe_sink(clients: Clients, connector: str) -> FailedSink:
     return FailedSink(info, status, positions, logs.bounds(positions) if positions else {})
 
 
-def read_unconvertible(sink: FailedSink, reader: RecordReader, *, most: int) -> list[FailedRecord]:
+def read_unconvertible(sink: FailedSink, kafka: KafkaCluster, *, most: int) -> list[FailedRecord]:
     """Read from the committed positions the first record of each partition that the converters can't convert.
 
     Reads nothing unless a JSON converter failed, as only its rules are known here; and no partition without a committed
@@ -152,7 +154,7 @@ def read_unconvertible(sink: FailedSink, reader: RecordReader, *, most: int) -> 
 
     Args:
         sink: The failed sink.
-        reader: Reads its topics.
+        kafka: The cluster of its topics.
         most: Most offsets that are read in each partition.
 
     Raises:
@@ -168,7 +170,7 @@ def read_unconvertible(sink: FailedSink, reader: RecordReader, *, most: int) -> 
     }
     found: dict[TopicPartition, FailedRecord] = {}
     passed, doubtful = dict.fromkeys(spans, 0), set[TopicPartition]()
-    with closing(reader.records(spans)) as records:
+    with closing(kafka.full_records(spans)) as records:
         for record in records:
             where = record.where
             if where in found:
@@ -200,7 +202,7 @@ def reports_end(clients: Clients, topic: str) -> int:
 
 
 def read_reported(
-    sink: FailedSink, clients: Clients, reader: RecordReader, topic: str, *, since: int
+    sink: FailedSink, clients: Clients, kafka: KafkaCluster, topic: str, *, since: int
 ) -> list[FailedRecord]:
     """Read which records Connect has reported since offset ``since`` of a topic of reports, each once.
 
@@ -212,9 +214,9 @@ def read_reported(
     """
     where = TopicPartition(topic, 0)
     end = reports_end(clients, topic)
-    reports = reader.records({where: Span(since, end)}) if end > since else iter(())
+    reports = kafka.full_records({where: Span(since, end)}) if end > since else iter(())
     by_place = {place: headers for place, headers in map(_report, reports) if place[0] in sink.positions}
-    return [one for place, headers in by_place.items() for one in _located(sink, reader, *place, headers)]
+    return [one for place, headers in by_place.items() for one in _located(sink, kafka, *place, headers)]
 
 
 def _report(report: FullRecord) -> tuple[tuple[TopicPartition, int], Mapping[str, str]]:
@@ -229,13 +231,13 @@ def _report(report: FullRecord) -> tuple[tuple[TopicPartition, int], Mapping[str
 
 
 def _located(
-    sink: FailedSink, reader: RecordReader, where: TopicPartition, offset: int, headers: Mapping[str, str]
+    sink: FailedSink, kafka: KafkaCluster, where: TopicPartition, offset: int, headers: Mapping[str, str]
 ) -> Iterator[FailedRecord]:
     """Read the reported record, and how many lie between the sink's position and it."""
     start = sink.start(where)
     if offset < start:
         return
-    before = [one for one in reader.records({where: Span(start, offset + 1)}) if one.offset <= offset]
+    before = [one for one in kafka.full_records({where: Span(start, offset + 1)}) if one.offset <= offset]
     if before and before[-1].offset == offset:
         by, error = (_simple(headers.get(name, "")) for name in ("class.name", "exception.class.name"))
         yield FailedRecord(

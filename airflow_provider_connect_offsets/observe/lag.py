@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotRunning, UnreadablePattern
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
-from airflow_provider_connect_offsets.kafka.remaining import Remaining, RemainingRecords
+from airflow_provider_connect_offsets.kafka.remaining import Remaining
 from airflow_provider_connect_offsets.kafka.spans import Isolation
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.partitions import existing, first_few
@@ -54,10 +54,8 @@ class Replicated:
             return None
         if self.first is None:
             return 0
-        in_range = self.position is not None and self.position <= self.bounds.log_end
-        return self.bounds.log_end - (
-            self.position if in_range and self.position is not None else self.bounds.log_start
-        )
+        start, end = self.bounds.log_start, self.bounds.log_end
+        return end - (start if self.position is None or self.position > end else self.position)
 
     def seconds(self, now: float) -> float | None:
         """Age in seconds of the first record that is not replicated; None if unknown.
@@ -82,7 +80,6 @@ def isolation_of(config: Config) -> Isolation:
 def replicated(
     clients: Clients,
     info: ConnectorInfo,
-    logs: RemainingRecords,
     *,
     selects: Callable[[str], bool] = lambda _topic: True,
 ) -> dict[TopicPartition, Replicated]:
@@ -92,17 +89,20 @@ def replicated(
     have read and not yet flushed count as left.
 
     Args:
-        clients: Clients of the connector.
+        clients: Clients of the connector, with the logs that its positions refer to.
         info: The connector.
-        logs: The cluster that its positions refer to.
         selects: True for the names of the topics to observe; default: all topics.
 
     Returns:
         Partition → how far it is replicated, sorted by partition.
 
     Raises:
+        InvalidRequest: ``clients`` have no logs.
         StoreError: A system does not answer, or refuses.
     """
+    logs = clients.logs
+    if logs is None:
+        raise InvalidRequest(f"{info.name!r}: kafka_conn_id must name the cluster that its positions refer to.")
     stored = stored_positions(clients, info)
     known = {*stored, *_consumed(clients, info)}
     present = sorted(existing(logs, (where for where in known if selects(where.topic))))
@@ -163,13 +163,12 @@ class AwaitedLag:
         return f"{where.topic}-{where.partition} lacks {lag or 0:,} records{age}"
 
 
-def observe_lag(clients: Clients, connector: str, logs: RemainingRecords, awaited: AwaitedLag) -> Observation:
+def observe_lag(clients: Clients, connector: str, awaited: AwaitedLag) -> Observation:
     """Compare the lag of a MirrorSource with ``awaited``.
 
     Args:
-        clients: Clients of its Connect cluster.
+        clients: Clients of its Connect cluster, with the logs of its source cluster.
         connector: Name of the MirrorSource.
-        logs: Its source cluster.
         awaited: The awaited lag.
 
     Raises:
@@ -182,7 +181,7 @@ def observe_lag(clients: Clients, connector: str, logs: RemainingRecords, awaite
         raise InvalidRequest(f"{connector!r} is a {info.connector_class}, not a MirrorSourceConnector.")
     status = clients.control.status(connector)
     pattern = re.compile(awaited.topics or ".*", re.DOTALL)
-    observed = replicated(clients, info, logs, selects=lambda topic: pattern.fullmatch(topic) is not None)
+    observed = replicated(clients, info, selects=lambda topic: pattern.fullmatch(topic) is not None)
     if not observed:
         raise InvalidRequest(f"{connector!r} has no partition of topics {awaited.topics or '.*'!r} to wait for.")
     now = time.time()

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import tenacity
 
 from airflow_provider_connect_offsets.exceptions import AccessDenied, Drift, StoreError, Unreachable
-from airflow_provider_connect_offsets.observe.clients import Bounds, Clients
+from airflow_provider_connect_offsets.kafka.logs import LogBounds
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.partitions import existing, first_few
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import Family, TopicPartition
@@ -57,7 +58,7 @@ class OutOfLog:
 
     where: TopicPartition
     position: int
-    log: Bounds | None
+    log: LogBounds | None
 
     def __str__(self) -> str:
         partition = f"topic {self.where.topic!r}, partition {self.where.partition}"
@@ -87,11 +88,7 @@ def observe(clients: Clients, plan: OffsetPlan, at_stop: Offsets) -> tuple[LogPo
         StoreError: A system does not answer, or refuses.
     """
     stored = at_stop.stored()
-    rows = {
-        TopicPartition(row.topic, row.kafka_partition): row
-        for row in plan.changed_rows()
-        if row.topic is not None and row.kafka_partition is not None
-    }
+    rows = {where: row for row in plan.changed_rows() if (where := row.where) is not None}
     bounds = _bounds(clients, rows)
     if bounds is None:
         return ()
@@ -102,7 +99,7 @@ def observe(clients: Clients, plan: OffsetPlan, at_stop: Offsets) -> tuple[LogPo
         LogPosition(
             topic=where.topic,
             partition=where.partition,
-            prior=_position(plan.family, stored.get(row.partition)),
+            prior=plan.family.position_in(stored.get(row.partition)),
             requested=row.after_position,
             log_start=bounds[where].log_start,
         )
@@ -136,7 +133,7 @@ def out_of_log(clients: Clients, positions: Mapping[TopicPartition, int | None])
 def positions_in(family: Family, changes: Offsets) -> dict[TopicPartition, int | None]:
     """Convert offsets to positions, by Kafka partition; empty for a family without positions."""
     offsets = [(family.topic_partition(parse_map(one.partition)), one.offset) for one in changes]
-    return {where: _position(family, offset) for where, offset in offsets if where is not None}
+    return {where: family.position_in(offset) for where, offset in offsets if where is not None}
 
 
 def described(connector: str, gone: Iterable[OutOfLog]) -> str:
@@ -145,18 +142,14 @@ def described(connector: str, gone: Iterable[OutOfLog]) -> str:
     return f"{connector!r}, {named}." if named else ""
 
 
-def _position(family: Family, offset: str | None) -> int | None:
-    return None if offset is None else family.position(parse_map(offset))
-
-
 def _out_of_log(
-    positions: Mapping[TopicPartition, int | None], bounds: Mapping[TopicPartition, Bounds]
+    positions: Mapping[TopicPartition, int | None], bounds: Mapping[TopicPartition, LogBounds]
 ) -> list[OutOfLog]:
     compared = [OutOfLog(where, at, bounds.get(where)) for where, at in positions.items() if at is not None]
     return [one for one in compared if one.log is None or not one.log.log_start <= one.position <= one.log.log_end]
 
 
-def _bounds(clients: Clients, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, Bounds] | None:
+def _bounds(clients: Clients, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, LogBounds] | None:
     """Return the bounds of the partitions that exist; None without logs.
 
     Waits for brokers that do not answer as long as a change waits for its workers.
@@ -168,7 +161,7 @@ def _bounds(clients: Clients, partitions: Iterable[TopicPartition]) -> Mapping[T
         log.warning("Without kafka_conn_id the positions can't be compared with the logs: records may be gone.")
         return None
 
-    def read() -> Mapping[TopicPartition, Bounds]:
+    def read() -> Mapping[TopicPartition, LogBounds]:
         try:
             return logs.bounds(requested)
         except (Unreachable, AccessDenied):

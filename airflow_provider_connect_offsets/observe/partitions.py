@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
+from airflow_provider_connect_offsets.observe.clients import Logs
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 
 
-class HasTopics(Protocol):
-    """A client that lists the topics of a Kafka cluster."""
-
-    def topics(self) -> Mapping[str, int]:
-        """Topic → number of partitions."""
-
-
-def existing(logs: HasTopics, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
+def existing(logs: Logs, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
     """Return those of ``partitions`` that exist in the cluster; raises store errors."""
     counts = logs.topics()
     return [where for where in partitions if where.partition < counts.get(where.topic, 0)]

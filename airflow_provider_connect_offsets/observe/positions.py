@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
-from airflow_provider_connect_offsets.kafka.remaining import RemainingRecords
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.lag import Replicated, observation, replicated
 from airflow_provider_connect_offsets.observe.waiting import Observation
@@ -48,22 +47,18 @@ class Awaited:
 
     def selects(self, where: TopicPartition) -> bool:
         """True if that partition is selected."""
-        numbers = self.partitions.ranges if self.partitions else ()
-        return self.selects_topic(where.topic) and (
-            not numbers or any(low <= where.partition <= high for low, high in numbers)
-        )
+        return self.selects_topic(where.topic) and (self.partitions is None or where.partition in self.partitions)
 
 
-def observe_positions(clients: Clients, connector: str, logs: RemainingRecords, awaited: Awaited) -> Observation:
+def observe_positions(clients: Clients, connector: str, awaited: Awaited) -> Observation:
     """Compare the positions of a connector with ``awaited``, in all selected partitions that it reads or has stored.
 
     A connector that has read all records counts as at the log end, even if transaction markers follow. A partition
     without a stored offset is where ``auto.offset.reset`` starts.
 
     Args:
-        clients: Clients of its Connect cluster.
+        clients: Clients of its Connect cluster, with the logs that its positions refer to.
         connector: Name of the connector.
-        logs: The cluster that its positions refer to.
         awaited: The awaited positions.
 
     Raises:
@@ -73,7 +68,7 @@ def observe_positions(clients: Clients, connector: str, logs: RemainingRecords, 
     info = clients.control.info(connector)
     if not info.family.has_positions:
         raise InvalidRequest(f"{connector!r}: offsets of a {info.connector_class} are not positions in a log.")
-    of_topics = replicated(clients, info, logs, selects=awaited.selects_topic)
+    of_topics = replicated(clients, info, selects=awaited.selects_topic)
     observed = {where: one for where, one in of_topics.items() if awaited.selects(where)}
     if not observed:
         raise InvalidRequest(f"{connector!r} has no partition of topics {awaited.topics!r} to wait for.")

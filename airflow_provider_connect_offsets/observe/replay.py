@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, StoreError
+from airflow_provider_connect_offsets.kafka.logs import LogBounds, Retention
 from airflow_provider_connect_offsets.kafka.remaining import Remaining
 from airflow_provider_connect_offsets.kafka.spans import Isolation
-from airflow_provider_connect_offsets.observe.clients import Bounds, Clients, Logs, Retained
+from airflow_provider_connect_offsets.observe.clients import Clients, Logs
 from airflow_provider_connect_offsets.observe.lag import isolation_of
 from airflow_provider_connect_offsets.observe.partitions import existing, first_few
 from airflow_provider_connect_offsets.observe.snapshot import SOON, connector_row, observe_connector
@@ -163,11 +164,11 @@ def _rows(
         }
 
 
-def _looked_up(bounds: Bounds) -> int:
+def _looked_up(bounds: LogBounds) -> int:
     return bounds.log_end if bounds.lookup_offset is None else bounds.lookup_offset
 
 
-def _retention(logs: Logs, bounds: Mapping[TopicPartition, Bounds]) -> Mapping[TopicPartition, Retained]:
+def _retention(logs: Logs, bounds: Mapping[TopicPartition, LogBounds]) -> Mapping[TopicPartition, Retention]:
     """Look up which records retention deletes soon; empty if the brokers refuse."""
     try:
         return logs.retention(bounds, now=datetime.now(tz=UTC), soon=SOON)

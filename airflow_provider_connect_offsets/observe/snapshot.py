@@ -22,8 +22,9 @@ from airflow_provider_connect_offsets.exceptions import (
     Unreachable,
     UnreadablePattern,
 )
+from airflow_provider_connect_offsets.kafka.logs import LogBounds, Retention
 from airflow_provider_connect_offsets.observe import slots
-from airflow_provider_connect_offsets.observe.clients import Bounds, Clients, Logs, Origin, Retained
+from airflow_provider_connect_offsets.observe.clients import Clients, Logs, Origin
 from airflow_provider_connect_offsets.observe.partitions import first_few, partitions_of
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
@@ -226,9 +227,9 @@ def _rows_of_logs(
 def _retention_of(
     changed: Sequence[tuple[Request, ObservedConnector]],
     logs: Logs,
-    bounds: Mapping[TopicPartition, Bounds],
+    bounds: Mapping[TopicPartition, LogBounds],
     now: datetime,
-) -> Mapping[TopicPartition, Retained]:
+) -> Mapping[TopicPartition, Retention]:
     """Look up the retention of the logs that the changes may concern; empty if the brokers refuse."""
     requested = bounds
     try:
@@ -260,11 +261,11 @@ def stored_topics(observed: ObservedConnector) -> set[str]:
 
 
 def bounds_rows(
-    bounds: Mapping[TopicPartition, Bounds],
+    bounds: Mapping[TopicPartition, LogBounds],
     cluster: str,
     *,
     moment: datetime | None = None,
-    retention: Mapping[TopicPartition, Retained] | None = None,
+    retention: Mapping[TopicPartition, Retention] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of the dataset ``log_bounds``.
 

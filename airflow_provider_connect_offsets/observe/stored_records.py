@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import logging
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from airflow_provider_connect_offsets.kafka.topic_reader import TopicRecord
+from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
+from airflow_provider_connect_offsets.kafka.topic_reader import TopicReader, TopicRecord
 
+log = logging.getLogger(__name__)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -22,6 +25,28 @@ def stored_rows(topic: str, records: Iterable[TopicRecord]) -> Iterator[dict[str
             "key": record.key,
             "value": record.value,
         }
+
+
+def stored_of_topic(
+    cluster: KafkaCluster,
+    name: str,
+    read: Callable[[TopicReader], Iterable[TopicRecord]] = lambda topic: topic.records(),
+) -> Iterator[dict[str, Any]]:
+    """Yield the records of an internal topic as rows of the dataset ``stored_records``.
+
+    Args:
+        cluster: The cluster of the topic.
+        name: The topic; without it there are no rows: MirrorMaker 2 creates it with the first record.
+        read: Which records; default: all.
+
+    Raises:
+        StoreError: The cluster does not answer, or refuses.
+    """
+    if name not in cluster.topics():
+        log.warning("There is no topic %r: nothing of this flow has been written to it yet.", name)
+        return
+    with cluster.topic(name) as topic:
+        yield from stored_rows(name, read(topic))
 
 
 def moment_of(milliseconds: int) -> datetime:

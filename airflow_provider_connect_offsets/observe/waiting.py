@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorControl, ConnectorInfo, ConnectorStatus, State
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotRunning
-from airflow_provider_connect_offsets.observe.clients import Clients, Groups
+from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.partitions import partitions_of
 from airflow_provider_connect_offsets.offsets.document import parse_map
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
@@ -54,7 +55,7 @@ def observe_state(control: ConnectorControl, connector: str, state: str) -> Obse
     return Observation(is_in(status, State(state)), sentence)
 
 
-def observe_group(groups: Groups, group: str) -> Observation:
+def observe_group(groups: ConsumerGroups, group: str) -> Observation:
     """Observe whether a consumer group has no members; an unknown group has none."""
     inactive = groups.state(group).inactive
     return Observation(inactive, f"Consumer group {group!r} {'has no members' if inactive else 'has members'}.")
@@ -66,7 +67,7 @@ def stored_positions(clients: Clients, info: ConnectorInfo) -> Mapping[TopicPart
     for entry in clients.offsets.read_offsets(info.name):
         where = info.family.topic_partition(parse_map(entry.partition))
         if where is not None:
-            positions[where] = info.family.position(None if entry.offset is None else parse_map(entry.offset))
+            positions[where] = info.family.position_in(entry.offset)
     return positions
 
 

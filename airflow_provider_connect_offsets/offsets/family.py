@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, TypeGuard
 
-from airflow_provider_connect_offsets.offsets.document import JsonMap
+from airflow_provider_connect_offsets.offsets.document import JsonMap, parse_map
 from airflow_provider_connect_offsets.offsets.verdicts import Finding, Rule, Severity
 
 Config = Mapping[str, str]
@@ -94,6 +94,10 @@ class Family:
         """Return the position of an offset; None if it has none or can't be read."""
         del offset
         return None
+
+    def position_in(self, text: str | None) -> int | None:
+        """Return the position of an offset in JSON, None for none; raises :class:`InvalidDocument`."""
+        return self.position(None if text is None else parse_map(text))
 
     def offset_at(self, position: int) -> dict[str, int] | None:
         """Return the offset to store so that ``position`` is read next; None if no offset must be stored for that."""

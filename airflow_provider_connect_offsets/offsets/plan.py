@@ -52,6 +52,13 @@ class PlanRow:
     action: Action
     reason: str
 
+    @property
+    def where(self) -> TopicPartition | None:
+        """Its Kafka partition; None if it has none."""
+        if self.topic is None or self.kafka_partition is None:
+            return None
+        return TopicPartition(self.topic, self.kafka_partition)
+
     def digest(self) -> str:
         """Return the SHA-256 (hex) of the row without positions and reason, as the Spark job computes it too.
 
@@ -165,9 +172,9 @@ class OffsetPlan:
         """Return the Kafka partitions of changed rows whose stored offset is no longer the one in the plan."""
         stored = stopped.stored()
         return [
-            TopicPartition(row.topic, row.kafka_partition)
+            where
             for row in self.changed_rows()
-            if row.topic is not None and row.kafka_partition is not None and stored.get(row.partition) != row.before
+            if (where := row.where) is not None and stored.get(row.partition) != row.before
         ]
 
     def _drift(self, row: PlanRow, now: str | None, *, moving: bool) -> str | None:
@@ -186,13 +193,14 @@ class OffsetPlan:
         if now == row.before or row.action is Action.KEEP:
             return row
         position = self.family.position(parse_map(now)) if now is not None else None
-        if position is None or row.topic is None or row.kafka_partition is None:
+        where = row.where
+        if position is None or where is None:
             return row
         if self.request.to is To.LATEST and row.after_position is not None and position > row.after_position:
             return replace(row, after=now, after_position=position, action=Action.KEEP)
         if not self.request.to.is_relative or self.request.amount is None:
             return row
-        log_start, log_end = log_bounds[TopicPartition(row.topic, row.kafka_partition)]
+        log_start, log_end = log_bounds[where]
         after_position = max(position + self.request.amount, log_start)
         if after_position > log_end:
             raise Drift(

@@ -209,7 +209,7 @@ class RemoveOrphanedOffsetsOperator(TakesParameters, BaseOperator):
                     removal = remove_orphans(journal, owner_of(context), stage)
                 finally:
                     report = _report(directory)
-        counts = {"connectors": len(removal.removed.connectors), "partitions": removal.removed.partitions}
+        counts = {"connectors": len(removal.removed), "partitions": removal.partitions}
         self.log.info("Removed and proved: %s. They can be imported again from %s", counts, directory.removed)
         return {**counts, "removed": directory.removed, **report_at(report, dag_id=self.dag_id)}
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from airflow_provider_connect_offsets.saga.entry import JournalEntry
 from airflow_provider_connect_offsets.saga.executor import Executor, Toward
-from airflow_provider_connect_offsets.saga.explanation import AsItIs, Explanation, Settled
+from airflow_provider_connect_offsets.saga.explanation import Explanation, Settled
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.journals import journals, journals_of
 from airflow_provider_connect_offsets.saga.lease import Lease, Owner
@@ -35,7 +35,6 @@ from airflow_provider_connect_offsets.saga.stage import (
 )
 
 __all__ = [
-    "AsItIs",
     "Captures",
     "Done",
     "Downtime",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError
 from airflow_provider_connect_offsets.saga.record import SagaRecord
@@ -26,41 +25,21 @@ class Settled:
     downtime: float = 0.0
 
 
-class Explanation(Protocol):
-    """Returns the error to raise for what the executor did; it may be the original error."""
+class Explanation:
+    """Returns the error to raise for what the executor did: the original one, unless a subclass explains it."""
 
     def undone(self, error: Exception, settled: Settled) -> Exception:
         """``error`` ended the operation, and everything was undone."""
-
-    def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
-        """``error`` ended the operation, and ``failure`` prevented the undo."""
-
-    def stuck(self, error: Exception, record: SagaRecord) -> Exception:
-        """``error`` came at the pivot: the operation can only go forward, and could not."""
-
-    def unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
-        """``error`` came after the pivot, or while a connector was resumed; the result names what is left to do."""
-
-
-class AsItIs:
-    """Returns the original error; if the undo failed, its failure."""
-
-    def undone(self, error: Exception, settled: Settled) -> Exception:
-        """The error."""
-        del settled
         return error
 
     def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
-        """The failure."""
-        del error, record
+        """``error`` ended the operation, and ``failure``, which is returned, prevented the undo."""
         return failure
 
     def stuck(self, error: Exception, record: SagaRecord) -> Exception:
-        """The error."""
-        del record
+        """``error`` came at the pivot: the operation can only go forward, and could not."""
         return error
 
     def unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
-        """The error."""
-        del record
+        """``error`` came after the pivot, or while a connector was resumed; the result names what is left to do."""
         return error

@@ -33,6 +33,8 @@ from airflow_provider_connect_offsets.workspace.paths import join, unique_segmen
 _LEASE = re.compile(r"(\d+)\.lease\.json")
 # How many generations back a retry, which comes minutes after the previous attempt, looks for its own saga.
 REMEMBERED = 50
+# Seconds to wait until an earlier attempt of the same run is dead.
+_UNTIL_DEAD = DEAD_AFTER * 3
 
 log = logging.getLogger(__name__)
 
@@ -133,22 +135,21 @@ class Journal:
             raise overlaps.under_way(self.connector, holder=self.holder(number))
 
     @contextmanager
-    def claim(
-        self, owner: Owner, *, others: Iterable[Journal] = (), timeout: float = DEAD_AFTER * 3
-    ) -> Iterator[JournalEntry]:
+    def claim(self, owner: Owner, *, others: Iterable[Journal] = ()) -> Iterator[JournalEntry]:
         """Have the resource's lease for as long as the block lasts; other runs get :class:`Overlap` meanwhile.
+
+        Waits until an earlier attempt of the same run is dead.
 
         Args:
             owner: This process.
             others: Journals of other resources, which the same lease covers.
-            timeout: Seconds to wait until an earlier attempt of the same run is dead.
 
         Raises:
             Overlap: Another run has the lease of a resource, or its unfinished saga.
         """
-        entry = self._claim(owner, timeout)
+        entry = self._claim(owner, _UNTIL_DEAD)
         with self._kept(entry, owner, seconds_after=0):
-            self._claim_others(entry, owner, others, timeout)
+            self._claim_others(entry, owner, others, _UNTIL_DEAD)
             yield entry
 
     def claim_for_run(self, owner: Owner, *, seconds: float, others: Iterable[Journal] = ()) -> JournalEntry:

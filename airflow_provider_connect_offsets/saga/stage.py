@@ -136,7 +136,6 @@ class Stage(ABC):
         Raises:
             Drift: Someone else has changed what the plan is based on.
         """
-        del earlier
         return {}
 
     @abstractmethod
@@ -157,7 +156,6 @@ class Stage(ABC):
         Returns:
             A sentence, with a space before, about what can't be undone; empty if all was undone.
         """
-        del captured, undoing
         return ""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from airflow_provider_connect_offsets.hooks.clients import open_clients
-from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster
 from airflow_provider_connect_offsets.observe.lag import AwaitedLag, observe_lag
 from airflow_provider_connect_offsets.observe.waiting import Observation
 from airflow_provider_connect_offsets.parameters.sensors import AwaitedLagParams
@@ -19,9 +18,5 @@ class MirrorLagTrigger(WaitingTrigger):
     def observe(self) -> Observation:
         """Observe its offsets and the logs of the source cluster."""
         awaited = AwaitedLag.parse(**self.awaited.model_dump(include={"topics", "max_lag_records", "max_lag_seconds"}))
-        kafka = self.awaited.source_kafka_conn_id
-        with (
-            open_clients(self.awaited, kafka) as connect,
-            kafka_cluster(kafka) as source,
-        ):
-            return observe_lag(connect.clients, self.awaited.connector, source.logs, awaited)
+        with open_clients(self.awaited, self.awaited.source_kafka_conn_id) as connect:
+            return observe_lag(connect.clients, self.awaited.connector, awaited)

@@ -22,7 +22,7 @@ from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Inv
 from airflow_provider_connect_offsets.hooks import strimzi
 from airflow_provider_connect_offsets.hooks.clients import open_clients, open_connect_cluster
 from airflow_provider_connect_offsets.hooks.failures import PERMANENT, as_event
-from airflow_provider_connect_offsets.hooks.kafka import consumer_groups, kafka_cluster
+from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster
 from airflow_provider_connect_offsets.observe.clients import Origin
 from airflow_provider_connect_offsets.observe.positions import Awaited, observe_positions
 from airflow_provider_connect_offsets.observe.waiting import Observation, is_in, observe_group, observe_state
@@ -205,8 +205,8 @@ class ConnectorPositionTrigger(WaitingTrigger):
         connector, kafka = self.awaited.connector, self.awaited.kafka_conn_id
         if not kafka:
             raise InvalidRequest(f"{connector!r}: kafka_conn_id must name the cluster that its positions refer to.")
-        with open_clients(self.awaited, kafka) as connect, kafka_cluster(kafka) as cluster:
-            return observe_positions(connect.clients, connector, cluster.logs, awaited)
+        with open_clients(self.awaited, kafka) as connect:
+            return observe_positions(connect.clients, connector, awaited)
 
 
 class ConsumerGroupInactiveTrigger(WaitingTrigger):
@@ -217,5 +217,5 @@ class ConsumerGroupInactiveTrigger(WaitingTrigger):
 
     def observe(self) -> Observation:
         """Observe the group."""
-        with consumer_groups(self.awaited.kafka_conn_id) as groups:
-            return observe_group(groups, self.awaited.group)
+        with kafka_cluster(self.awaited.kafka_conn_id) as cluster:
+            return observe_group(cluster.groups, self.awaited.group)

@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.hooks import connect_endpoint
 from airflow_provider_connect_offsets.hooks import kafka as kafka_hook
 from airflow_provider_connect_offsets.hooks.connections import connection_of, flag_of
-from airflow_provider_connect_offsets.hooks.kafka import consumer_groups, kafka_config, kafka_logs
+from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster, kafka_config
 from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
 from airflow_provider_connect_offsets.hooks.storage import open_storage
 
@@ -209,8 +209,8 @@ def test_clients_of_kafka(connection: SetConnection) -> None:
     """Logs and groups are those of the brokers that the connection names."""
     connection("k", conn_type="kafka", extra={"bootstrap.servers": "127.0.0.1:1"})
 
-    with kafka_logs("k") as logs, consumer_groups("k") as groups:
-        assert (logs.servers, groups.servers) == ("127.0.0.1:1", "127.0.0.1:1")
+    with kafka_cluster("k") as cluster:
+        assert (cluster.servers, cluster.groups.servers) == ("127.0.0.1:1", "127.0.0.1:1")
 
 
 @pytest.mark.parametrize(
@@ -238,4 +238,4 @@ def test_mistakes_in_a_kafka_connection_are_named(
 def test_a_missing_kafka_connection_says_how_to_add_it() -> None:
     """One sentence, with the command."""
     with pytest.raises(InvalidInput, match="airflow connections add nowhere --conn-type kafka"):
-        kafka_logs("nowhere")
+        kafka_cluster("nowhere")

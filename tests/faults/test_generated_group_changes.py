@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.cli import recovering
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError
-from airflow_provider_connect_offsets.kafka.cluster import open_cluster
+from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.operations.connector import stepwise
@@ -129,7 +129,5 @@ def _apply(changer: GroupChanger, plan: OffsetPlan, faults: Faults, by: Owner) -
 @contextmanager
 def _broken(changer: GroupChanger, faults: Faults) -> Iterator[Clients]:
     """Clients with the fault behind the store: each request for groups and logs is a call of its own."""
-    with open_cluster({"bootstrap.servers": changer.kafka.bootstrap}) as opened:
-        groups, logs = faults.around(opened.groups), faults.around(opened.logs)
-        clients = group_clients(groups, logs, timeout=changer.timeout)
-        yield clients
+    with KafkaCluster({"bootstrap.servers": changer.kafka.bootstrap}) as opened:
+        yield group_clients(faults.around(opened), timeout=changer.timeout)

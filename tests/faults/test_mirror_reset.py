@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.exceptions import LeftStopped, NotApplied, Overlap, StoreError, Unreachable
-from airflow_provider_connect_offsets.kafka.mirror_cluster import CleanupPolicy, MirrorCluster
+from airflow_provider_connect_offsets.kafka.cluster import CleanupPolicy, KafkaCluster
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
 from airflow_provider_connect_offsets.pipeline.translate.mirror_records import offset_syncs
@@ -27,7 +27,7 @@ from tests.support.programs import reset_process
 pytestmark = pytest.mark.mirror
 
 
-class FailsBefore(MirrorCluster):
+class FailsBefore(KafkaCluster):
     """Fails where it would delete records; the policy has been switched by then."""
 
     def _delete(self, topic: str, ends: Mapping[TopicPartition, int]) -> None:
@@ -35,7 +35,7 @@ class FailsBefore(MirrorCluster):
         raise StoreError(f"Can't delete the records of {topic!r}.")
 
 
-class FailsAfter(MirrorCluster):
+class FailsAfter(KafkaCluster):
     """Fails once the topic is empty."""
 
     def empty(self, topic: str, policy: CleanupPolicy) -> int:
@@ -43,7 +43,7 @@ class FailsAfter(MirrorCluster):
         raise StoreError(f"Can't read back {topic!r}.")
 
 
-class FailsAtCheckpoints(MirrorCluster):
+class FailsAtCheckpoints(KafkaCluster):
     """Empties no checkpoints."""
 
     def empty(self, topic: str, policy: CleanupPolicy) -> int:
@@ -52,7 +52,7 @@ class FailsAtCheckpoints(MirrorCluster):
         return super().empty(topic, policy)
 
 
-class GoesAwayAfter(MirrorCluster):
+class GoesAwayAfter(KafkaCluster):
     """Answers nothing more once a topic is empty."""
 
     _gone = False

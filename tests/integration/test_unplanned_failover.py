@@ -83,7 +83,7 @@ def look_at(flowing: Flowing, spark: SparkSession, workspace: str) -> str:
         cluster(sandbox.source) as source,
         cluster(sandbox.target) as target,
     ):
-        clients = Clients(offsets=connect, control=connect, logs=source.logs)
+        clients = Clients(offsets=connect, control=connect, logs=source)
         kept = Kept(workspace, "looks", "sandbox", flowing.source_connector)
         take_readiness_snapshot(request, clients, source, target, directory, kept=kept)
         cluster_id = target.cluster_id()

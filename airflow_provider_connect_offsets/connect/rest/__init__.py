@@ -1,6 +1,5 @@
 """Connect's REST API.
 
 ``client`` the API's methods · ``endpoint`` addresses and credentials, ``tokens`` OAuth · ``calls`` sending, timeouts,
-retries · ``refusals`` errors by answer, ``releases`` which release of Kafka has which call · ``by_hand`` requests that
-a person sends.
+retries · ``refusals`` errors by answer, ``releases`` which release of Kafka has which call.
 """

@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Self, TypeVar
 from urllib.parse import quote
 
-from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock, polled
+from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock
 from airflow_provider_connect_offsets.connect.protocols import (
+    ConnectorControl,
     ConnectorInfo,
     ConnectorOverview,
     ConnectorStatus,
     State,
-    StatusTest,
     WriteReply,
 )
 from airflow_provider_connect_offsets.connect.rest.bodies import (
@@ -26,7 +25,6 @@ from airflow_provider_connect_offsets.connect.rest.bodies import (
     reply_of,
     status_of,
 )
-from airflow_provider_connect_offsets.connect.rest.by_hand import RequestsByHand
 from airflow_provider_connect_offsets.connect.rest.calls import Transport
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.connect.rest.refusals import Call
@@ -42,6 +40,7 @@ from airflow_provider_connect_offsets.offsets.document import Offsets, parse_res
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, are_of_sink
 
 Read = TypeVar("Read")
+_VERBS = {State.RUNNING: "resume", State.PAUSED: "pause", State.STOPPED: "stop"}
 
 # Characters that Jetty (12, Kafka 4) refuses in paths, encoded or not.
 _JETTY_REFUSES = re.compile(r"[\x00-\x1f\x7f%\\]")
@@ -49,14 +48,13 @@ _JETTY_REFUSES = re.compile(r"[\x00-\x1f\x7f%\\]")
 
 @dataclass(frozen=True, slots=True)
 class WorkerVersion:
-    """A worker's Kafka version, the commit it was built from, and the id of its Kafka cluster."""
+    """A worker's Kafka version, and the id of its Kafka cluster."""
 
     version: str
-    commit: str
     kafka_cluster_id: str
 
 
-class ConnectRest(RequestsByHand):
+class ConnectRest(ConnectorControl):
     """The REST API of one Connect cluster: an :class:`OffsetStore` and a :class:`ConnectorControl`.
 
     Use it as a context manager. Calls that request a state return when the worker has accepted them; the caller waits.
@@ -79,9 +77,7 @@ class ConnectRest(RequestsByHand):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -91,7 +87,7 @@ class ConnectRest(RequestsByHand):
     def version(self) -> WorkerVersion:
         """Return the version of a worker."""
         call = Call("GET", "/", "read the worker's version")
-        return self._read(call, lambda body: WorkerVersion(body["version"], body["commit"], body["kafka_cluster_id"]))
+        return self._read(call, lambda body: WorkerVersion(body["version"], body["kafka_cluster_id"]))
 
     def connectors(self) -> list[str]:
         """Return the names of all connectors, sorted."""
@@ -109,11 +105,7 @@ class ConnectRest(RequestsByHand):
     def status(self, connector: str) -> ConnectorStatus:
         """Return the state of the connector and of its tasks; waits for that of a connector that was just created."""
         call = _call("GET", connector, "/status", "read the state of")
-        return _shaped(call, status_of, self._transport.send(call))
-
-    def await_status(self, connector: str, until: StatusTest, *, timeout: float, clock: Clock) -> ConnectorStatus:
-        """Read the state until ``until`` accepts it or ``timeout`` seconds have passed; return the last."""
-        return polled(lambda: self.status(connector), until, timeout=timeout, clock=clock)
+        return self._read(call, status_of)
 
     def require_offset_changes(self) -> None:
         """Raise :class:`Unsupported` if the worker's Kafka is too old to change offsets."""
@@ -179,20 +171,38 @@ class ConnectRest(RequestsByHand):
             self._require(Feature.CREATE_STOPPED)
             body["initial_state"] = initial_state.value
         call = Call("POST", "/connectors", f"create connector {name!r}", name, body)
-        return _shaped(call, info_of, self._transport.send(call))
+        return self._read(call, info_of)
 
     def update_config(self, name: str, config: Mapping[str, str]) -> ConnectorInfo:
         """Replace the whole configuration; the state stays. Raises :class:`UnknownConnector` if there is none."""
         self.info(name)
         call = _call("PUT", name, "/config", "change the configuration of", body=dict(config))
-        return _shaped(call, info_of, self._transport.send(call))
+        return self._read(call, info_of)
 
     def delete(self, name: str) -> None:
         """Delete a connector; the offsets of a source stay stored."""
         self._transport.send(_call("DELETE", name, "", "delete"))
 
+    def by_hand(self, connector: str, state: State) -> str:
+        """Name the request for RUNNING, PAUSED or STOPPED."""
+        return f"send PUT /connectors/{connector}/{_VERBS[state]}"
+
+    def configure_by_hand(self, name: str) -> str:
+        """Name the request that changes a configuration."""
+        return f"send PUT /connectors/{name}/config"
+
+    def delete_by_hand(self, name: str) -> str:
+        """Name the request that deletes a connector."""
+        return f"send DELETE /connectors/{name}"
+
     def _read(self, call: Call, read: Callable[[Any], Read]) -> Read:
-        return _shaped(call, read, self._send(call))
+        """Send a call and parse its body; :class:`NotReady` or :class:`OutcomeUnknown` if it is not Connect's."""
+        body = self._send(call)
+        try:
+            return read(body)
+        except (InvalidDocument, AttributeError, KeyError, TypeError, ValueError) as error:
+            text = f"Can't {call.purpose}: the answer is not one of Kafka Connect. Check the base URL."
+            raise (OutcomeUnknown if call.changes else NotReady)(text) from error
 
     def _send(self, call: Call) -> Any:
         try:
@@ -250,12 +260,3 @@ def _refuse_out_of_reach(name: str) -> None:
             f"A connector named {name!r} could be created, but no path would reach it again: "
             "leave out '%', '\\' and control characters."
         )
-
-
-def _shaped(call: Call, read: Callable[[Any], Read], body: Any) -> Read:
-    """Parse a body; raises :class:`NotReady` or :class:`OutcomeUnknown` for one that is not Connect's."""
-    try:
-        return read(body)
-    except (InvalidDocument, AttributeError, KeyError, TypeError, ValueError) as error:
-        text = f"Can't {call.purpose}: the answer is not one of Kafka Connect. Check the base URL."
-        raise (OutcomeUnknown if call.changes else NotReady)(text) from error

@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, TypeAlias
 
-from airflow_provider_connect_offsets.clock import Clock, polled
 from airflow_provider_connect_offsets.connect.protocols import (
+    ConnectorControl,
     ConnectorInfo,
     ConnectorOverview,
     ConnectorStatus,
     State,
-    StatusTest,
     TaskStatus,
 )
 from airflow_provider_connect_offsets.connect.storage.config_topic import ConfiguredConnector
@@ -42,7 +41,7 @@ _FOR_A_STATE, _FOR_A_SIGN = 10.0, 0.0
 _STOPPED = ConnectorStatus(State.STOPPED, "")
 
 
-class StorageControl:
+class StorageControl(ConnectorControl):
     """A :class:`~.protocols.ConnectorControl` that only observes, and refuses changes of running connectors.
 
     Args:
@@ -130,10 +129,6 @@ class StorageControl:
                     log.warning("%s %r and all connectors after it are taken for running.", error, name)
                     break
         return statuses
-
-    def await_status(self, connector: str, until: StatusTest, *, timeout: float, clock: Clock) -> ConnectorStatus:
-        """Read the state until ``until`` accepts it or ``timeout`` seconds have passed; return the last."""
-        return polled(lambda: self.status(connector), until, timeout=timeout, clock=clock)
 
     def stop(self, connector: str) -> None:
         """Require that no worker runs the connector; raises as :meth:`refuse_running`."""

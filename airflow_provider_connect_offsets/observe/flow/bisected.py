@@ -7,14 +7,8 @@ from itertools import pairwise
 from typing import Any
 
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters, RemotePartition
-from airflow_provider_connect_offsets.observe.flow.single_records import single_records
-from airflow_provider_connect_offsets.offsets.bisecting import (
-    LogRanges,
-    OffsetMapping,
-    Search,
-    in_turns,
-    search,
-)
+from airflow_provider_connect_offsets.observe.flow.single_records import mapping_rows, single_records
+from airflow_provider_connect_offsets.offsets.bisecting import LogRanges, OffsetMapping, Search, in_turns, search
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 
 
@@ -49,12 +43,7 @@ def bisected(
     if clusters.source is None or not searches:
         return []
     with single_records(clusters, listed) as read:
-        results = in_turns(searches, read)
-    return [
-        {"topic": where.topic, "kafka_partition": where.partition, **one._asdict()}
-        for where, mappings in results.items()
-        for one in dict.fromkeys(mappings)
-    ]
+        return mapping_rows(in_turns(searches, read))
 
 
 def searched(one: RemotePartition, known: Iterable[OffsetMapping], *, lowest: int) -> Search | None:

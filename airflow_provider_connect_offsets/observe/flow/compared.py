@@ -17,7 +17,7 @@ from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
     RemotePartition,
     timed_topics,
 )
-from airflow_provider_connect_offsets.observe.flow.single_records import is_same, records_of
+from airflow_provider_connect_offsets.observe.flow.single_records import is_same, mapping_of, records_of
 from airflow_provider_connect_offsets.observe.partitions import partition_of
 from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
@@ -101,21 +101,17 @@ def write_checked_claims(
     mappings: dict[TopicPartition, list[OffsetMapping]] = {}
     covered = [claim for claim in claims if _covers(by_source.get(partition_of(claim)), claim)]
     for claim in covered:
-        mappings.setdefault(partition_of(claim), []).append(_mapping(claim))
+        mappings.setdefault(partition_of(claim), []).append(mapping_of(claim))
     records = records_of(clusters, by_source.values(), mappings)
     for claim in claims:
         claim["same"] = None
     for claim in covered:
-        claim["same"] = is_same(records[partition_of(claim)], _mapping(claim))
+        claim["same"] = is_same(records[partition_of(claim)], mapping_of(claim))
     write_dataset(directory.checked_claims, CHECKED_CLAIMS, claims)
 
 
 def _covers(one: RemotePartition | None, claim: Mapping[str, Any]) -> bool:
-    return one is not None and one.target_topic == claim["target_topic"] and one.covers(_mapping(claim))
-
-
-def _mapping(claim: Mapping[str, Any]) -> OffsetMapping:
-    return OffsetMapping(claim["upstream"], claim["downstream"])
+    return one is not None and one.target_topic == claim["target_topic"] and one.covers(mapping_of(claim))
 
 
 def _span(start: int, log: LogBounds | None) -> Span:

@@ -32,7 +32,7 @@ from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
     remote_partitions_of,
     remote_partitions_without_source,
 )
-from airflow_provider_connect_offsets.observe.flow.single_records import anchored
+from airflow_provider_connect_offsets.observe.flow.single_records import anchored, mapping_of
 from airflow_provider_connect_offsets.observe.partitions import first_few, partition_of
 from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
@@ -188,17 +188,13 @@ def _planned(
     remote_partitions = anchored(clients.clusters, remote_partitions)
     kept = kept_mappings(clients.kept, clients.clusters, remote_partitions) if clients.kept else []
     if ranges is not None:
-        proved = {(partition_of(row), _mapping(row)) for row in kept}
+        proved = {(partition_of(row), mapping_of(row)) for row in kept}
         rows = read_dataset(ranges.kept_mappings, KEPT_MAPPINGS)
-        earlier = [row for row in rows if (partition_of(row), _mapping(row)) not in proved]
+        earlier = [row for row in rows if (partition_of(row), mapping_of(row)) not in proved]
         kept += still_proved(earlier, clients.clusters, remote_partitions)
     known = _mappings(remote_partitions, syncs, kept)
     searched = bisected(clients.clusters, remote_partitions, known, _lowest(of_source))
     return GroupsOfFlow(of_source, of_target, remote_partitions, kept=[*kept, *searched])
-
-
-def _mapping(row: Mapping[str, Any]) -> OffsetMapping:
-    return OffsetMapping(row["upstream"], row["downstream"])
 
 
 def _mappings(
@@ -209,7 +205,7 @@ def _mappings(
     """Return the offset mappings that are known before any record is searched."""
     mappings: dict[TopicPartition, list[OffsetMapping]] = {}
     for row in kept:
-        mappings.setdefault(partition_of(row), []).append(_mapping(row))
+        mappings.setdefault(partition_of(row), []).append(mapping_of(row))
     return {one.where: current(one, syncs.get(one.where, ()), mappings.get(one.where, ())) for one in remote_partitions}
 
 

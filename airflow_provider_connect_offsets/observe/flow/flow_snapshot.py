@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput, InvalidRequest, Rejected, UnknownConnector
-from airflow_provider_connect_offsets.observe.clients import Bounds, Clients, FlowCluster
+from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
+from airflow_provider_connect_offsets.kafka.logs import LogBounds
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.partitions import partitions_of
 from airflow_provider_connect_offsets.observe.snapshot import bounds_rows, take_snapshot
-from airflow_provider_connect_offsets.observe.stored_records import stored_rows
+from airflow_provider_connect_offsets.observe.stored_records import stored_of_topic
 from airflow_provider_connect_offsets.offsets.families import MirrorCheckpoint, MirrorSource, TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow, Side
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import (
@@ -94,16 +96,12 @@ def take_flow_snapshot(
 
 
 def keep_records(reset: FlowReset, clients: Clients, run: ResetDirectory) -> None:
-    """Write the records of the flow's internal topics; no checkpoints if their topic does not exist."""
-    syncs, checkpoints = reset.syncs, reset.stored_checkpoints
-    of_syncs = clients.clusters[syncs.side].records(syncs.topic)
-    write_dataset(run.sync_records, STORED_RECORDS, stored_rows(syncs.topic, of_syncs))
-    target, topic = clients.clusters[checkpoints.side], checkpoints.topic
-    of_checkpoints = target.records(topic) if target.partitions(topic) else ()
-    write_dataset(run.checkpoint_records, STORED_RECORDS, stored_rows(topic, of_checkpoints))
+    """Write the records of the flow's internal topics; none of a topic that does not exist."""
+    for topic, dataset in ((reset.syncs, run.sync_records), (reset.stored_checkpoints, run.checkpoint_records)):
+        write_dataset(dataset, STORED_RECORDS, stored_of_topic(clients.clusters[topic.side], topic.topic))
 
 
-def remote_bounds(target: FlowCluster, flow: Flow, topics: set[str]) -> dict[TopicPartition, Bounds]:
+def remote_bounds(target: KafkaCluster, flow: Flow, topics: set[str]) -> dict[TopicPartition, LogBounds]:
     """Look up the bounds of the existing remote topics of these source topics; raises store errors."""
     return dict(target.bounds(partitions_of(target.topics(), set(map(flow.target_topic, topics)))))
 
@@ -116,7 +114,7 @@ def _shares(clients: Clients, name: str, flow: Flow) -> bool:
     return info.family.name in {MirrorSource.name, MirrorCheckpoint.name} and shares_syncs(flow, info.config)
 
 
-def _refuse_missing(topic: OwnTopic, cluster: FlowCluster) -> None:
+def _refuse_missing(topic: OwnTopic, cluster: KafkaCluster) -> None:
     if not cluster.partitions(topic.topic):
         raise InvalidInput(
             f"Nothing was read or changed. The flow's topic {topic.topic!r} does not exist in the cluster of "

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters, RemotePartition
-from airflow_provider_connect_offsets.observe.flow.single_records import same_records
+from airflow_provider_connect_offsets.observe.flow.single_records import mapping_of, mapping_rows, same_records
 from airflow_provider_connect_offsets.observe.flow.topic_ids import TopicIds
 from airflow_provider_connect_offsets.observe.partitions import partition_of
 from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping
@@ -40,8 +40,7 @@ def kept_mappings(root: str, clusters: Clusters, remote_partitions: Iterable[Rem
     """
     by_source = {one.where: one for one in remote_partitions}
     names = {one.where.topic: one.target_topic for one in by_source.values()}
-    source = None if clusters.source is None else clusters.source.logs
-    ids = TopicIds.observed(names, source, clusters.target.logs)
+    ids = TopicIds.observed(names, clusters.source, clusters.target)
     mappings = _of_resets(root, by_source, ids) if files.list_names(root) else {}
     return _proved(clusters, by_source.values(), mappings)
 
@@ -53,7 +52,7 @@ def still_proved(
     by_source = {one.where: one for one in remote_partitions}
     mappings: dict[TopicPartition, dict[OffsetMapping, None]] = {}
     for row in rows:
-        where, mapping = partition_of(row), OffsetMapping(row["upstream"], row["downstream"])
+        where, mapping = partition_of(row), mapping_of(row)
         if where in by_source and by_source[where].covers(mapping):
             mappings.setdefault(where, {})[mapping] = None
     return _proved(clusters, by_source.values(), mappings)
@@ -64,12 +63,7 @@ def _proved(
     remote_partitions: Iterable[RemotePartition],
     mappings: Mapping[TopicPartition, Collection[OffsetMapping]],
 ) -> list[dict[str, Any]]:
-    proved = same_records(clusters, remote_partitions, mappings) if mappings else {}
-    return [
-        {"topic": where.topic, "kafka_partition": where.partition, **mapping._asdict()}
-        for where, some in proved.items()
-        for mapping in some
-    ]
+    return mapping_rows(same_records(clusters, remote_partitions, mappings)) if mappings else []
 
 
 def _of_resets(

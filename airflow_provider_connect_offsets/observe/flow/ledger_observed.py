@@ -98,7 +98,7 @@ def write_ledger(
     files.write_bytes(join(directory.ledger, MARKER), b"")
     listed = list(remote_partitions)
     names = {one.where.topic: one.target_topic for one in listed}
-    ids = TopicIds.observed(names, None, target.logs)
+    ids = TopicIds.observed(names, None, target)
     write_dataset(directory.flow_topics, FLOW_TOPICS, ids.rows(names))
     known = {
         partition_of(row)

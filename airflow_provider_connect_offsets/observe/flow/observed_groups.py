@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.groups import Committed
-from airflow_provider_connect_offsets.kafka.topic_reader import TopicReader, TopicRecord
+from airflow_provider_connect_offsets.kafka.topic_reader import TopicReader
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters, ReadFrom, RemotePartition
-from airflow_provider_connect_offsets.observe.stored_records import stored_rows
+from airflow_provider_connect_offsets.observe.stored_records import stored_of_topic
 from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow, Side
@@ -22,8 +21,6 @@ from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset,
 from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_MAPPINGS, MIRROR_PARTITIONS
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import GROUP_OFFSETS, STORED_RECORDS
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,25 +138,3 @@ def group_rows(alias: str, groups: Mapping[str, Group]) -> Iterator[dict[str, An
                 "offset": committed.offset,
                 "metadata": committed.metadata,
             }
-
-
-def stored_of_topic(
-    cluster: KafkaCluster,
-    name: str,
-    read: Callable[[TopicReader], Iterable[TopicRecord]] = lambda topic: topic.records(),
-) -> Iterator[dict[str, Any]]:
-    """Yield the records of an internal topic as rows of the dataset ``stored_records``.
-
-    Args:
-        cluster: The cluster of the topic.
-        name: The topic; without it there are no rows: MirrorMaker 2 creates it with the first record.
-        read: Which records; default: all.
-
-    Raises:
-        StoreError: The cluster does not answer, or refuses.
-    """
-    if name not in cluster.logs.topics():
-        log.warning("There is no topic %r: nothing of this flow has been written to it yet.", name)
-        return
-    with cluster.topic(name) as topic:
-        yield from stored_rows(name, read(topic))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,12 +12,7 @@ from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.flow.kept_mappings import kept_mappings
 from airflow_provider_connect_offsets.observe.flow.ledger_observed import records_before
-from airflow_provider_connect_offsets.observe.flow.observed_groups import (
-    group_rows,
-    groups_named,
-    groups_of,
-    stored_of_topic,
-)
+from airflow_provider_connect_offsets.observe.flow.observed_groups import group_rows, groups_named, groups_of
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
     Clusters,
     RemotePartition,
@@ -36,7 +31,7 @@ from airflow_provider_connect_offsets.observe.snapshot import (
     offset_rows,
     stored_topics,
 )
-from airflow_provider_connect_offsets.observe.stored_records import moment_of
+from airflow_provider_connect_offsets.observe.stored_records import moment_of, stored_of_topic
 from airflow_provider_connect_offsets.offsets.families import MirrorCheckpoint, MirrorSource, TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow, Side
 from airflow_provider_connect_offsets.offsets.requests.readiness import ReadinessRequest
@@ -119,10 +114,10 @@ def take_readiness_snapshot(
     stored_syncs = stored_of_topic(source if flow.syncs_on is Side.SOURCE else target, flow.offset_syncs_topic)
     syncs = write_dataset(directory.stored_syncs, STORED_RECORDS, stored_syncs)
 
-    observed = replicated(clients, mirror.info, source.logs)
+    observed = replicated(replace(clients, logs=source), mirror.info)
     bounds = {where: one.bounds for where, one in observed.items()}
     copies = {TopicPartition(flow.target_topic(where.topic), where.partition) for where in bounds}
-    target_bounds = target.logs.bounds(existing(target.logs, copies))
+    target_bounds = target.bounds(existing(target, copies))
     ends = [*bounds_rows(bounds, flow.source_alias), *bounds_rows(target_bounds, flow.target_alias)]
     write_dataset(directory.log_bounds, LOG_BOUNDS, ends)
     write_dataset(directory.remaining, REMAINING, _remaining_rows(observed))
@@ -138,7 +133,7 @@ def take_readiness_snapshot(
     write_dataset(directory.record_digests, RECORD_DIGESTS, records_before(clusters, remote_partitions, positions))
     known = {where.topic for where in bounds} | stored_topics(mirror)
     names = {topic: flow.target_topic(topic) for topic in sorted(known)}
-    ids = TopicIds.observed(names, source.logs, target.logs)
+    ids = TopicIds.observed(names, source, target)
     write_dataset(directory.flow_topics, FLOW_TOPICS, ids.rows(names))
     aliases = {"source_alias": flow.source_alias, "target_alias": flow.target_alias}
     entry = f"{_stamp(observed_at)}{_ENTRY}"

@@ -147,8 +147,7 @@ def remote_partitions_of(
     if clusters.source is None:
         return []
     # The configured topics are looked up in the source, even if ``clients.logs`` is another cluster.
-    clients = replace(clients, logs=clusters.source.logs)
-    observed = replicated(clients, info, clusters.source.logs, selects=lambda topic: topic in topics)
+    observed = replicated(replace(clients, logs=clusters.source), info, selects=lambda topic: topic in topics)
     return remote_partitions_replicated(info, clusters, observed)
 
 
@@ -163,12 +162,12 @@ def remote_partitions_replicated(
         return []
     flow = Flow.of(info.config)
     names = {where: TopicPartition(flow.target_topic(where.topic), where.partition) for where in observed}
-    present = existing(clusters.target.logs, names.values())
-    of_target = clusters.target.logs.bounds(present)
-    target_configs = clusters.target.logs.configs({where.topic for where in present})
-    source_configs = clusters.source.logs.configs({where.topic for where in names})
+    present = existing(clusters.target, names.values())
+    of_target = clusters.target.bounds(present)
+    target_configs = clusters.target.configs({where.topic for where in present})
+    source_configs = clusters.source.configs({where.topic for where in names})
     absent = {where: observed[where].bounds.log_start for where, copy in names.items() if copy not in of_target}
-    unread = clusters.source.logs.first_remaining(absent, isolation=isolation_of(info.config)) if absent else {}
+    unread = clusters.source.first_remaining(absent, isolation=isolation_of(info.config)) if absent else {}
     transformed = bool((info.config.get("transforms") or "").strip())
     return [
         RemotePartition(
@@ -177,7 +176,7 @@ def remote_partitions_replicated(
             observed[where].bounds,
             of_target.get(on_target),
             None if (position := observed[where].position) is None else position - 1,
-            drained=where not in unread if where in absent else _drained(observed[where]),
+            drained=where not in unread if where in absent else observed[where].lag == 0,
             gapless=not _compacted(source_configs[where.topic])
             and not _compacted(target_configs.get(on_target.topic, {})),
             transformed=transformed,
@@ -192,11 +191,11 @@ def remote_partitions_without_source(flow: Flow, target: KafkaCluster) -> list[R
 
     Raises store errors.
     """
-    counts = target.logs.topics()
+    counts = target.topics()
     named = {name: flow.source_topic(name) for name in counts if not flow.is_internal(name)}
     of_flow = {name: source for name, source in named.items() if source and not flow.is_internal(source)}
-    bounds = target.logs.bounds(partitions_of(counts, of_flow))
-    configs = target.logs.configs(of_flow)
+    bounds = target.bounds(partitions_of(counts, of_flow))
+    configs = target.configs(of_flow)
     return [
         RemotePartition(
             TopicPartition(of_flow[where.topic], where.partition),
@@ -213,10 +212,6 @@ def remote_partitions_without_source(flow: Flow, target: KafkaCluster) -> list[R
 def timed_topics(remote_partitions: Iterable[RemotePartition]) -> dict[str, bool]:
     """Return, by topic name on either side, whether the remote topic keeps the timestamps of the records."""
     return {name: one.timed for one in remote_partitions for name in (one.target_topic, one.where.topic)}
-
-
-def _drained(observed: Replicated) -> bool:
-    return observed.known and observed.first is None
 
 
 def _compacted(config: Mapping[str, str]) -> bool:

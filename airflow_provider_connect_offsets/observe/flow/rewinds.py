@@ -14,7 +14,7 @@ from typing import Any
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.flow.flow_snapshot import remote_bounds
 from airflow_provider_connect_offsets.observe.flow.topic_ids import TopicIds
-from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
+from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow, Side
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
@@ -57,7 +57,7 @@ def rewinds(
         if row.topic is None or row.kafka_partition is None:
             continue
         end = ends.get(TopicPartition(flow.target_topic(row.topic), row.kafka_partition), 0)
-        position = _position(plan, stored.get(row.partition))
+        position = plan.family.position_in(stored.get(row.partition))
         closes = position is not None and end > 0
         yield {
             "topic": row.topic,
@@ -90,10 +90,6 @@ def append_rewinds(run: ResetDirectory, root: str, *, digest: str) -> str:
     uri = join(root, f"{stopped_at:%Y%m%dT%H%M%S}Z-{digest[:12]}")
     write_dataset(uri, REWINDS, rows)
     return uri
-
-
-def _position(plan: OffsetPlan, offset: str | None) -> int | None:
-    return None if offset is None else plan.family.position(parse_map(offset))
 
 
 def _opening(row: PlanRow, position: int | None) -> int | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 from airflow_provider_connect_offsets.kafka.spans import Spans
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters, RemotePartition, timed_topics
@@ -70,6 +71,20 @@ def same_records(
         where: [mapping for mapping in mappings[where] if is_same(records, mapping)]
         for where, records in records_of(clusters, remote_partitions, mappings).items()
     }
+
+
+def mapping_of(row: Mapping[str, Any]) -> OffsetMapping:
+    """Return the mapping in a dataset's row: its columns ``upstream`` and ``downstream``."""
+    return OffsetMapping(row["upstream"], row["downstream"])
+
+
+def mapping_rows(mappings: Mapping[TopicPartition, Iterable[OffsetMapping]]) -> list[dict[str, Any]]:
+    """Return the rows of the dataset ``kept_mappings`` for mappings by partition of the source, each once."""
+    return [
+        {"topic": where.topic, "kafka_partition": where.partition, **one._asdict()}
+        for where, some in mappings.items()
+        for one in dict.fromkeys(some)
+    ]
 
 
 def is_same(records: Records, mapping: OffsetMapping) -> bool | None:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-
-class HasTopicIds(Protocol):
-    """A client that looks up topic ids (``kafka.logs.KafkaLogs``)."""
-
-    def topic_ids(self, topics: Iterable[str]) -> Mapping[str, str]:
-        """Topic → id; topics that do not exist are left out."""
+from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +17,7 @@ class TopicIds:
     target: Mapping[str, str]
 
     @classmethod
-    def observed(cls, names: Mapping[str, str], source: HasTopicIds | None, target: HasTopicIds) -> TopicIds:
+    def observed(cls, names: Mapping[str, str], source: KafkaCluster | None, target: KafkaCluster) -> TopicIds:
         """Look up the ids.
 
         Args:

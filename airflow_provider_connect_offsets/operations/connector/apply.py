@@ -17,11 +17,7 @@ from airflow_provider_connect_offsets.operations.stages.captured import (
     is_applied,
     prior_state_in,
 )
-from airflow_provider_connect_offsets.operations.stages.offset_stages import (
-    AlterOffsets,
-    change_stages,
-    group_stages,
-)
+from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets, change_stages, group_stages
 from airflow_provider_connect_offsets.operations.stages.recovery import executor, recover, undo_import
 from airflow_provider_connect_offsets.saga import Journal, JournalEntry, Owner, SagaState, Stage, Toward
 from airflow_provider_connect_offsets.workspace.outcome import Outcome

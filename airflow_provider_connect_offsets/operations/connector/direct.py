@@ -10,12 +10,21 @@ from airflow_provider_connect_offsets.connect.protocols import State, WriteReply
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, JournalLost, NotApplied
 from airflow_provider_connect_offsets.observe import log_positions
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
+from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.operations.connector.stepwise import refuse_unless_stopped
 from airflow_provider_connect_offsets.operations.stages import recovery, steps
 from airflow_provider_connect_offsets.operations.stages.captured import Alteration, alteration_in
 from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets
-from airflow_provider_connect_offsets.saga import AsItIs, Captures, Executor, Journal, JsonMap, Owner, Settled, Toward
+from airflow_provider_connect_offsets.saga import (
+    Captures,
+    Executor,
+    Explanation,
+    Journal,
+    JsonMap,
+    Owner,
+    Settled,
+    Toward,
+)
 
 
 def alter(clients: Clients, journal: Journal, owner: Owner, changes: Offsets) -> Alteration:
@@ -41,12 +50,7 @@ def alter(clients: Clients, journal: Journal, owner: Owner, changes: Offsets) ->
     connector = journal.connector
     clients.control.require_offset_changes()
     info = clients.control.info(connector)
-    for change in changes:
-        offset = None if change.offset is None else parse_map(change.offset)
-        for finding in info.family.check(parse_map(change.partition), offset, info.config):
-            raise InvalidRequest(
-                f"Nothing was written: {connector!r}, partition {change.partition}: {finding.message}."
-            )
+    steps.refuse_invalid(info, changes, otherwise="Nothing was written")
     refuse_unless_stopped(clients, connector)
     gone = log_positions.out_of_log(clients, log_positions.positions_in(info.family, changes))
     if gone:
@@ -83,7 +87,7 @@ def _changed(clients: Clients, journal: Journal, owner: Owner, stage: AlterOffse
     return Alteration.from_json(settled.record.captures[stage.name])
 
 
-class _Explained(AsItIs):
+class _Explained(Explanation):
     """Returns the store's error, unless the journal failed after the offsets were written."""
 
     def undone(self, error: Exception, settled: Settled) -> Exception:
@@ -105,13 +109,11 @@ class WriteOffsets(AlterOffsets):
 
     def capture(self, earlier: Captures) -> JsonMap:
         """Capture all offsets."""
-        del earlier
         prior = self._clients.offsets.read_offsets(self.subject)
         return Alteration(State.STOPPED, prior, self.changes(prior)).as_json()
 
     def changes(self, prior: Offsets) -> Offsets:
         """Return what is written over ``prior``."""
-        del prior
         return self._changes
 
 

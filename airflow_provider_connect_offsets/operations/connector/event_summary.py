@@ -49,22 +49,18 @@ def moved_by(alteration: Alteration, family: Family) -> tuple[MovedOffset, ...]:
 def _moved(change: Entry, before: str | None, family: Family) -> MovedOffset:
     partition = parse_map(change.partition)
     where = family.topic_partition(partition)
-    before_position, position = _position(before, family), _position(change.offset, family)
+    position = family.position_in(change.offset)
     return MovedOffset(
         partition=change.partition,
         topic=where.topic if where else None,
         kafka_partition=where.partition if where else None,
         before=before,
-        before_position=before_position,
+        before_position=family.position_in(before),
         after=change.offset,
         after_position=position,
         stands=change.offset,
         stands_position=position,
     )
-
-
-def _position(offset: str | None, family: Family) -> int | None:
-    return None if offset is None else family.position(parse_map(offset))
 
 
 def _by_topic(positions: Iterable[tuple[str | None, int | None]]) -> dict[str, dict[str, int]]:

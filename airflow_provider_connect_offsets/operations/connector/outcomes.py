@@ -6,10 +6,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from airflow_provider_connect_offsets.exceptions import Interfered, LeftStopped, NotApplied, RecordsDeleted
-from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
+from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan, PlanRow
 from airflow_provider_connect_offsets.operations.stages.captured import (
     RESUME,
+    Alteration,
     alteration_in,
     alteration_of,
     deleted_in,
@@ -17,6 +18,9 @@ from airflow_provider_connect_offsets.operations.stages.captured import (
 )
 from airflow_provider_connect_offsets.saga import Owner, Progress, SagaRecord, SagaState
 from airflow_provider_connect_offsets.workspace.outcome import MovedOffset, Outcome, Result
+
+# Results after which offsets and state are known.
+_KNOWN = frozenset({Result.APPLIED, Result.RESTORED, Result.RECORDS_DELETED})
 
 
 def key_of(plan: OffsetPlan) -> str:
@@ -42,32 +46,15 @@ def applied(plan: OffsetPlan, owner: Owner, at_stop: Offsets) -> Outcome:
 
 def applied_before(plan: OffsetPlan, record: SagaRecord) -> Outcome:
     """Return the outcome of a plan that an earlier attempt had applied before it ended without an outcome."""
-    alteration = alteration_in(record)
-    outcome = _outcome(
-        plan,
-        record.owner,
-        Result.APPLIED,
-        f"The change of {plan.connector!r} had been applied and read back by an earlier attempt of this task.",
-        offsets=() if alteration is None else _moved(plan, alteration.prior_offsets, alteration.expected),
-    )
-    prior = _prior(record)
-    return replace(outcome, prior_state=prior, final_state=prior)
+    message = f"The change of {plan.connector!r} had been applied and read back by an earlier attempt of this task."
+    return _ended(plan, record, Result.APPLIED, message, alteration_in(record))
 
 
-def recovered(plan: OffsetPlan, record: SagaRecord, message: str) -> Outcome:
+def recovered(plan: OffsetPlan, message: str, record: SagaRecord) -> Outcome:
     """Return the outcome of a saga that was left unfinished, and settled; ``message`` describes how."""
     applied_as = Result.RECORDS_DELETED if deleted_in(record) else Result.APPLIED
     result = {SagaState.DONE: applied_as, SagaState.UNDONE: Result.RESTORED}.get(record.state, Result.UNKNOWN)
-    alteration = alteration_of(record, plan.connector)
-    moved: tuple[MovedOffset, ...] = ()
-    if alteration is not None and result is not Result.UNKNOWN:
-        stored = alteration.prior_offsets if result is Result.RESTORED else alteration.expected
-        moved = _moved(plan, alteration.prior_offsets, stored)
-    return replace(
-        _outcome(plan, record.owner, result, message, offsets=moved),
-        prior_state=_prior(record),
-        final_state=None if result is Result.UNKNOWN else _prior(record),
-    )
+    return _ended(plan, record, result, message, alteration_of(record, plan.connector))
 
 
 def unchanged(plan: OffsetPlan, owner: Owner) -> Outcome:
@@ -85,43 +72,45 @@ def failed(plan: OffsetPlan, owner: Owner, error: BaseException, record: SagaRec
         error: Its error.
         record: The saga's record; None if it has none.
     """
-    alteration = None if record is None else alteration_in(record)
-    result = Result.REFUSED
-    if isinstance(error, NotApplied):
-        result = Result.RESTORED
-    elif isinstance(error, LeftStopped):
-        result = Result.LEFT_STOPPED
-    elif isinstance(error, RecordsDeleted) and record is not None:
-        result = Result.RECORDS_DELETED
-    elif isinstance(error, Interfered):
-        result = Result.UNKNOWN
-    elif record is not None and _is_proved(record):
-        # Proved, but the connector's prior state could not be restored.
-        result = Result.APPLIED
-    moved: tuple[MovedOffset, ...] = ()
-    if alteration is not None and result is Result.RESTORED:
-        moved = _moved(plan, alteration.prior_offsets, alteration.prior_offsets)
-    elif alteration is not None and result in {Result.RECORDS_DELETED, Result.APPLIED}:
-        moved = _moved(plan, alteration.prior_offsets, alteration.expected)
+    result = _result_of(error, record)
     is_explained = result is not Result.REFUSED or str(error).startswith("Nothing was ")
     message = str(error) if is_explained else f"Nothing was changed. {error}"
-    prior = None if record is None else _prior(record)
+    if record is None:
+        return _outcome(plan, owner, result, message)
+    ended = replace(_ended(plan, record, result, message, alteration_in(record)), run=owner.run)
+    # What was applied may have been left in another state.
+    return replace(ended, final_state=None) if result is Result.APPLIED else ended
+
+
+def _result_of(error: BaseException, record: SagaRecord | None) -> Result:
+    if isinstance(error, NotApplied):
+        return Result.RESTORED
+    if isinstance(error, LeftStopped):
+        return Result.LEFT_STOPPED
+    if isinstance(error, RecordsDeleted) and record is not None:
+        return Result.RECORDS_DELETED
+    if isinstance(error, Interfered):
+        return Result.UNKNOWN
+    resume = None if record is None else record.of_title(RESUME)
+    # It begins once everything else is proved; what failed is to restore the connector's prior state.
+    is_proved = resume is not None and resume.progress is not Progress.PENDING
+    return Result.APPLIED if is_proved else Result.REFUSED
+
+
+def _ended(
+    plan: OffsetPlan, record: SagaRecord, result: Result, message: str, alteration: Alteration | None
+) -> Outcome:
+    """Return the outcome of a saga, with states and offsets as far as they are known."""
+    prior, moved = prior_state_in(record), tuple[MovedOffset, ...]()
+    state = None if prior is None else prior.value
+    if alteration is not None and result in _KNOWN:
+        stored = alteration.prior_offsets if result is Result.RESTORED else alteration.expected
+        moved = _moved(plan, alteration.prior_offsets, stored)
     return replace(
-        _outcome(plan, owner, result, message, offsets=moved),
-        prior_state=prior,
-        final_state=prior if result in {Result.RESTORED, Result.RECORDS_DELETED} else None,
+        _outcome(plan, record.owner, result, message, offsets=moved),
+        prior_state=state,
+        final_state=state if result in _KNOWN else None,
     )
-
-
-def _is_proved(record: SagaRecord) -> bool:
-    """True if the resume of its connector was begun: that is after everything else is proved."""
-    resume = record.of_title(RESUME)
-    return resume is not None and resume.progress is not Progress.PENDING
-
-
-def _prior(record: SagaRecord) -> str | None:
-    state = prior_state_in(record)
-    return None if state is None else state.value
 
 
 def _outcome(
@@ -152,9 +141,7 @@ def _moved(plan: OffsetPlan, at_stop: Offsets, stored: Offsets) -> tuple[MovedOf
 
 
 def _row(plan: OffsetPlan, row: PlanRow, *, before: str | None, stored: str | None) -> MovedOffset:
-    def position(offset: str | None) -> int | None:
-        return None if offset is None else plan.family.position(parse_map(offset))
-
+    position = plan.family.position_in
     return MovedOffset(
         partition=row.partition,
         topic=row.topic,

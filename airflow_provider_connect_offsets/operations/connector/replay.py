@@ -8,6 +8,7 @@ the same connector, or by ``connect-offsets recover``.
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, InvalidInput, NotApplied, Overlap
@@ -25,8 +26,8 @@ from airflow_provider_connect_offsets.operations.stages.replay_stages import (
     StopClone,
 )
 from airflow_provider_connect_offsets.saga import (
-    AsItIs,
     Executor,
+    Explanation,
     Journal,
     Owner,
     SagaRecord,
@@ -96,13 +97,12 @@ def release(plan: ReplayPlan, clients: Clients, journal: Journal, owner: Owner) 
         Overlap: Another run uses the clone.
         StoreError: A system does not answer, or refuses; something may be left.
     """
-    started = datetime.now(tz=UTC)
-    with journal.claim(owner) as entry:
-        settled = recovery.recover(entry, Toward.BACK, clients)
-        if settled is None:
-            return None
-        if entry.record.state is SagaState.DONE:
-            return delivered(plan, owner, entry.record, started_at=started, warnings=(settled,))
+    started, undone = datetime.now(tz=UTC), recovery.undo(journal, owner, clients)
+    if undone is None:
+        return None
+    settled, record = undone
+    if record.state is SagaState.DONE:
+        return delivered(plan, owner, record, started_at=started, warnings=(settled,))
     return outcome(plan, owner, ReplayResult.UNDONE, settled, started_at=started)
 
 
@@ -115,15 +115,14 @@ def settle_left(connector: str, clients: Clients, journal: Journal, owner: Owner
     sentences = []
     for name in files.list_names(root):
         other = journal.at(name, join(root, name))
-        if not name.startswith(prefix) or other.uri == journal.uri or other.left() is None:
+        if not name.startswith(prefix) or other.uri == journal.uri:
             continue
         try:
-            with other.claim(owner) as entry:
-                settled = recovery.recover(entry, Toward.BACK, clients)
+            undone = recovery.undo_left(other, owner, clients)
         except Overlap as error:
             log.info("%s", error)
-            continue
-        sentences += [settled] if settled else []
+        else:
+            sentences += [] if undone is None else [undone[0]]
     return sentences
 
 
@@ -133,28 +132,22 @@ def delivered(
     """Return the outcome of a replay that is done."""
     stage = record.of_title(HALT)
     assert stage is not None  # noqa: S101 - each replay has one
-    ranges, positions = [Range.from_json(one) for one in stage.spec["ranges"]], stage.facts.get("positions")
+    ranges = [Range.from_json(one) for one in stage.spec["ranges"]]
+    positions = stage.facts.get("positions") or [None] * len(ranges)
+    after = [None if at is None else one.beyond(at) for one, at in zip(ranges, positions, strict=True)]
     counted = tuple(
-        DeliveredRange(
-            one.topic,
-            one.partition,
-            one.begins,
-            one.ends,
-            one.ends - one.begins,
-            None if positions is None else one.beyond(positions[number]),
-        )
-        for number, one in enumerate(ranges)
+        DeliveredRange(one.topic, one.partition, one.begins, one.ends, one.ends - one.begins, beyond)
+        for one, beyond in zip(ranges, after, strict=True)
     )
-    result = outcome(plan, owner, ReplayResult.DELIVERED, "", started_at=started_at, warnings=warnings, ranges=counted)
-    beyond = "an unknown number" if result.beyond is None else f"{result.beyond:,}"
+    ended = outcome(plan, owner, ReplayResult.DELIVERED, "", started_at=started_at)
+    result = replace(ended, warnings=warnings, ranges=counted)
+    more = "an unknown number" if result.beyond is None else f"{result.beyond:,}"
     message = (
         f"{plan.request.connector!r} has delivered the interval {plan.request.interval} once more: "
-        f"{result.delivered:,} offsets in {sum(one.ends > one.begins for one in counted)} partitions, and {beyond} "
+        f"{result.delivered:,} offsets in {sum(one.ends > one.begins for one in counted)} partitions, and {more} "
         f"after it before the clone stopped. The clone {plan.request.clone!r} is deleted with its offsets."
     )
-    return outcome(
-        plan, owner, ReplayResult.DELIVERED, message, started_at=started_at, warnings=warnings, ranges=counted
-    )
+    return replace(result, message=message)
 
 
 def failed(plan: ReplayPlan, owner: Owner, error: BaseException, journal: Journal, *, at: datetime) -> ReplayOutcome:
@@ -169,17 +162,10 @@ def failed(plan: ReplayPlan, owner: Owner, error: BaseException, journal: Journa
     return outcome(plan, owner, result, str(error) or type(error).__name__, started_at=at)
 
 
-def outcome(  # noqa: PLR0913 - each has its own meaning
-    plan: ReplayPlan,
-    owner: Owner,
-    result: ReplayResult,
-    message: str,
-    *,
-    started_at: datetime,
-    warnings: tuple[str, ...] = (),
-    ranges: tuple[DeliveredRange, ...] = (),
+def outcome(
+    plan: ReplayPlan, owner: Owner, result: ReplayResult, message: str, *, started_at: datetime
 ) -> ReplayOutcome:
-    """Make an outcome that ends now."""
+    """Make an outcome that ends now, without warnings and ranges."""
     request = plan.request
     return ReplayOutcome(
         connector=request.connector,
@@ -190,12 +176,10 @@ def outcome(  # noqa: PLR0913 - each has its own meaning
         message=message,
         started_at=started_at,
         finished_at=datetime.now(tz=UTC),
-        warnings=warnings,
-        ranges=ranges,
     )
 
 
-class _Replayed(AsItIs):
+class _Replayed(Explanation):
     """Says what is left of the clone, and what was delivered."""
 
     def __init__(self, plan: ReplayPlan) -> None:
@@ -213,7 +197,6 @@ class _Replayed(AsItIs):
 
     def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
         """Return the failure, with the error that it follows and what is left to do."""
-        del record
         return type(failure)(
             f"{self._request.connector!r}: the interval {self._request.interval} was not delivered whole. {error} The "
             f"clone {self._request.clone!r} could not be removed: {failure} Run the task again, which removes it."
@@ -221,7 +204,6 @@ class _Replayed(AsItIs):
 
     def unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
         """Return the error: the interval is delivered, and the clone is left."""
-        del record
         return type(error)(
             f"{error} The clone {self._request.clone!r} may be left. Run the task again, which goes on from there."
         )

@@ -102,6 +102,5 @@ def undo(plan: OffsetPlan, clients: Clients, journal: Journal, owner: Owner) -> 
     Returns:
         The outcome; None if nothing was left.
     """
-    with journal.claim(owner) as entry:
-        message = recovery.recover(entry, Toward.BACK, clients)
-        return None if message is None else outcomes.recovered(plan, entry.record, message)
+    undone = recovery.undo(journal, owner, clients)
+    return None if undone is None else outcomes.recovered(plan, *undone)

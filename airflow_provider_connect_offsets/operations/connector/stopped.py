@@ -97,11 +97,13 @@ def restore(members: Sequence[Member], owner: Owner) -> str | None:
     if not members:
         return None
     home, *others = members
-    with home.journal.claim(owner, others=[one.journal for one in others]) as entry:
-        message = recovery.recover(entry, Toward.BACK, *_clients(members))
-        if message is not None and entry.record.state is SagaState.ABANDONED:
-            raise Interfered(message)
-        return message
+    undone = recovery.undo(home.journal, owner, *_clients(members), others=[one.journal for one in others])
+    if undone is None:
+        return None
+    message, record = undone
+    if record.state is SagaState.ABANDONED:
+        raise Interfered(message)
+    return message
 
 
 def _clients(members: Sequence[Member]) -> list[Clients]:

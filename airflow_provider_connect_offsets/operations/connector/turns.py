@@ -13,9 +13,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 from airflow_provider_connect_offsets.exceptions import DatasetError, InvalidRequest
+from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.offsets.requests.values import ago
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
@@ -93,19 +93,20 @@ class RewindRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(JsonRecord):
     """A turn that a run has taken.
 
-    The attributes are those of :class:`RewindRun`, and ``ended``: whether the run was cleared since.
+    The attributes are those of :class:`RewindRun`; ``begins`` is that of its interval. As they are known only where the
+    turn is kept: ``number``, and ``ended``: whether the run was cleared since.
     """
 
-    number: int
     run_id: str
     run_uri: str
     begins: datetime
     topics: str
     cleared: int
     connectors: str = ""
+    number: int = 0
     ended: bool = False
 
     def is_of(self, run: RewindRun) -> bool:
@@ -190,15 +191,8 @@ class Turns:
     def take(self, run: RewindRun, *, after: Turn | None) -> bool:
         """Take the turn after ``after``; False if another run has taken it. Only one of several callers gets it."""
         number = 1 if after is None else after.number + 1
-        fields = {
-            "run_id": run.run_id,
-            "run_uri": run.run_uri,
-            "begins": run.interval.begins.isoformat(),
-            "topics": run.topics,
-            "cleared": run.cleared,
-            "connectors": run.connectors,
-        }
-        return files.create_bytes(join(self._uri, f"{number:06d}.turn.json"), files.to_json(fields))
+        turn = Turn(run.run_id, run.run_uri, run.interval.begins, run.topics, run.cleared, run.connectors, number)
+        return files.create_bytes(join(self._uri, f"{number:06d}.turn.json"), files.to_json(turn.as_json()))
 
     def end(self, turn: Turn) -> None:
         """Keep that the run of ``turn``, the newest here, was cleared: it is no longer at work, and others may be."""
@@ -222,10 +216,5 @@ class Turns:
         return turn and replace(turn, ended=f"{number:06d}.ended.json" in names)
 
     def _read(self, uri: str, number: int) -> Turn | None:
-        fields: dict[str, Any] | None = files.read_json_if_any(join(uri, f"{number:06d}.turn.json"))
-        if fields is None:
-            return None
-        begins, connectors = datetime.fromisoformat(fields["begins"]), fields.get("connectors", "")
-        names = ("run_id", "run_uri", "topics", "cleared")
-        run_id, run_uri, topics, cleared = (fields[name] for name in names)
-        return Turn(number, run_id, run_uri, begins, topics, cleared, connectors)
+        fields = files.read_json_if_any(join(uri, f"{number:06d}.turn.json"))
+        return None if fields is None else replace(Turn.from_json(fields), number=number)

@@ -14,12 +14,7 @@ from airflow_provider_connect_offsets.offsets.copied import copied, stale_settin
 from airflow_provider_connect_offsets.offsets.document import JsonMap, Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import Family, MirrorSource
 from airflow_provider_connect_offsets.offsets.families.elsewhere import kept_elsewhere
-from airflow_provider_connect_offsets.operations.existence.new_connector import (
-    NewConnector,
-    installed,
-    latest_warning,
-    refuse_offsets,
-)
+from airflow_provider_connect_offsets.operations.existence.new_connector import NewConnector, installed, latest_warning
 from airflow_provider_connect_offsets.operations.stages import steps
 
 log = logging.getLogger(__name__)
@@ -96,7 +91,7 @@ def check(copying: Copying, clients: Clients) -> Copied:
     refuse_unfound(taken, original, info, copying)
     state = steps.intended_state(steps.lasting_status(clients, original.name))
     new = NewConnector(info.name, config, taken, state)
-    refuse_offsets(new, info)
+    steps.refuse_invalid(info, taken, otherwise="Nothing was created")
     warnings = tuple(_warnings(original, info, len(offsets.stored()) - len(taken)))
     if copying.rename or copying.stop_original:  # otherwise the creation says so
         warnings += tuple(filter(None, [latest_warning(info, taken, clients)]))

@@ -13,9 +13,13 @@ from airflow_provider_connect_offsets.operations.existence.copy_check import (
     refuse_unfound,
     taken_over,
 )
-from airflow_provider_connect_offsets.operations.existence.create_delete import RemovedOffsets, StartingOffsets
+from airflow_provider_connect_offsets.operations.existence.create_delete import (
+    RemovedOffsets,
+    StartingOffsets,
+    stored_in,
+)
 from airflow_provider_connect_offsets.operations.stages import recovery, steps
-from airflow_provider_connect_offsets.operations.stages.captured import RESUME, PriorState, alteration_in
+from airflow_provider_connect_offsets.operations.stages.captured import RESUME, PriorState
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
 from airflow_provider_connect_offsets.operations.stages.existence_stages import (
     CreateConnector,
@@ -61,7 +65,7 @@ def copy(copying: Copying, clients: Clients, journal: Journal, owner: Owner) -> 
         entry.begin(owner, operation=operation, key=_key(copying, owner), stages=stages)
         how = CopyExplained(copying.connector, copying.new_name)
         try:
-            return _stored(Executor(entry, stages, how, clock=clients.clock).run().record)
+            return stored_in(Executor(entry, stages, how, clock=clients.clock).run().record)
         except NotRunning as error:
             raise _not_running(copying, error, clients) from error
 
@@ -83,7 +87,7 @@ def release(copying: Copying, clients: Clients, journal: Journal, owner: Owner) 
     for one in _both(copying, journal):
         if (left := recovery.release(one, owner, clients)) is not None:
             message, record = left
-            return message, _stored(record) if record.state is SagaState.DONE else None
+            return message, stored_in(record) if record.state is SagaState.DONE else None
     return None
 
 
@@ -152,7 +156,7 @@ def _again(record: SagaRecord, copying: Copying, clients: Clients) -> int:
             steps.restore_state(clients, resumed.subject, wanted.state, tasks=wanted.tasks)
     except NotRunning as error:
         raise _not_running(copying, error, clients) from error
-    return _stored(record)
+    return stored_in(record)
 
 
 def _not_running(copying: Copying, error: NotRunning, clients: Clients) -> NotRunning:
@@ -166,10 +170,3 @@ def _not_running(copying: Copying, error: NotRunning, clients: Clients) -> NotRu
 def _key(copying: Copying, owner: Owner) -> str:
     """Identify the saga for a retry of the same task."""
     return f"copy_connector {copying.new_name} {owner.task}"
-
-
-def _stored(record: SagaRecord) -> int:
-    """Return how many partitions of the copy have an offset."""
-    found = alteration_in(record)
-    assert found is not None  # noqa: S101 - each copy alters offsets
-    return len(found.expected.stored())

@@ -15,11 +15,7 @@ from airflow_provider_connect_offsets.exceptions import (
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_document
 from airflow_provider_connect_offsets.operations.connector.direct import ResetOffsets, WriteOffsets
-from airflow_provider_connect_offsets.operations.existence.new_connector import (
-    NewConnector,
-    checked,
-    latest_warning,
-)
+from airflow_provider_connect_offsets.operations.existence.new_connector import NewConnector, checked, latest_warning
 from airflow_provider_connect_offsets.operations.stages import recovery, steps
 from airflow_provider_connect_offsets.operations.stages.captured import CREATE, DELETE, PriorState, alteration_in
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
@@ -30,7 +26,7 @@ from airflow_provider_connect_offsets.operations.stages.existence_stages import 
 )
 from airflow_provider_connect_offsets.operations.stages.explained import ConnectorExplained
 from airflow_provider_connect_offsets.saga.executor import Executor, Toward
-from airflow_provider_connect_offsets.saga.explanation import AsItIs, Settled
+from airflow_provider_connect_offsets.saga.explanation import Explanation, Settled
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.record import SagaRecord, SagaState
@@ -63,7 +59,7 @@ def create(new: NewConnector, clients: Clients, journal: Journal, owner: Owner) 
         StartingOffsets(new, clients),
         *([] if new.state is State.STOPPED else [StartConnector(new.name, clients, new.state)]),
     ]
-    return _stored(_made(stages, clients, journal, owner, title=CREATE, how=_Created(new.name, registry_of(clients))))
+    return stored_in(_made(stages, clients, journal, owner, title=CREATE, how=_Created(new.name, registry_of(clients))))
 
 
 def created_by(journal: Journal, clients: Clients, owner: Owner) -> int | None:
@@ -71,7 +67,7 @@ def created_by(journal: Journal, clients: Clients, owner: Owner) -> int | None:
     if journal.connector not in clients.control.connectors():
         return None
     done = _earlier(journal, owner, CREATE)
-    return None if done is None else _stored(done)
+    return None if done is None else stored_in(done)
 
 
 def delete(connector: str, clients: Clients, journal: Journal, owner: Owner, *, kept: str) -> int:
@@ -95,7 +91,7 @@ def delete(connector: str, clients: Clients, journal: Journal, owner: Owner, *, 
     """
     exists = connector in clients.control.connectors()
     if not exists and (done := _earlier(journal, owner, DELETE)):
-        return _stored(done)
+        return stored_in(done)
     registry_of(clients)
     stages: list[Stage] = [
         StopConnector(connector, clients),
@@ -103,7 +99,7 @@ def delete(connector: str, clients: Clients, journal: Journal, owner: Owner, *, 
         DeleteConnector(connector, clients),
     ]
     how = ConnectorExplained(connector, clients.control)
-    return _stored(_made(stages, clients, journal, owner, title=DELETE, how=how))
+    return stored_in(_made(stages, clients, journal, owner, title=DELETE, how=how))
 
 
 class StartingOffsets(WriteOffsets):
@@ -148,7 +144,6 @@ class StartConnector(ResumeConnector):
 
     def capture(self, earlier: Captures) -> JsonMap:
         """Return the state that it is to have; how many tasks it will have is unknown."""
-        del earlier
         return PriorState(self._state, 0).as_json()
 
     def do(self, captured: JsonMap) -> Done:
@@ -162,13 +157,12 @@ class StartConnector(ResumeConnector):
 
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
         """Stop it; raises :class:`NotStopped` and other store errors."""
-        del captured, undoing
         with suppress(UnknownConnector):
             steps.stop(self._clients, self.subject)
         return ""
 
 
-class _Created(AsItIs):
+class _Created(Explanation):
     """Says that nothing is left of a connector that could not be created."""
 
     def __init__(self, connector: str, registry: ConnectorRegistry) -> None:
@@ -183,7 +177,6 @@ class _Created(AsItIs):
 
     def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
         """Return the failure, with the error that it follows."""
-        del record
         return type(failure)(
             f"{self._connector!r} was not created: {error} It could not be removed again: {failure} If it is "
             f"there, {self._registry.delete_by_hand(self._connector)}."
@@ -208,7 +201,7 @@ def _made(
     owner: Owner,
     *,
     title: str,
-    how: AsItIs | ConnectorExplained,
+    how: Explanation,
 ) -> SagaRecord:
     """Settle what an earlier process left, and run the stages, unless it was this task's and is done by now."""
     with journal.claim(owner) as entry:
@@ -219,7 +212,7 @@ def _made(
         return Executor(entry, stages, how, clock=clients.clock).run().record
 
 
-def _stored(record: SagaRecord) -> int:
+def stored_in(record: SagaRecord) -> int:
     """Return how many partitions have, or had, an offset."""
     found = alteration_in(record)
     assert found is not None  # noqa: S101 - both operations alter offsets

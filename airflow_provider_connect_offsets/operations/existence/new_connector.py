@@ -8,10 +8,12 @@ from enum import StrEnum
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, State
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
-from airflow_provider_connect_offsets.observe.clients import Bounds, Clients
+from airflow_provider_connect_offsets.kafka.logs import LogBounds
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.waiting import consumed_partitions, consumes
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import MirrorSource, OffsetReset, TopicPartition
+from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.existence_stages import registry_of
 
 
@@ -64,7 +66,7 @@ def log_offsets(name: str, config: Mapping[str, str], start_at: StartAt, clients
     return Offsets.of(_entries(info, start_at, clients.logs.bounds(partitions)))
 
 
-def _entries(info: ConnectorInfo, start_at: StartAt, bounds: Mapping[TopicPartition, Bounds]) -> Iterator[Entry]:
+def _entries(info: ConnectorInfo, start_at: StartAt, bounds: Mapping[TopicPartition, LogBounds]) -> Iterator[Entry]:
     reset = info.family.offset_reset(info.config)
     for where, log in sorted(bounds.items()):
         partition = info.family.partition_of(where, info.config)
@@ -113,16 +115,8 @@ def checked(new: NewConnector, clients: Clients) -> ConnectorInfo:
     if named != new.name:
         raise InvalidRequest(f"Nothing was created: connector is {new.name!r}, but its configuration says {named!r}.")
     info = installed(new.name, new.config, clients)
-    refuse_offsets(new, info)
+    steps.refuse_invalid(info, new.offsets, otherwise="Nothing was created")
     return info
-
-
-def refuse_offsets(new: NewConnector, info: ConnectorInfo) -> None:
-    """Raise :class:`InvalidRequest` for an offset that its family refuses; ``info``: what it would be."""
-    for entry in new.offsets:
-        offset = None if entry.offset is None else parse_map(entry.offset)
-        for finding in info.family.check(parse_map(entry.partition), offset, new.config):
-            raise InvalidRequest(f"Nothing was created: {new.name!r}, partition {entry.partition}: {finding.message}.")
 
 
 def installed(name: str, config: Mapping[str, str], clients: Clients) -> ConnectorInfo:

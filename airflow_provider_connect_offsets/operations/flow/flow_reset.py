@@ -26,7 +26,7 @@ from airflow_provider_connect_offsets.operations.stages import recovery
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
 from airflow_provider_connect_offsets.operations.stages.flow_stages import EmptyTopics
 from airflow_provider_connect_offsets.operations.stages.offset_stages import change_stages
-from airflow_provider_connect_offsets.saga import Journal, Owner, Stage, Toward
+from airflow_provider_connect_offsets.saga import Journal, Owner, Stage
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.flow_schemas import RESET_TOPICS, REWINDS
@@ -126,9 +126,8 @@ def reset_stages(plan: ResetPlan, clients: Clients, run: ResetDirectory) -> list
 
 def undo_reset(plan: ResetPlan, clients: Clients, journals: ResetJournals, owner: Owner) -> Outcome | None:
     """Undo what a reset of the same run left unfinished; returns None if nothing was left."""
-    with journals.journal.claim(owner, others=journals.locks) as entry:
-        message = recovery.recover(entry, Toward.BACK, clients)
-        return None if message is None else outcomes.recovered(plan.offsets, entry.record, message)
+    undone = recovery.undo(journals.journal, owner, clients, others=journals.locks)
+    return None if undone is None else outcomes.recovered(plan.offsets, *undone)
 
 
 def _proved(outcome: Outcome, plan: ResetPlan, clients: Clients, run: ResetDirectory, timeout: float) -> Outcome:

@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.exceptions import NotRunning
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.partitions import existing, first_few, partition_of
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan
+from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
 from airflow_provider_connect_offsets.offsets.sync_record import OffsetSync, parse_sync
 
@@ -101,13 +101,7 @@ def _awaited(
     plan: OffsetPlan, expected: Mapping[TopicPartition, Opening], clients: Clients
 ) -> frozenset[TopicPartition]:
     """Return the partitions that were moved and have records to replicate; others have none until the next record."""
-    moved = {
-        where
-        for row in plan.rows
-        if row.action is not Action.KEEP and row.topic is not None and row.kafka_partition is not None
-        for where in (TopicPartition(row.topic, row.kafka_partition),)
-        if where in expected
-    }
+    moved = {where for row in plan.changed_rows() if (where := row.where) is not None and where in expected}
     if clients.logs is None or not moved:
         return frozenset()
     bounds = clients.logs.bounds(existing(clients.logs, moved))

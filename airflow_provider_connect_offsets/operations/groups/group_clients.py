@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from airflow_provider_connect_offsets.connect.group_offsets import GroupOffsets
-from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
-from airflow_provider_connect_offsets.observe.clients import Clients, Logs, Origin
+from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
+from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 
 _CLUSTER = "groups of "
 
 
-def group_clients(groups: ConsumerGroups, logs: Logs, *, timeout: float = 120.0) -> Clients:
+def group_clients(kafka: KafkaCluster, *, timeout: float = 120.0) -> Clients:
     """Return clients of the consumer groups of a Kafka cluster; raises store errors.
 
     Args:
-        groups: The groups.
-        logs: The logs of the same cluster.
+        kafka: The cluster.
         timeout: Seconds to wait for Kafka.
     """
-    offsets = GroupOffsets(groups)
+    offsets = GroupOffsets(kafka.groups)
     # A group may have the name of a connector whose workers use this Kafka: the journals must differ.
-    cluster = groups_of(groups.cluster_id())
-    return Clients(offsets, offsets, logs, timeout=timeout, origin=Origin.GROUP, cluster=cluster)
+    cluster = groups_of(kafka.cluster_id())
+    return Clients(offsets, offsets, kafka, timeout=timeout, origin=Origin.GROUP, cluster=cluster)
 
 
 def groups_of(cluster: str) -> str:

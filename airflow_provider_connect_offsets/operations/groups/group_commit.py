@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, NotDrained, PlanRefused, StoreError
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
@@ -14,6 +13,7 @@ from airflow_provider_connect_offsets.observe.flow.observed_groups import Group,
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters
 from airflow_provider_connect_offsets.observe.partitions import first_few, partition_of
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.offsets.requests.failover import DIGEST_PIECES, Move, digest_of_sums, row_numbers
 from airflow_provider_connect_offsets.operations.groups.deleted_groups import commit_deleted
 from airflow_provider_connect_offsets.operations.groups.left_groups import (
@@ -35,8 +35,8 @@ Offsets = Mapping[TopicPartition, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
-    """The result of a commit.
+class Moved(JsonRecord):
+    """The result of a commit, as ``outcome.json`` has it for the report.
 
     Attributes:
         digest: Digest of the translation.
@@ -53,17 +53,6 @@ class Moved:
     left: Mapping[str, str]
     finished_at: datetime
     late: str = ""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the values of ``outcome.json``, which the report shows."""
-        return {
-            "digest": self.digest,
-            "groups": self.groups,
-            "partitions": self.partitions,
-            "left": dict(self.left),
-            "late": self.late,
-            "finished_at": self.finished_at.isoformat(timespec="milliseconds"),
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +94,10 @@ def commit_translation(directory: FailoverDirectory, clusters: Clusters, *, dige
         StoreError: Says whether anything may have been committed.
     """
     translated, target = _approved(directory, digest), clusters.target
+    commit = _Commit(directory, clusters, digest, translated)
     left = {name: reason for name, reason in commit_deleted(directory, target).items() if name in translated}
     present = groups_named(target, translated)
-    _refuse_late(directory, clusters, digest, translated, present)
+    commit.refuse_late(present)
     for name, one in translated.items():
         if name not in left and (reason := _hindrance(one, present[name])):
             left[name] = reason
@@ -122,14 +112,111 @@ def commit_translation(directory: FailoverDirectory, clusters: Clusters, *, dige
         stored = target.groups.offsets_of({**due, **left})
     except StoreError as error:
         unproved = dict.fromkeys(due, f"it was being committed, and whether it was could not be read back: {error}")
-        _write_outcome(directory, digest, translated, left | unproved)
+        commit.write_outcome(left | unproved)
         if not due:
             raise
         raise type(error)(
             f"{error} It came in the midst of a commit: {count(due)}; which of them were committed was not read back. "
             f"What was committed stays. {_next_step(directory)}"
         ) from error
-    return _ended(directory, clusters, digest, translated, _described_left(translated, stored, left))
+    return commit.ended(commit.described_left(stored, left))
+
+
+@dataclass(frozen=True, slots=True)
+class _Commit:
+    """A commit of the approved translation ``translated``, and how it ends."""
+
+    directory: FailoverDirectory
+    clusters: Clusters
+    digest: str
+    translated: Mapping[str, _Translated]
+
+    def refuse_late(self, present: Mapping[str, Group]) -> None:
+        """Raise :class:`NotDrained`, which names what an earlier attempt has moved, if records came to the source."""
+        translated = self.translated
+        missing = {name: one.missing(present[name].offsets) for name, one in translated.items()}
+        whole = [name for name, offsets in missing.items() if not offsets]
+        part = [name for name, offsets in missing.items() if offsets and len(offsets) < len(translated[name].offsets)]
+        moved, more = "", ""
+        if whole or part:
+            in_part = f", {len(part):,} in part{_listed(part)}" if part else ""
+            moved = (
+                f" {len(whole):,} of {len(translated):,} groups have their translated offsets already{_listed(whole)}"
+                f"{in_part}, and keep them."
+            )
+            more = " further"
+        try:
+            late = came_late(self.directory, self.clusters.source)
+        except StoreError as error:
+            raise type(error)(f"No{more} group was moved: {error}{moved}") from error
+        if late:
+            left = {
+                name: f"it was not moved{' wholly' if name in part else ''}: {late}"
+                for name in missing
+                if missing[name]
+            }
+            self.write_outcome(left)
+            restore = f", or restore what was moved with {_restore(self.directory)}" if moved else ""
+            raise NotDrained(
+                f"No{more} group was moved: after the flow was stopped, {late}. They are not on the target, and "
+                f"consumers there would miss them.{moved} Stop the producers of these topics, then run the failover "
+                f"again{restore}."
+            )
+
+    def described_left(
+        self, stored: Mapping[str, Mapping[TopicPartition, Committed]], left: Mapping[str, str]
+    ) -> dict[str, str]:
+        """Describe the groups that don't have all their translated offsets: why, and how many they have."""
+        described: dict[str, str] = {}
+        for name, present in stored.items():
+            one = self.translated[name]
+            missing = one.missing(present)
+            if missing:
+                where, offset = next(iter(missing.items()))
+                reason = f"{partition_text(where)} was read back as {shown(present.get(where))}, not {shown(offset)}"
+                committed = len(one.offsets) - len(missing)
+                part = (
+                    f" ({committed:,} of its {len(one.offsets):,} translated offsets are committed)"
+                    if committed
+                    else ""
+                )
+                described[name] = f"{left.get(name, reason)}{part}"
+            elif name in left:
+                described[name] = left[name]
+        return described
+
+    def ended(self, left: Mapping[str, str]) -> Moved:
+        """Write the outcome of a commit that was read back; raises :class:`GroupsNotMoved` if groups are left."""
+        total = len(self.translated)
+        proved = f"{total - len(left):,} of {total:,} groups have their translated offsets, read back and proved"
+        try:
+            late = came_late(self.directory, self.clusters.source)
+        except StoreError as error:
+            self.write_outcome(left)
+            raise type(error)(
+                f"{proved}. Whether records came to the source meanwhile is unknown: {error} "
+                f"{_next_step(self.directory)}"
+            ) from error
+        moved = self.write_outcome(left, late=late)
+        if left:
+            raise GroupsNotMoved(
+                f"{len(left):,} of {total:,} groups were not moved, or not wholly: {reasons(left)}. {proved}. "
+                f"{_next_step(self.directory)}"
+            )
+        return moved
+
+    def write_outcome(self, left: Mapping[str, str], *, late: str = "") -> Moved:
+        """Write ``outcome.json``; ``left``: group → why it does not have its translated offsets."""
+        moved = Moved(
+            digest=self.digest,
+            groups=len(self.translated) - len(left),
+            partitions=sum(len(one.offsets) for name, one in self.translated.items() if name not in left),
+            left=dict(sorted(left.items())),
+            finished_at=datetime.now(tz=UTC),
+            late=late,
+        )
+        files.write_json(self.directory.outcome, moved.as_json())
+        return moved
 
 
 def came_late(directory: FailoverDirectory, source: KafkaCluster | None) -> str:
@@ -141,7 +228,7 @@ def came_late(directory: FailoverDirectory, source: KafkaCluster | None) -> str:
         return ""
     rows = read_dataset(directory.mirror_partitions, MIRROR_PARTITIONS)
     ends = {partition_of(row): row["source_end"] for row in rows if row["source_end"] is not None}
-    bounds = source.logs.bounds(ends)
+    bounds = source.bounds(ends)
     late = {where: bounds[where].log_end - ends[where] for where in sorted(ends)}
     named = [f"{count:,} in {partition_text(where)}" for where, count in late.items() if count > 0]
     if not named:
@@ -171,41 +258,6 @@ def _approved(directory: FailoverDirectory, digest: str) -> dict[str, _Translate
     return translated
 
 
-def _refuse_late(
-    directory: FailoverDirectory,
-    clusters: Clusters,
-    digest: str,
-    translated: Mapping[str, _Translated],
-    present: Mapping[str, Group],
-) -> None:
-    """Raise :class:`NotDrained` if records came to the source; the error names what an earlier attempt has moved."""
-    missing = {name: one.missing(present[name].offsets) for name, one in translated.items()}
-    whole = [name for name, offsets in missing.items() if not offsets]
-    part = [name for name, offsets in missing.items() if offsets and len(offsets) < len(translated[name].offsets)]
-    moved, more = "", ""
-    if whole or part:
-        in_part = f", {len(part):,} in part{_listed(part)}" if part else ""
-        moved = (
-            f" {len(whole):,} of {len(translated):,} groups have their translated offsets already{_listed(whole)}"
-            f"{in_part}, and keep them."
-        )
-        more = " further"
-    try:
-        late = came_late(directory, clusters.source)
-    except StoreError as error:
-        raise type(error)(f"No{more} group was moved: {error}{moved}") from error
-    if late:
-        left = {
-            name: f"it was not moved{' wholly' if name in part else ''}: {late}" for name in missing if missing[name]
-        }
-        _write_outcome(directory, digest, translated, left)
-        restore = f", or restore what was moved with {_restore(directory)}" if moved else ""
-        raise NotDrained(
-            f"No{more} group was moved: after the flow was stopped, {late}. They are not on the target, and consumers "
-            f"there would miss them.{moved} Stop the producers of these topics, then run the failover again{restore}."
-        )
-
-
 def _hindrance(one: _Translated, group: Group) -> str:
     """Describe why a group can't be committed; empty if it can, or none of its offsets is missing."""
     if not one.missing(group.offsets):
@@ -216,73 +268,6 @@ def _hindrance(one: _Translated, group: Group) -> str:
         if (offset := group.offset(where)) not in {translated, one.before[where]}:
             return f"{partition_text(where)} is at {shown(offset)}, no longer at {shown(one.before[where])}"
     return ""
-
-
-def _described_left(
-    translated: Mapping[str, _Translated],
-    stored: Mapping[str, Mapping[TopicPartition, Committed]],
-    left: Mapping[str, str],
-) -> dict[str, str]:
-    """Describe the groups that don't have all their translated offsets: why, and how many they have."""
-    described: dict[str, str] = {}
-    for name, present in stored.items():
-        one = translated[name]
-        missing = one.missing(present)
-        if missing:
-            where, offset = next(iter(missing.items()))
-            reason = f"{partition_text(where)} was read back as {shown(present.get(where))}, not {shown(offset)}"
-            committed = len(one.offsets) - len(missing)
-            part = f" ({committed:,} of its {len(one.offsets):,} translated offsets are committed)" if committed else ""
-            described[name] = f"{left.get(name, reason)}{part}"
-        elif name in left:
-            described[name] = left[name]
-    return described
-
-
-def _ended(
-    directory: FailoverDirectory,
-    clusters: Clusters,
-    digest: str,
-    translated: Mapping[str, _Translated],
-    left: Mapping[str, str],
-) -> Moved:
-    """Write the outcome of a commit that was read back; raises :class:`GroupsNotMoved` if groups are left."""
-    total = len(translated)
-    proved = f"{total - len(left):,} of {total:,} groups have their translated offsets, read back and proved"
-    try:
-        late = came_late(directory, clusters.source)
-    except StoreError as error:
-        _write_outcome(directory, digest, translated, left)
-        raise type(error)(
-            f"{proved}. Whether records came to the source meanwhile is unknown: {error} {_next_step(directory)}"
-        ) from error
-    moved = _write_outcome(directory, digest, translated, left, late=late)
-    if left:
-        raise GroupsNotMoved(
-            f"{len(left):,} of {total:,} groups were not moved, or not wholly: {reasons(left)}. {proved}. "
-            f"{_next_step(directory)}"
-        )
-    return moved
-
-
-def _write_outcome(
-    directory: FailoverDirectory,
-    digest: str,
-    translated: Mapping[str, _Translated],
-    left: Mapping[str, str],
-    *,
-    late: str = "",
-) -> Moved:
-    moved = Moved(
-        digest=digest,
-        groups=len(translated) - len(left),
-        partitions=sum(len(one.offsets) for name, one in translated.items() if name not in left),
-        left=dict(sorted(left.items())),
-        finished_at=datetime.now(tz=UTC),
-        late=late,
-    )
-    files.write_json(directory.outcome, moved.as_json())
-    return moved
 
 
 def _listed(groups: Collection[str]) -> str:

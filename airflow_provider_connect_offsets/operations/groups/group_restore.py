@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, InvalidInput, StoreError
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.groups import Committed
 from airflow_provider_connect_offsets.observe.flow.observed_groups import Group, groups_named
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.operations.groups.deleted_groups import Offsets, commit_deleted, delete_and_commit
 from airflow_provider_connect_offsets.operations.groups.left_groups import MEMBERS, partition_text, reasons, shown
 from airflow_provider_connect_offsets.operations.groups.prior_groups import (
@@ -25,8 +25,8 @@ from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
-    """The result of a restore.
+class Restored(JsonRecord):
+    """The result of a restore, as ``restored.json`` has it.
 
     Attributes:
         groups: How many groups have again what they had before the failover.
@@ -42,16 +42,6 @@ class Restored:
     left: Mapping[str, str]
     emptied: tuple[str, ...]
     finished_at: datetime
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the values of ``restored.json``."""
-        return {
-            "groups": self.groups,
-            "partitions": self.partitions,
-            "left": dict(self.left),
-            "emptied": list(self.emptied),
-            "finished_at": self.finished_at.isoformat(timespec="milliseconds"),
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +127,11 @@ def _restore(
     )
     stored = target.groups.offsets_of(name for name in prior if name not in left)
     left |= {name: reason for name in stored if (reason := _unproved(replaced[name], prior[name], stored[name]))}
-    emptied = [name for name in stored if name not in left and not stored[name] and _existed(replaced[name])]
+    emptied = [
+        name
+        for name in stored
+        if name not in left and not stored[name] and any(row.existed for row in replaced[name].values())
+    ]
     return left, tuple(sorted(emptied))
 
 
@@ -176,7 +170,3 @@ def _unproved(replaced: Mapping[TopicPartition, Replaced], prior: _Prior, stored
         if stored.get(where) != committed:
             return f"{partition_text(where)} was read back as {shown(stored.get(where))}, not {shown(committed)}"
     return ""
-
-
-def _existed(replaced: Mapping[TopicPartition, Replaced]) -> bool:
-    return any(row.existed for row in replaced.values())

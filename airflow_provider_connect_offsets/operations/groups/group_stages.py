@@ -14,14 +14,15 @@ import tenacity
 from airflow_provider_connect_offsets.clock import retrying
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Overlap, StoreError
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
-from airflow_provider_connect_offsets.operations.groups import changed_groups
+from airflow_provider_connect_offsets.offsets.requests.failover import Move
 from airflow_provider_connect_offsets.operations.groups.deleted_groups import commit_deleted, is_whole
+from airflow_provider_connect_offsets.operations.groups.group_clients import groups_of
 from airflow_provider_connect_offsets.operations.groups.left_groups import reasons
 from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS
 from airflow_provider_connect_offsets.saga import (
-    AsItIs,
     Done,
     Executor,
+    Explanation,
     Found,
     Journal,
     JournalEntry,
@@ -33,7 +34,10 @@ from airflow_provider_connect_offsets.saga import (
     StageState,
     Toward,
     Undoing,
+    journals_of,
 )
+from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset
+from airflow_provider_connect_offsets.workspace.flow_schemas import TRANSLATION
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory, journal_root
 
 log = logging.getLogger(__name__)
@@ -71,12 +75,11 @@ class TargetGroups:
 
     def refuse_changed(self, directory: FailoverDirectory, run: str) -> None:
         """Raise :class:`Overlap` if another run is changing the offsets of a group that ``directory`` translates."""
-        changed_groups.refuse_changed(
-            self.workspace,
-            cluster=self.cluster.cluster_id(),
-            groups=sorted(changed_groups.groups_to_move(directory)),
-            run=run,
-        )
+        rows = iterate_dataset(directory.translation, TRANSLATION)
+        moved = sorted({row["group"] for row in rows if row["action"] == Move.COMMIT})
+        cluster = groups_of(self.cluster.cluster_id())
+        for journal in journals_of(journal_root(self.workspace), cluster=cluster, resources=moved):
+            journal.refuse_overlap(run)
 
 
 class MoveGroups(Stage):
@@ -117,7 +120,6 @@ class MoveGroups(Stage):
 
     def do(self, captured: JsonMap) -> Done:
         """Move them; raises what ``move`` does."""
-        del captured
         if self._move is None:
             raise ValueError(f"{self.name} was not begun, and only its own run can begin it")
         self._move()
@@ -125,24 +127,21 @@ class MoveGroups(Stage):
 
     def find(self, captured: JsonMap) -> StageState:
         """DONE if no group is left deleted."""
-        del captured
         return StageState(Found.DONE if is_whole(self._directory) else Found.PARTIAL)
 
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
         """Commit what deleted groups lack; raises :class:`StoreError` if some still lack offsets."""
-        del captured, undoing
         left = commit_deleted(self._directory, self._target)
         if not is_whole(self._directory):
             raise StoreError(f"Groups were deleted to clear single offsets, and lack others since: {reasons(left)}.")
         return f" {reasons(left)}." if left else ""
 
 
-class _Explained(AsItIs):
+class _Explained(Explanation):
     """Returns the move's error, which names the groups' offsets and the next step."""
 
     def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
         """Return the error; the failure, if an interruption ended the move."""
-        del record
         if not isinstance(error, Exception):
             return failure
         log.warning("%s", failure)

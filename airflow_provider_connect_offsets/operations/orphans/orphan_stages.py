@@ -17,9 +17,9 @@ from airflow_provider_connect_offsets.operations.orphans.orphans import (
 )
 from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS
 from airflow_provider_connect_offsets.saga import (
-    AsItIs,
     Done,
     Executor,
+    Explanation,
     Found,
     Journal,
     JournalEntry,
@@ -86,7 +86,6 @@ class RemoveOrphans(Stage):
 
     def do(self, captured: JsonMap) -> Done:
         """Remove them; raises as ``remove_approved`` does."""
-        del captured
         self.removal = self.remove()
         return Done()
 
@@ -96,7 +95,6 @@ class RemoveOrphans(Stage):
 
     def find(self, captured: JsonMap) -> StageState:
         """BEFORE while no removed offsets are kept; DONE once no approved offset is stored that is still orphaned."""
-        del captured
         try:
             left = left_to_remove(self.directory, self.topic, exist=self.exist, digest=self._digest)
         except (DatasetError, PlanRefused) as error:  # what was approved is unknown by now
@@ -125,11 +123,11 @@ def remove_orphans(journal: Journal, owner: Owner, stage: RemoveOrphans, *, kept
         finish(entry, stage.topic, exist=stage.exist)
         operation = f"the removal of orphaned offsets by {stage.directory.uri}"
         entry.begin(owner, operation=operation, key="", stages=[stage])
-        Executor(entry, [stage], AsItIs()).run()
+        Executor(entry, [stage], Explanation()).run()
         # After an error behind the last tombstone all is removed, and the result is not known yet.
         removal = stage.removal or stage.remove()
-    if removal.removed.left:
-        raise NotRemoved(removal.removed.sentence(stage.topic.topic, kept=kept or stage.directory.removed))
+    if removal.left:
+        raise NotRemoved(removal.sentence(stage.topic.topic, kept=kept or stage.directory.removed))
     return removal
 
 
@@ -146,7 +144,7 @@ def finish(entry: JournalEntry, topic: OffsetsTopic, *, exist: Exist) -> str | N
         RemoveOrphans(OrphansDirectory(one.spec["directory"]), topic, exist=exist, digest=one.spec["digest"])
         for one in record.stages
     ]
-    settled = Executor(entry, stages, AsItIs()).settle(Toward.BACK)
+    settled = Executor(entry, stages, Explanation()).settle(Toward.BACK)
     finished = settled.record.state is SagaState.DONE
     result = "What it had begun is finished now." if finished else "It had removed nothing, and was given up."
     message = f"{record.operation}, run {record.owner.run!r}, ended before its time. {result}"

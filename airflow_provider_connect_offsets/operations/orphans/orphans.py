@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
@@ -14,6 +13,7 @@ from airflow_provider_connect_offsets.kafka.topic_reader import TopicRecord
 from airflow_provider_connect_offsets.observe.partitions import first_few
 from airflow_provider_connect_offsets.observe.stored_records import has_offset, moment_of, stored_rows
 from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_document, parse_kip199
+from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.offsets.plan import plan_digest
 from airflow_provider_connect_offsets.offsets.requests.orphans import Orphan, OrphanRequest
 from airflow_provider_connect_offsets.offsets.storage import StoredOffsets, parse_key
@@ -59,37 +59,22 @@ def take_orphan_snapshot(
 
 
 @dataclass(frozen=True, slots=True)
-class Removal:
-    """The result of a removal: of the orphaned offsets with ``digest``."""
-
-    digest: str
-    removed: Removed
-    finished_at: datetime
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the values of ``outcome.json``, which the report shows."""
-        return {
-            "digest": self.digest,
-            "removed": list(self.removed.connectors),
-            "partitions": self.removed.partitions,
-            "left": dict(self.removed.left),
-            "finished_at": self.finished_at.isoformat(timespec="milliseconds"),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Removed:
-    """Which orphaned offsets were removed.
+class Removal(JsonRecord):
+    """Which orphaned offsets were removed, as ``outcome.json`` has it for the report.
 
     Attributes:
-        connectors: Connectors whose offsets were removed.
+        digest: Digest of the approved ones.
+        removed: Connectors whose offsets were removed.
         partitions: How many source partitions that were.
         left: Connector → why its offsets were left.
+        finished_at: When it ended.
     """
 
-    connectors: tuple[str, ...]
+    digest: str
+    removed: tuple[str, ...]
     partitions: int
     left: Mapping[str, str]
+    finished_at: datetime
 
     def sentence(self, topic: str, *, kept: str) -> str:
         """Describe what was removed and what was left; ``kept``: the file to import to undo it."""
@@ -97,8 +82,8 @@ class Removed:
         for name, reason in self.left.items():
             reasons.setdefault(reason, []).append(name)
         left = " ".join(f"{_named(names)}: {reason}." for reason, names in reasons.items())
-        count = f"{len(self.connectors)} of {len(self.connectors) + len(self.left)}"
-        removed = f" Removed: {_named(self.connectors)}; to undo that, import {kept}." if self.connectors else ""
+        count = f"{len(self.removed)} of {len(self.removed) + len(self.left)}"
+        removed = f" Removed: {_named(self.removed)}; to undo that, import {kept}." if self.removed else ""
         return (
             f"Topic {topic!r}: orphaned offsets of {count} connectors were removed. {left}{removed} Search again for "
             "what is still orphaned."
@@ -168,8 +153,16 @@ def remove_approved(
             keep(documents)
         _keep_removed(directory, documents)
 
-    removed = _remove(_approved(directory, digest), topic, exist=exist, keep=keep_removed)
-    removal = Removal(digest, removed, finished_at=datetime.now(tz=UTC))
+    judged = _judged(_approved(directory, digest), topic, exist=exist)
+    _remove(judged, topic, exist=exist, keep=keep_removed)
+    removed = judged.removable
+    removal = Removal(
+        digest,
+        removed=tuple(sorted(removed)),
+        partitions=sum(len(one.orphans) for one in removed.values()),
+        left={name: one.reason for name, one in sorted(judged.connectors.items()) if one.reason is not None},
+        finished_at=datetime.now(tz=UTC),
+    )
     files.write_json(directory.outcome, removal.as_json())
     return removal
 
@@ -185,19 +178,15 @@ def left_to_remove(directory: OrphansDirectory, topic: OffsetsTopic, *, exist: E
     return sum(len(_with_offset(judged.last, key)) for one in judged.removable.values() for key in one.orphans)
 
 
-def _remove(orphans: Iterable[Orphan], topic: OffsetsTopic, *, exist: Exist, keep: Keep) -> Removed:
-    judged = _judged(orphans, topic, exist=exist)
+def _remove(judged: _Judged, topic: OffsetsTopic, *, exist: Exist, keep: Keep) -> None:
+    """Remove what may be removed, and set the reasons of connectors that still have an offset then."""
     removable = judged.removable
-    if removable:
-        keep({name: judged.documents[name] for name in removable})  # before the first tombstone
-        stored = {key: _with_offset(judged.last, key) for one in removable.values() for key in one.orphans}
-        topic.remove_keys(stored, whose=", ".join(sorted(removable)[:NAMED]))
-        _prove(removable, last=_last_records(topic), exist=set(exist()))
-    return Removed(
-        connectors=tuple(sorted(name for name, one in removable.items() if one.reason is None)),
-        partitions=sum(len(one.orphans) for one in removable.values() if one.reason is None),
-        left={name: one.reason for name, one in sorted(judged.connectors.items()) if one.reason is not None},
-    )
+    if not removable:
+        return
+    keep({name: judged.documents[name] for name in removable})  # before the first tombstone
+    stored = {key: _with_offset(judged.last, key) for one in removable.values() for key in one.orphans}
+    topic.remove_keys(stored, whose=", ".join(sorted(removable)[:NAMED]))
+    _prove(removable, last=_last_records(topic), exist=set(exist()))
 
 
 def _judged(orphans: Iterable[Orphan], topic: OffsetsTopic, *, exist: Exist) -> _Judged:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from airflow_provider_connect_offsets.kafka.record_reader import FullRecord
+from airflow_provider_connect_offsets.kafka.topic_reader import FullRecord
 from airflow_provider_connect_offsets.observe.failed_records import FailedRecord, Way
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.workspace.datasets import read_newest, write_newest

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotRunning, NotSkipped, PlanRefused
-from airflow_provider_connect_offsets.kafka.record_reader import RecordReader
+from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.failed_records import (
     FailedRecord,
@@ -57,7 +57,7 @@ class PoisonedSink:
     Attributes:
         request: Which sink, and how much may be done to it.
         clients: Clients of its Connect cluster, with the logs of its topics.
-        reader: Reads records of these logs.
+        kafka: The cluster of these logs.
         journal: Journal of the sink.
         owner: This process.
         kept: Where its records are kept.
@@ -66,7 +66,7 @@ class PoisonedSink:
 
     request: PoisonRequest
     clients: Clients
-    reader: RecordReader
+    kafka: KafkaCluster
     journal: Journal
     owner: Owner
     kept: KeptRecords
@@ -172,7 +172,7 @@ class PoisonedSink:
         self._refuse_unprovable(sink)
         if known := still_next(sink, self.kept.found()):
             return FoundRecords(sink, tuple(known))
-        read = read_unconvertible(sink, self.reader, most=self.request.max_records)
+        read = read_unconvertible(sink, self.kafka, most=self.request.max_records)
         proved = [one for one in read if one.is_proved]
         if proved or self.request.dry_run:
             return FoundRecords(sink, tuple(proved or read))
@@ -192,7 +192,7 @@ class PoisonedSink:
         topic = reports_topic(sink.name, cluster=self.clients.cluster)
         since = reports_end(self.clients, topic)
         self._reports.append(topic)
-        with self._claimed() as entry:
+        with self._claimed() as (entry, _settled):
             stages = [
                 StopConnector(sink.name, self.clients),
                 RunOneByOne(sink.name, self.clients, topic),
@@ -206,7 +206,7 @@ class PoisonedSink:
         if not failed:
             log.warning("%r did not fail again with one record a poll.", sink.name)
             return FoundRecords(sink)
-        reported = read_reported(sink, self.clients, self.reader, topic, since=since)
+        reported = read_reported(sink, self.clients, self.kafka, topic, since=since)
         if found := [one for one in reported if one.is_proved]:
             return FoundRecords(sink, tuple(found))
         raise NotSkipped(self._unproved(sink, reported))
@@ -242,7 +242,7 @@ class PoisonedSink:
     def _skip(self, records: Sequence[FailedRecord]) -> None:
         """Make the skip as a saga: stop, alter, resume; the sink may fail again after it."""
         name = self.request.connector
-        with self._claimed() as entry:
+        with self._claimed() as (entry, _settled):
             stages = [
                 StopConnector(name, self.clients),
                 SkipRecords(name, self.clients, records),
@@ -268,26 +268,23 @@ class PoisonedSink:
         )
 
     @contextmanager
-    def _claimed(self) -> Iterator[JournalEntry]:
-        """Have the sink's lease for the block, with what a dead run has left settled."""
+    def _claimed(self) -> Iterator[tuple[JournalEntry, str | None]]:
+        """Have the sink's lease for the block; what a dead run has left is settled, and described."""
         recovery.undo_import(self.journal, self.owner, self.clients)
         with self.journal.claim(self.owner) as entry:
-            recovery.recover(entry, Toward.FORWARD, self.clients)
-            yield entry
+            yield entry, recovery.recover(entry, Toward.FORWARD, self.clients)
 
     def _settled(self) -> bool:
         """Settle what a dead run has left; returns whether that, or this run before, may have resumed the sink."""
-        recovery.undo_import(self.journal, self.owner, self.clients)
-        with self.journal.claim(self.owner) as entry:
-            settled = recovery.recover(entry, Toward.FORWARD, self.clients)
-        return settled is not None or self.journal.record_of(self.owner.run, _KEY) is not None
+        with self._claimed() as (_entry, settled):
+            return settled is not None or self.journal.record_of(self.owner.run, _KEY) is not None
 
     def _remove_reports(self) -> None:
         """Delete the topic of the reports; if that fails, it stays, which a warning says."""
         for topic in self._reports:
             try:
                 if self.clients.logs is not None and topic in self.clients.logs.topics():
-                    self.reader.delete_topic(topic)
+                    self.kafka.delete_topic(topic)
             except Exception:  # of any client: the search itself has ended
                 log.warning("The topic %r is left: delete it. It has copies of records.", topic, exc_info=True)
         self._reports.clear()

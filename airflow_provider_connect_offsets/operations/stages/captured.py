@@ -13,7 +13,15 @@ from airflow_provider_connect_offsets.observe.log_positions import LogPosition
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.operations.stages import steps
-from airflow_provider_connect_offsets.saga import Captures, Progress, SagaRecord, SagaState, Undoing, stage_name
+from airflow_provider_connect_offsets.saga import (
+    Captures,
+    Progress,
+    SagaRecord,
+    SagaState,
+    StageRecord,
+    Undoing,
+    stage_name,
+)
 
 log = logging.getLogger(__name__)
 # Titles of stages in the journal; those of earlier versions must still be read.
@@ -24,11 +32,9 @@ ONE_BY_ONE = "run_one_by_one"
 # Those of a replay's clone.
 PLACE, START, DELIVER = "place_clone", "start_clone", "deliver_interval"
 HALT, REMOVE = "stop_clone", "remove_clone"
-# Keys of a stage's specification: the Airflow connections of what it changes, and the connector whose state another one
-# gets.
-CONNECTIONS, STATE_OF = "connections", "state_of"
-# Key of its specification: which store it changes, if that is no connector's.
-ORIGIN = "origin"
+# Keys of a stage's specification: the Airflow connections of what it changes, and which store it changes if that is no
+# connector's.
+CONNECTIONS, ORIGIN = "connections", "origin"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +96,16 @@ def is_of_group(record: SagaRecord) -> bool:
 
 def alteration_in(record: SagaRecord) -> Alteration | None:
     """Return what a saga has captured of the offsets that it alters; None before it has captured them."""
-    stage = record.of_title(ALTER)
-    return None if stage is None or stage.progress is Progress.PENDING else Alteration.from_json(stage.captured)
+    return _captured_by(record.of_title(ALTER))
 
 
 def alteration_of(record: SagaRecord, connector: str) -> Alteration | None:
     """Return the same if they are the offsets of ``connector``: a dead copy of it has altered those of another one."""
     of_connector = (one for one in record.stages if (one.title, one.subject) == (ALTER, connector))
-    stage = next(of_connector, None)
+    return _captured_by(next(of_connector, None))
+
+
+def _captured_by(stage: StageRecord | None) -> Alteration | None:
     return None if stage is None or stage.progress is Progress.PENDING else Alteration.from_json(stage.captured)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+from typing import Any, ClassVar, Self
 
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import Interfered, NotRunning, OutcomeUnknown, UnknownConnector
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.operations.stages import steps
-from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS, RESUME, STATE_OF, STOP, PriorState
+from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS, RESUME, STOP, PriorState
 from airflow_provider_connect_offsets.saga import (
     Captures,
     Done,
@@ -24,17 +25,46 @@ from airflow_provider_connect_offsets.saga import (
 log = logging.getLogger(__name__)
 
 
-class _StageOfConnector(Stage):
-    """Brings a connector into a state. optional: True if a connector that someone has deleted is left out."""
+class ConnectorStage(Stage):
+    """A stage on one connector, or consumer group.
 
-    def __init__(self, connector: str, clients: Clients, *, optional: bool = False) -> None:
+    Args:
+        connector: Its name.
+        clients: Clients of its Connect cluster.
+
+    Attributes:
+        arguments: Arguments of the class that :meth:`spec` keeps for :meth:`built`.
+    """
+
+    arguments: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, connector: str, clients: Clients) -> None:
         super().__init__(connector, cluster=clients.cluster)
         self._clients = clients
+
+    @classmethod
+    def built(cls, connector: str, clients: Clients, spec: JsonMap) -> Self:
+        """Build the stage from what :meth:`spec` has returned, maybe in an earlier version."""
+        kept: dict[str, Any] = {name: spec[name] for name in cls.arguments if name in spec}
+        return cls(connector, clients, **kept)
+
+    def spec(self) -> JsonMap:
+        """Return the connections, and the values of ``arguments``."""
+        return {CONNECTIONS: dict(self._clients.connections)}
+
+
+class _StateStage(ConnectorStage):
+    """Brings a connector into a state. optional: True if a connector that someone has deleted is left out."""
+
+    arguments: ClassVar[tuple[str, ...]] = ("optional",)
+
+    def __init__(self, connector: str, clients: Clients, *, optional: bool = False) -> None:
+        super().__init__(connector, clients)
         self._optional = optional
 
     def spec(self) -> JsonMap:
-        """Return whether a deleted connector is left out, and the connections."""
-        return {"optional": self._optional, CONNECTIONS: dict(self._clients.connections)}
+        """Return also whether a deleted connector is left out."""
+        return {**super().spec(), "optional": self._optional}
 
     def _pass_over(self, error: UnknownConnector, *, otherwise: Exception) -> None:
         """Raise ``otherwise`` for a connector that someone has deleted, unless it may be left out."""
@@ -46,7 +76,7 @@ class _StageOfConnector(Stage):
             raise otherwise from error
 
 
-class StopConnector(_StageOfConnector):
+class StopConnector(_StateStage):
     """Stops a connector, and waits until it is STOPPED without tasks; the undo restores its prior state.
 
     Args:
@@ -61,12 +91,10 @@ class StopConnector(_StageOfConnector):
 
     def capture(self, earlier: Captures) -> JsonMap:
         """Capture its state, as :class:`PriorState`."""
-        del earlier
         return PriorState.observed(self._clients, self.subject).as_json()
 
     def do(self, captured: JsonMap) -> Done:
         """Stop it; raises :class:`NotStopped` and other store errors."""
-        del captured
         try:
             steps.stop(self._clients, self.subject)
         except UnknownConnector as error:
@@ -75,7 +103,6 @@ class StopConnector(_StageOfConnector):
 
     def find(self, captured: JsonMap) -> StageState:
         """DONE while it is STOPPED."""
-        del captured
         try:
             state = steps.lasting_status(self._clients, self.subject).state
         except UnknownConnector as error:
@@ -108,7 +135,7 @@ class StopConnector(_StageOfConnector):
         return ""
 
 
-class ResumeConnector(_StageOfConnector):
+class ResumeConnector(_StateStage):
     """Restores the state that a connector had before it was stopped, and waits for it.
 
     Args:
@@ -122,6 +149,7 @@ class ResumeConnector(_StageOfConnector):
     title = RESUME
     kind = Kind.FORWARD
     downtime = Downtime.ENDS
+    arguments = ("optional", "state_of", "may_fail")
 
     def __init__(
         self,
@@ -138,8 +166,7 @@ class ResumeConnector(_StageOfConnector):
 
     def spec(self) -> JsonMap:
         """Return also whether it may fail again, and whose state it gets if that is another connector's."""
-        state_of = {} if self._state_of is None else {STATE_OF: self._state_of}
-        return {**super().spec(), "may_fail": self._may_fail, **state_of}
+        return {**super().spec(), "state_of": self._state_of, "may_fail": self._may_fail}
 
     def capture(self, earlier: Captures) -> JsonMap:
         """Capture the state that it had, as :class:`PriorState`."""

@@ -20,29 +20,13 @@ from airflow_provider_connect_offsets.exceptions import (
 )
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.kept_config import kept_config
-from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS, CREATE, DELETE
-from airflow_provider_connect_offsets.saga.stage import (
-    Captures,
-    Done,
-    Found,
-    JsonMap,
-    Kind,
-    Stage,
-    StageState,
-    Undoing,
-)
+from airflow_provider_connect_offsets.operations.stages.captured import CREATE, DELETE
+from airflow_provider_connect_offsets.operations.stages.connector_stages import ConnectorStage
+from airflow_provider_connect_offsets.saga.stage import Captures, Done, Found, JsonMap, Kind, StageState, Undoing
 
 
-class ExistenceStage(Stage):
+class ExistenceStage(ConnectorStage):
     """Creates or deletes a connector."""
-
-    def __init__(self, connector: str, clients: Clients) -> None:
-        super().__init__(connector, cluster=clients.cluster)
-        self._clients = clients
-
-    def spec(self) -> JsonMap:
-        """Return the connections."""
-        return {CONNECTIONS: dict(self._clients.connections)}
 
     def _existing(self) -> ConnectorInfo | None:
         """Return the connector; None if there is none."""
@@ -83,7 +67,6 @@ class CreateConnector(ExistenceStage):
 
     def capture(self, earlier: Captures) -> JsonMap:
         """Return the digest of its settings; raises :class:`InvalidRequest` if a connector of that name exists."""
-        del earlier
         if self._existing() is not None:
             raise InvalidRequest(
                 f"Nothing was created: a connector {self.subject!r} exists. Choose another name, or delete it first."
@@ -92,7 +75,6 @@ class CreateConnector(ExistenceStage):
 
     def do(self, captured: JsonMap) -> Done:
         """Create it; raises :class:`Rejected` for an invalid configuration, and other store errors."""
-        del captured
         registry_of(self._clients).create(self.subject, self._config, initial_state=State.STOPPED)
         status = self._clients.await_status(self.subject, lambda observed: observed.is_stopped)
         if not status.is_stopped:
@@ -136,21 +118,14 @@ class DeleteConnector(ExistenceStage):
 
     def do(self, captured: JsonMap) -> Done:
         """Delete it and wait until it is gone; raises :class:`NotApplied` and store errors."""
-        del captured
         self._delete()
         return Done()
 
     def find(self, captured: JsonMap) -> StageState:
         """DONE if there is no such connector."""
-        del captured
         if self._existing() is None:
             return StageState(Found.DONE)
         return StageState(Found.BEFORE, NotApplied(f"{self.subject!r} is still there."))
-
-    def undo(self, captured: JsonMap, undoing: Undoing) -> str:
-        """Nothing was deleted yet."""
-        del captured, undoing
-        return ""
 
 
 def registry_of(clients: Clients) -> ConnectorRegistry:

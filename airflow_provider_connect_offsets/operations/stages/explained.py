@@ -26,12 +26,12 @@ from airflow_provider_connect_offsets.operations.stages.captured import (
     is_of_group,
     prior_state_in,
 )
-from airflow_provider_connect_offsets.saga import Progress, SagaRecord, SagaState, Settled, StageRecord
+from airflow_provider_connect_offsets.saga import Explanation, Progress, SagaRecord, SagaState, Settled, StageRecord
 
 
 @dataclass(frozen=True, slots=True)
-class ConnectorExplained:
-    """Returns the errors of a change of ``connector`` (``saga.explanation.Explanation``)."""
+class ConnectorExplained(Explanation):
+    """Returns the errors of a change of ``connector``."""
 
     connector: str
     control: ConnectorControl
@@ -90,7 +90,7 @@ class ConnectorExplained:
 
 
 @dataclass(frozen=True, slots=True)
-class CopyExplained:
+class CopyExplained(Explanation):
     """Returns the errors of a copy ``new`` of ``connector`` that needs ``connector`` to be STOPPED."""
 
     connector: str
@@ -109,7 +109,6 @@ class CopyExplained:
 
     def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
         """Return the failure, with the error that it follows."""
-        del record
         return type(failure)(
             f"{self.new!r} was not created as a copy of {self.connector!r}: {error} That could not be undone: "
             f"{failure} Run the task again, or any operation on {self.connector!r}, which undoes it first."
@@ -117,7 +116,6 @@ class CopyExplained:
 
     def stuck(self, error: Exception, record: SagaRecord) -> Exception:
         """Return :class:`LeftStopped`: the original is being deleted."""
-        del record
         return LeftStopped(
             f"{self.new!r} has the offsets of {self.connector!r}, and both are STOPPED: the deletion of "
             f"{self.connector!r} has begun, and could not continue: {error} Run the task again, which continues it."

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Self
 
 from airflow_provider_connect_offsets.exceptions import NotApplied
-from airflow_provider_connect_offsets.kafka.mirror_cluster import CleanupPolicy
-from airflow_provider_connect_offsets.observe.clients import Clients, FlowCluster
+from airflow_provider_connect_offsets.kafka.cluster import CleanupPolicy, KafkaCluster
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import OwnTopic
-from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS, EMPTY
-from airflow_provider_connect_offsets.saga import Captures, Done, Found, JsonMap, Kind, Stage, StageState, Undoing
+from airflow_provider_connect_offsets.operations.stages.captured import EMPTY
+from airflow_provider_connect_offsets.operations.stages.connector_stages import ConnectorStage
+from airflow_provider_connect_offsets.saga import Captures, Done, Found, JsonMap, Kind, StageState, Undoing
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class ObservedTopic(JsonRecord):
         return CleanupPolicy(self.value, own=self.own)
 
 
-class EmptyTopics(Stage):
+class EmptyTopics(ConnectorStage):
     """Empties a flow's internal topics, proves it, and restores their cleanup policies; the pivot of a reset.
 
     While nothing is deleted, the undo restores the policies.
@@ -58,16 +59,15 @@ class EmptyTopics(Stage):
     kind = Kind.PIVOT
 
     def __init__(self, flow: str, clients: Clients, topics: Sequence[OwnTopic], *, kept: str) -> None:
-        super().__init__(flow, cluster=clients.cluster)
-        self._clients = clients
+        super().__init__(flow, clients)
         self._topics = tuple(topics)
         self._kept = kept
 
     @classmethod
-    def built(cls, flow: str, clients: Clients, spec: JsonMap) -> Self:
+    def built(cls, connector: str, clients: Clients, spec: JsonMap) -> Self:
         """Build the stage from what :meth:`spec` returned."""
         topics = [OwnTopic(Side(side), topic) for side, topic in spec["topics"]]
-        return cls(flow, clients, topics, kept=spec["kept"])
+        return cls(connector, clients, topics, kept=spec["kept"])
 
     @property
     def resources(self) -> frozenset[str]:
@@ -75,13 +75,12 @@ class EmptyTopics(Stage):
         return frozenset(f"{one.side} topic {one.topic}" for one in self._topics)
 
     def spec(self) -> JsonMap:
-        """Return the topics, and where their records are kept."""
+        """Return also the topics, and where their records are kept."""
         topics = [[one.side.value, one.topic] for one in self._topics]
-        return {"topics": topics, "kept": self._kept, CONNECTIONS: dict(self._clients.connections)}
+        return {**super().spec(), "topics": topics, "kept": self._kept}
 
     def capture(self, earlier: Captures) -> JsonMap:
         """Capture policies and log offsets, as :class:`ObservedTopic`."""
-        del earlier
         return {"topics": [self._observed(one.side, one.topic).as_json() for one in self._topics]}
 
     def do(self, captured: JsonMap) -> Done:
@@ -101,7 +100,6 @@ class EmptyTopics(Stage):
 
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
         """Restore the policies, which may have been changed; returns which records may be gone."""
-        del undoing
         is_touched = self.find(captured).found is not Found.BEFORE
         for one in _topics_in(captured):
             self._clusters[one.side].restore_policy(one.topic, one.policy)
@@ -118,7 +116,7 @@ class EmptyTopics(Stage):
         return ", ".join(repr(one.topic) for one in self._topics)
 
     @property
-    def _clusters(self) -> Mapping[Side, FlowCluster]:
+    def _clusters(self) -> Mapping[Side, KafkaCluster]:
         return self._clients.clusters
 
     def _observed(self, side: Side, topic: str) -> ObservedTopic:

@@ -123,7 +123,6 @@ class ImportOffsets(Stage):
 
         They are kept in files of their own: operations on any of the connectors read the record. Raises store errors.
         """
-        del earlier
         if self._file is None:
             raise ValueError(f"{self.name} was not begun, and only the process that has its document can begin it")
         stored = read(self._storage, [change.connector for change in self._changes])
@@ -167,7 +166,6 @@ class ImportOffsets(Stage):
 
         What someone else has written since the process died is left as it is, and named in the returned sentence.
         """
-        del undoing
         changes = self.changes(captured)
         try:
             foreign = self._foreign(changes) if self._is_rebuilt else {}

@@ -17,8 +17,8 @@ from airflow_provider_connect_offsets.exceptions import (
 )
 from airflow_provider_connect_offsets.operations.stages.import_stages import ImportOffsets, Storage, StoredChange
 from airflow_provider_connect_offsets.saga import (
-    AsItIs,
     Executor,
+    Explanation,
     Journal,
     JournalEntry,
     Owner,
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 RefuseRunning = Callable[[Iterable[str]], None]
 
 
-class _Explained(AsItIs):
+class _Explained(Explanation):
     """Returns the errors of an import."""
 
     def undone(self, error: Exception, settled: Settled) -> Exception:
@@ -44,7 +44,6 @@ class _Explained(AsItIs):
 
     def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
         """Return the failure, with the error that made the undo necessary."""
-        del record
         return type(failure)(f"{error} {failure}".strip())
 
 

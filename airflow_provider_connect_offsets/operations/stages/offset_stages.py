@@ -24,7 +24,6 @@ from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import (
     ALTER,
     CHECK,
-    CONNECTIONS,
     ORIGIN,
     Alteration,
     PriorState,
@@ -32,6 +31,7 @@ from airflow_provider_connect_offsets.operations.stages.captured import (
     then_resume,
 )
 from airflow_provider_connect_offsets.operations.stages.connector_stages import (
+    ConnectorStage,
     ResumeConnector,
     StopConnector,
     deleted_by_others,
@@ -44,24 +44,14 @@ from airflow_provider_connect_offsets.operations.stages.group_words import (
     since,
     whole_changes,
 )
-from airflow_provider_connect_offsets.saga import (
-    Captures,
-    Done,
-    Found,
-    JsonMap,
-    Kind,
-    Stage,
-    StageState,
-    Undoing,
-    stage_name,
-)
+from airflow_provider_connect_offsets.saga import Captures, Done, Found, JsonMap, Kind, StageState, Undoing, stage_name
 
 log = logging.getLogger(__name__)
 # Called with the offsets at the stop and the plan fitted to them, before anything is written.
 AtStop = Callable[[Offsets, OffsetPlan], None]
 
 
-class AlterOffsets(Stage):
+class AlterOffsets(ConnectorStage):
     """Writes changes of a STOPPED connector's offsets, and proves them; the undo restores and proves the prior ones.
 
     Args:
@@ -77,6 +67,7 @@ class AlterOffsets(Stage):
 
     title = ALTER
     kind = Kind.UNDOABLE
+    arguments = ("optional",)
 
     def __init__(
         self,
@@ -87,18 +78,16 @@ class AlterOffsets(Stage):
         at_stop: AtStop | None = None,
         optional: bool = False,
     ) -> None:
-        super().__init__(connector, cluster=clients.cluster)
-        self._clients = clients
+        super().__init__(connector, clients)
         self._plan = plan
         self._at_stop = at_stop
         self._optional = optional
         self.fitted: OffsetPlan | None = None
 
     def spec(self) -> JsonMap:
-        """The connections, whether the connector may be deleted, and whether they are a consumer group's."""
-        optional = {"optional": True} if self._optional else {}
+        """Return also whether the connector may be deleted, and whether the offsets are a consumer group's."""
         of_group = {ORIGIN: Origin.GROUP.value} if self._clients.origin is Origin.GROUP else {}
-        return {CONNECTIONS: dict(self._clients.connections), **optional, **of_group}
+        return {**super().spec(), "optional": self._optional, **of_group}
 
     def capture(self, earlier: Captures) -> JsonMap:
         """Capture an :class:`Alteration`; raises :class:`Drift` and store errors."""
@@ -232,7 +221,7 @@ class AlterOffsets(Stage):
             return ""
 
 
-class CheckRecords(Stage):
+class CheckRecords(ConnectorStage):
     """Checks after the resume whether the records at the new positions exist; there is nothing to undo.
 
     Its fact ``deleted`` is a sentence about records that do not; it is missing if all exist, or that is unknown.
@@ -240,14 +229,6 @@ class CheckRecords(Stage):
 
     title = CHECK
     kind = Kind.PROOF
-
-    def __init__(self, connector: str, clients: Clients) -> None:
-        super().__init__(connector, cluster=clients.cluster)
-        self._clients = clients
-
-    def spec(self) -> JsonMap:
-        """The connections."""
-        return {CONNECTIONS: dict(self._clients.connections)}
 
     def capture(self, earlier: Captures) -> JsonMap:
         """Capture the same as the stage that altered the offsets."""
@@ -273,7 +254,6 @@ class CheckRecords(Stage):
 
     def find(self, captured: JsonMap) -> StageState:
         """DONE: there is nothing to undo."""
-        del captured
         return StageState(Found.DONE)
 
 

@@ -10,19 +10,10 @@ from airflow_provider_connect_offsets.exceptions import NotApplied, OutcomeUnkno
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.failed_records import FailedSink, observe_sink
 from airflow_provider_connect_offsets.operations.stages import steps
-from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS, ONE_BY_ONE
-from airflow_provider_connect_offsets.operations.stages.connector_stages import deleted_by_others
+from airflow_provider_connect_offsets.operations.stages.captured import ONE_BY_ONE
+from airflow_provider_connect_offsets.operations.stages.connector_stages import ConnectorStage, deleted_by_others
 from airflow_provider_connect_offsets.operations.stages.existence_stages import registry_of
-from airflow_provider_connect_offsets.saga import (
-    Captures,
-    Done,
-    Found,
-    JsonMap,
-    Kind,
-    Stage,
-    StageState,
-    Undoing,
-)
+from airflow_provider_connect_offsets.saga import Captures, Done, Found, JsonMap, Kind, StageState, Undoing
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +32,7 @@ def one_by_one(topic: str) -> dict[str, str]:
     }
 
 
-class RunOneByOne(Stage):
+class RunOneByOne(ConnectorStage):
     """Lets a stopped sink run with one record a poll until it fails again, and stops it.
 
     Only the settings that it changes are captured, never the whole configuration, which may have secrets. They have
@@ -55,20 +46,19 @@ class RunOneByOne(Stage):
 
     title = ONE_BY_ONE
     kind = Kind.UNDOABLE
+    arguments = ("topic",)
 
     def __init__(self, connector: str, clients: Clients, topic: str) -> None:
-        super().__init__(connector, cluster=clients.cluster)
-        self._clients = clients
+        super().__init__(connector, clients)
         self._settings = one_by_one(topic)
         self._topic = topic
 
     def spec(self) -> JsonMap:
-        """Return the topic of the reports, and the connections."""
-        return {"topic": self._topic, CONNECTIONS: dict(self._clients.connections)}
+        """Return also the topic of the reports."""
+        return {**super().spec(), "topic": self._topic}
 
     def capture(self, earlier: Captures) -> JsonMap:
         """Capture the prior values of the settings; None: it has no such setting."""
-        del earlier
         config = self._clients.control.info(self.subject).config
         return {"prior": {name: config.get(name) for name in self._settings}}
 

@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
 from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
 from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage
 from airflow_provider_connect_offsets.exceptions import Overlap
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.operations.stages.captured import (
-    ALTER,
-    CHECK,
-    CREATE,
-    DELETE,
-    DELIVER,
-    EMPTY,
-    HALT,
-    ONE_BY_ONE,
-    PLACE,
-    REMOVE,
-    RESUME,
-    START,
-    STATE_OF,
-    STOP,
-    connections_of,
+from airflow_provider_connect_offsets.operations.stages.captured import EMPTY, connections_of
+from airflow_provider_connect_offsets.operations.stages.connector_stages import (
+    ConnectorStage,
+    ResumeConnector,
+    StopConnector,
 )
-from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
 from airflow_provider_connect_offsets.operations.stages.existence_stages import CreateConnector, DeleteConnector
 from airflow_provider_connect_offsets.operations.stages.explained import ConnectorExplained, describe
 from airflow_provider_connect_offsets.operations.stages.flow_stages import EmptyTopics
@@ -41,39 +29,23 @@ from airflow_provider_connect_offsets.operations.stages.replay_stages import (
     StartClone,
     StopClone,
 )
-from airflow_provider_connect_offsets.saga import (
-    Executor,
-    Journal,
-    JournalEntry,
-    Owner,
-    SagaRecord,
-    Stage,
-    StageRecord,
-    Toward,
-)
+from airflow_provider_connect_offsets.saga import Executor, Journal, JournalEntry, Owner, SagaRecord, Stage, Toward
 
 log = logging.getLogger(__name__)
 
-_BUILDERS: Mapping[str, Callable[[StageRecord, Clients], Stage]] = {
-    STOP: lambda record, clients: StopConnector(record.subject, clients, optional=record.spec["optional"]),
-    ALTER: lambda record, clients: AlterOffsets(record.subject, clients, optional=record.spec.get("optional", False)),
-    RESUME: lambda record, clients: ResumeConnector(
-        record.subject,
-        clients,
-        optional=record.spec["optional"],
-        state_of=record.spec.get(STATE_OF),
-        may_fail=record.spec.get("may_fail", False),
-    ),
-    CHECK: lambda record, clients: CheckRecords(record.subject, clients),
-    CREATE: lambda record, clients: CreateConnector(record.subject, clients),
-    DELETE: lambda record, clients: DeleteConnector(record.subject, clients),
-    ONE_BY_ONE: lambda record, clients: RunOneByOne(record.subject, clients, record.spec["topic"]),
-    EMPTY: lambda record, clients: EmptyTopics.built(record.subject, clients, record.spec),
-    PLACE: lambda record, clients: PlaceClone(record.subject, clients),
-    START: lambda record, clients: StartClone(record.subject, clients),
-    DELIVER: lambda record, clients: DeliverInterval.built(record.subject, clients, record.spec),
-    HALT: lambda record, clients: StopClone.built(record.subject, clients, record.spec),
-    REMOVE: lambda record, clients: RemoveClone(record.subject, clients),
+_STAGES: Mapping[str, type[ConnectorStage]] = {
+    one.title: one
+    for one in (
+        StopConnector,
+        AlterOffsets,
+        ResumeConnector,
+        CheckRecords,
+        CreateConnector,
+        DeleteConnector,
+        RunOneByOne,
+        EmptyTopics,
+        *(PlaceClone, StartClone, DeliverInterval, StopClone, RemoveClone),
+    )
 }
 
 
@@ -124,8 +96,28 @@ def undo_left(journal: Journal, owner: Owner, clients: Clients) -> tuple[str, Sa
     """
     if journal.left() is None:
         return None
-    with journal.claim(owner) as entry:
-        message = recover(entry, Toward.BACK, clients)
+    return undo(journal, owner, clients)
+
+
+def undo(
+    journal: Journal, owner: Owner, *clients: Clients, others: Iterable[Journal] = ()
+) -> tuple[str, SagaRecord] | None:
+    """Claim a resource, which ends the lease of an earlier task of the run, and undo what is left unfinished.
+
+    Args:
+        journal: The journal of the resource.
+        owner: This process.
+        clients: As of :func:`recover`.
+        others: Journals of the other resources of the saga.
+
+    Returns:
+        As :func:`release`.
+
+    Raises:
+        As :func:`recover`, and :class:`Overlap` if another run works on a resource.
+    """
+    with journal.claim(owner, others=others) as entry:
+        message = recover(entry, Toward.BACK, *clients)
         return None if message is None else (message, entry.record)
 
 
@@ -156,7 +148,7 @@ def executor(clients: Clients, entry: JournalEntry, stages: Sequence[Stage]) -> 
 def built(record: SagaRecord, *clients: Clients) -> list[Stage]:
     """Rebuild the stages of a record; raises :class:`Overlap` if ``clients`` do not reach all that they change."""
     by_cluster = {one.cluster: one for one in reversed(clients)}
-    stages = []
+    stages: list[Stage] = []
     for stage in record.stages:
         of_cluster = by_cluster.get(stage.cluster)
         if of_cluster is None or (stage.title == EMPTY and not of_cluster.clusters):
@@ -166,7 +158,7 @@ def built(record: SagaRecord, *clients: Clients) -> list[Stage]:
                 f"its time, and left more than offsets to restore. {again} once more (a dry run does not do it"
                 f"{_connections(record)}), which finishes or restores it; then try again."
             )
-        stages.append(_BUILDERS[stage.title](stage, of_cluster))
+        stages.append(_STAGES[stage.title].built(stage.subject, of_cluster, stage.spec))
     return stages
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import Self
 
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import Interfered, InvalidRequest, NotApplied, UnknownConnector
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.replay import ReplayProgress, observe_replay
-from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, parse_map
-from airflow_provider_connect_offsets.offsets.family import Family
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.offsets.replay import Range
 from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import DELIVER, HALT, PLACE, REMOVE, START
@@ -49,7 +49,6 @@ class PlaceClone(ExistenceStage):
 
         With ``consumer.group.id`` in the settings of a worker, the clone would share the group of the original.
         """
-        del earlier
         left = self._clients.offsets.read_offsets(self.subject)
         group = self._clients.control.info(self.subject).group_id
         if left.stored() and group is not None:
@@ -77,14 +76,13 @@ class PlaceClone(ExistenceStage):
         except UnknownConnector as error:
             return StageState(Found.BEFORE, deleted_by_hand(error))
         for partition, offset in Offsets.from_json(captured["starts"]).stored().items():
-            if _position(family, stored.get(partition)) < _position(family, offset):
+            if (family.position_in(stored.get(partition)) or 0) < (family.position_in(offset) or 0):
                 why = f"{self.subject!r}: partition {partition} is not at {offset}, where the clone starts."
                 return StageState(Found.BEFORE, NotApplied(why))
         return StageState(Found.DONE)
 
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
         """Remove all offsets of the clone; raises as ``remove_offsets`` does."""
-        del captured, undoing
         remove_offsets(self._clients, self.subject)
         return ""
 
@@ -97,13 +95,11 @@ class StartClone(ExistenceStage):
 
     def do(self, captured: JsonMap) -> Done:
         """Start it and wait for its tasks; raises :class:`NotRunning` and store errors."""
-        del captured
         steps.restore_state(self._clients, self.subject, State.RUNNING)
         return Done()
 
     def find(self, captured: JsonMap) -> StageState:
         """DONE if it is RUNNING, also with failed tasks: whether it delivers is the next stage's concern."""
-        del captured
         try:
             state = steps.intended_state(steps.lasting_status(self._clients, self.subject))
         except UnknownConnector as error:
@@ -114,7 +110,6 @@ class StartClone(ExistenceStage):
 
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
         """Stop it; raises :class:`NotStopped` and other store errors."""
-        del captured, undoing
         with suppress(UnknownConnector):
             steps.stop(self._clients, self.subject)
         return ""
@@ -138,12 +133,12 @@ class DeliverInterval(ExistenceStage):
         self._ranges, self._limit = tuple(ranges), limit
 
     @classmethod
-    def built(cls, clone: str, clients: Clients, spec: JsonMap) -> DeliverInterval:
+    def built(cls, connector: str, clients: Clients, spec: JsonMap) -> Self:
         """Build it from its specification in a journal."""
-        return cls(clone, clients, map(Range.from_json, spec["ranges"]), limit=spec["limit"])
+        return cls(connector, clients, map(Range.from_json, spec["ranges"]), limit=spec["limit"])
 
     def spec(self) -> JsonMap:
-        """Return the ranges, the limit, and the connections."""
+        """Return also the ranges, and the limit."""
         return {**super().spec(), "ranges": [one.as_json() for one in self._ranges], "limit": self._limit}
 
     def do(self, captured: JsonMap) -> Done:
@@ -151,7 +146,6 @@ class DeliverInterval(ExistenceStage):
 
         The error says how far each partition was delivered.
         """
-        del captured
         clock = self._clients.clock
         deadline, known = clock.now() + self._limit, None
         while True:
@@ -170,7 +164,6 @@ class DeliverInterval(ExistenceStage):
 
     def find(self, captured: JsonMap) -> StageState:
         """DONE if all ranges are passed."""
-        del captured
         try:
             known = self._observed()
         except UnknownConnector as error:
@@ -192,7 +185,6 @@ class StopClone(DeliverInterval):
 
     def do(self, captured: JsonMap) -> Done:
         """Stop it and return its positions as a fact; empty if someone has deleted it."""
-        del captured
         try:
             steps.stop(self._clients, self.subject)
             last = self._observed()
@@ -202,7 +194,6 @@ class StopClone(DeliverInterval):
 
     def find(self, captured: JsonMap) -> StageState:
         """DONE once it is STOPPED or gone."""
-        del captured
         existing = self._existing()
         if existing is None or steps.lasting_status(self._clients, self.subject).is_stopped:
             return StageState(Found.DONE)
@@ -217,14 +208,12 @@ class RemoveClone(ExistenceStage):
 
     def do(self, captured: JsonMap) -> Done:
         """Remove, read back, delete; raises :class:`NotApplied` and store errors."""
-        del captured
         remove_offsets(self._clients, self.subject)
         self._delete()
         return Done()
 
     def find(self, captured: JsonMap) -> StageState:
         """DONE once there is no such connector."""
-        del captured
         return StageState(Found.DONE if self._existing() is None else Found.BEFORE)
 
 
@@ -241,7 +230,3 @@ def remove_offsets(clients: Clients, clone: str) -> None:
 def deleted_by_hand(error: UnknownConnector) -> Interfered:
     """Return the error for a clone that someone has deleted while it was needed."""
     return Interfered(f"{error} Someone has deleted the clone.")
-
-
-def _position(family: Family, offset: str | None) -> int:
-    return (family.position(parse_map(offset)) if offset is not None else None) or 0

@@ -6,10 +6,11 @@ import logging
 
 import tenacity
 
-from airflow_provider_connect_offsets.connect.protocols import ConnectorStatus, State, WriteReply
+from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, ConnectorStatus, State, WriteReply
 from airflow_provider_connect_offsets.exceptions import (
     AccessDenied,
     Drift,
+    InvalidRequest,
     NotApplied,
     NotRunning,
     NotStopped,
@@ -19,7 +20,7 @@ from airflow_provider_connect_offsets.exceptions import (
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.partitions import first_few
 from airflow_provider_connect_offsets.observe.waiting import is_in
-from airflow_provider_connect_offsets.offsets.document import Offsets
+from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 
 log = logging.getLogger(__name__)
@@ -127,6 +128,14 @@ def refuse_unless_in(status: ConnectorStatus, connector: str, state: State, *, t
     raise (NotStopped if state is State.STOPPED else NotRunning)(
         f"{connector!r} is {status.state} with {len(status.tasks)} tasks, {timeout:.0f} s after {state} was requested."
     )
+
+
+def refuse_invalid(info: ConnectorInfo, offsets: Offsets, *, otherwise: str) -> None:
+    """Raise :class:`InvalidRequest`, beginning with ``otherwise``, for an offset that its family refuses."""
+    for entry in offsets:
+        offset = None if entry.offset is None else parse_map(entry.offset)
+        for finding in info.family.check(parse_map(entry.partition), offset, info.config):
+            raise InvalidRequest(f"{otherwise}: {info.name!r}, partition {entry.partition}: {finding.message}.")
 
 
 def request_state(clients: Clients, connector: str, state: State) -> None:

@@ -72,7 +72,7 @@ class _PoisonOperator(TakesParameters, BaseOperator):
 
     @contextmanager
     def _opened(self, context: Context) -> Iterator[PoisonedSink]:
-        from airflow_provider_connect_offsets.hooks.kafka import record_reader
+        from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster
         from airflow_provider_connect_offsets.operations.poison.kept_records import KeptRecords
         from airflow_provider_connect_offsets.operations.poison.poisoned_sink import PoisonedSink
         from airflow_provider_connect_offsets.workspace.layout import PoisonDirectory
@@ -90,12 +90,12 @@ class _PoisonOperator(TakesParameters, BaseOperator):
         directory = PoisonDirectory(directory_of(context, part=self.given(PartParams).part).uri)
         with (
             open_connect(connections, self.given(WaitingParams)) as connect,
-            record_reader(connections.kafka_conn_id) as reader,
+            kafka_cluster(connections.kafka_conn_id) as kafka,
         ):
             yield PoisonedSink(
                 request,
                 connect.clients,
-                reader,
+                kafka,
                 connect.journal(request.connector),
                 owner_of(context),
                 KeptRecords(directory, request.connector, content=request.keep_content),

@@ -86,8 +86,8 @@ def _strike(fault: Fault) -> None:
 def _after_write(number: int, strike: Callable[[], None]) -> Iterator[None]:
     """Call ``strike`` after that many writes, before the caller gets the answer to the last one."""
     from airflow_provider_connect_offsets.connect.rest.calls import Transport
+    from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
     from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
-    from airflow_provider_connect_offsets.kafka.mirror_cluster import MirrorCluster
     from airflow_provider_connect_offsets.kafka.topic_writer import TopicWriter
 
     lock, made = Lock(), [0]
@@ -98,8 +98,8 @@ def _after_write(number: int, strike: Callable[[], None]) -> Iterator[None]:
             for owner, name in (
                 (ConsumerGroups, "commit"),
                 (ConsumerGroups, "delete"),
-                (MirrorCluster, "_set"),
-                (MirrorCluster, "_delete"),
+                (KafkaCluster, "_set"),
+                (KafkaCluster, "_delete"),
                 (TopicWriter, "write"),
             )
         ),

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from airflow_provider_connect_offsets.kafka import groups
-from airflow_provider_connect_offsets.kafka.cluster import open_cluster
+from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.groups import Committed, ConsumerGroups
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
@@ -117,7 +117,7 @@ def main(action: str, bootstrap: str, uri: str, digest: str, writes: str, worksp
 
     files.write_bytes = write_bytes
     directory = FailoverDirectory(uri)
-    with open_cluster({"bootstrap.servers": bootstrap}) as cluster:
+    with KafkaCluster({"bootstrap.servers": bootstrap}) as cluster:
         cluster.groups.__class__ = Dying
 
         def move() -> object:

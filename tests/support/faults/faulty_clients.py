@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
@@ -90,13 +90,9 @@ class Faults:
         return replace(clients, clusters=wrapped, **behind)
 
     def around(self, client: Value) -> Value:
-        """A client, or a dataclass of some, whose calls are counted, and one of them broken."""
+        """A client, and those that it has, whose calls are counted, and one of them broken."""
         if client is None:
             return client
-        if is_dataclass(client) and not isinstance(client, type):
-            parts = {one.name: getattr(client, one.name) for one in fields(client)}
-            clients = {name: self.around(part) for name, part in parts.items() if hasattr(part, "__enter__")}
-            return replace(client, **clients)
         broken: Any = _Faulty(client, self)
         return broken  # type: ignore[no-any-return]
 
@@ -196,6 +192,8 @@ class _Faulty:
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._client, name)
+        if hasattr(value, "__enter__"):
+            return self._faults.around(value)
         if not callable(value):
             return value
         return lambda *arguments, **named: self._faults.call(name, lambda: value(*arguments, **named))

@@ -12,7 +12,7 @@ from airflow_provider_connect_offsets.exceptions import (
 )
 from airflow_provider_connect_offsets.saga.entry import JournalEntry
 from airflow_provider_connect_offsets.saga.executor import Executor, Toward
-from airflow_provider_connect_offsets.saga.explanation import AsItIs, Settled
+from airflow_provider_connect_offsets.saga.explanation import Explanation, Settled
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.record import SagaRecord, SagaState
@@ -116,7 +116,7 @@ class MadeUpStage(Stage):
         return ""
 
 
-class PlainExplanation(AsItIs):
+class PlainExplanation(Explanation):
     """Keeps the error, and adds when it was raised."""
 
     def undone(self, error: Exception, settled: Settled) -> Exception:

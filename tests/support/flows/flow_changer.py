@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
-from airflow_provider_connect_offsets.kafka.mirror_cluster import MirrorCluster
+from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.flow.flow_snapshot import FlowConnectors, find_flow, take_flow_snapshot
 from airflow_provider_connect_offsets.offsets.flow import Side
@@ -47,7 +47,7 @@ class FlowChanger:
     source: str
     target: str
     spark: SparkSession | None = None
-    cluster: type[MirrorCluster] = MirrorCluster
+    cluster: type[KafkaCluster] = KafkaCluster
     cluster_id: str = "sandbox"
 
     @classmethod
@@ -104,6 +104,6 @@ class FlowChanger:
         """The journal of a connector."""
         return Journal(journal_root(self.workspace), cluster=self.cluster_id, connector=name)
 
-    def through(self, cluster: type[MirrorCluster]) -> FlowChanger:
+    def through(self, cluster: type[KafkaCluster]) -> FlowChanger:
         """The same with another client of either cluster."""
         return replace(self, cluster=cluster)

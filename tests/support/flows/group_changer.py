@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
-from airflow_provider_connect_offsets.kafka.cluster import open_cluster
+from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.groups import Committed
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
@@ -29,8 +29,8 @@ class GroupChanger(Changer):
     @contextmanager
     def clients(self) -> Iterator[Clients]:
         """Open the clients of the groups."""
-        with open_cluster({"bootstrap.servers": self.kafka.bootstrap}) as opened:
-            yield group_clients(opened.groups, opened.logs, timeout=self.timeout)
+        with KafkaCluster({"bootstrap.servers": self.kafka.bootstrap}) as opened:
+            yield group_clients(opened, timeout=self.timeout)
 
 
 @dataclass(frozen=True)

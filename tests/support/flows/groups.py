@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from confluent_kafka import Consumer
 
-from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster, open_cluster
+from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from sandbox import Broker, wait_until
 
@@ -17,7 +17,7 @@ Positions = Mapping[str, Mapping[TopicPartition, int]]
 @contextmanager
 def cluster(broker: Broker) -> Iterator[KafkaCluster]:
     """Open the clients of a cluster of the sandbox."""
-    with open_cluster({"bootstrap.servers": broker.bootstrap}) as opened:
+    with KafkaCluster({"bootstrap.servers": broker.bootstrap}) as opened:
         yield opened
 
 

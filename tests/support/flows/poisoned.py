@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from airflow_provider_connect_offsets.kafka.record_reader import RecordReader
+from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.requests.poison import PoisonRequest
 from airflow_provider_connect_offsets.operations.poison.kept_records import KeptRecords
@@ -118,7 +118,7 @@ class Poisoned:
         return PoisonedSink(
             request,
             clients or stack.enter_context(self.changer.clients()),
-            stack.enter_context(RecordReader({"bootstrap.servers": self.sandbox.target.bootstrap})),
+            stack.enter_context(KafkaCluster({"bootstrap.servers": self.sandbox.target.bootstrap})),
             self.changer.journal(self.name),
             Owner.here(run=self.run, task="skip"),
             KeptRecords(self._directory, self.name, content=request.keep_content),

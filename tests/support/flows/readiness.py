@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
-from airflow_provider_connect_offsets.kafka.cluster import open_cluster
+from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.flow.readiness import forget_earlier, take_readiness_snapshot
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
@@ -157,11 +157,11 @@ class Lookout:
         )
         with ExitStack() as stack:
             connect = stack.enter_context(ConnectRest(ConnectEndpoint((self.sandbox.connect.url,)), timeout=60))
-            source = stack.enter_context(open_cluster({"bootstrap.servers": self.sandbox.source.bootstrap}))
-            target = stack.enter_context(open_cluster({"bootstrap.servers": self.sandbox.target.bootstrap}))
+            source = stack.enter_context(KafkaCluster({"bootstrap.servers": self.sandbox.source.bootstrap}))
+            target = stack.enter_context(KafkaCluster({"bootstrap.servers": self.sandbox.target.bootstrap}))
             take_readiness_snapshot(
                 request,
-                Clients(offsets=connect, control=connect, logs=source.logs),
+                Clients(offsets=connect, control=connect, logs=source),
                 source,
                 target,
                 directory,

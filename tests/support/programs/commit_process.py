@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from airflow_provider_connect_offsets.kafka import groups
-from airflow_provider_connect_offsets.kafka.cluster import open_cluster
+from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.groups import Committed, ConsumerGroups
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
@@ -36,7 +36,7 @@ def main(bootstrap: str, uri: str, digest: str, count: str) -> None:
     """Commit, one group after the other, and die."""
     Dying.left = int(count)
     groups._IN_FLIGHT = 1
-    with open_cluster({"bootstrap.servers": bootstrap}) as cluster:
+    with KafkaCluster({"bootstrap.servers": bootstrap}) as cluster:
         cluster.groups.__class__ = Dying
         commit_translation(FailoverDirectory(uri), Clusters(None, cluster), digest=digest)
 

@@ -12,13 +12,13 @@ import os
 import sys
 from collections.abc import Mapping
 
-from airflow_provider_connect_offsets.kafka.mirror_cluster import MirrorCluster
+from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 from tests.support.flows.flow_changer import FlowChanger
 
 
-class Deadly(MirrorCluster):
+class Deadly(KafkaCluster):
     """A client that kills the process where it would delete records."""
 
     def _delete(self, topic: str, ends: Mapping[TopicPartition, int]) -> None:

@@ -49,11 +49,6 @@ class MadeUpCluster:
     settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     servers: str = "made-up:9092"
 
-    @property
-    def logs(self) -> MadeUpCluster:
-        """Answers as ``kafka.remaining.RemainingRecords``."""
-        return self
-
     def topics(self) -> dict[str, int]:
         return {name: len(logs) for name, logs in sorted(self.topics_held.items())}
 

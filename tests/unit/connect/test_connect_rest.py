@@ -48,7 +48,7 @@ def test_reading(connect_to: Connect, worker: Worker) -> None:
     worker.answers("GET /connectors/c/offsets", Reply(200, {"offsets": [entry]}))
     store = connect_to(worker.url)
 
-    assert store.version() == WorkerVersion("4.3.1", "abc", "K")
+    assert store.version() == WorkerVersion("4.3.1", "K")
     assert store.connectors() == ["a", "b"]
     info = store.info("c")
     assert (info.name, info.type, info.config) == ("c", ConnectorType.SOURCE, config)

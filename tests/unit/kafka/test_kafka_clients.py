@@ -12,6 +12,7 @@ import pytest
 from confluent_kafka import KafkaError
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput, StoreError, Unreachable
+from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
 from airflow_provider_connect_offsets.kafka.logs import KafkaLogs
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
@@ -95,3 +96,12 @@ def test_a_closed_client_stays_closed() -> None:
         pass
     with pytest.raises(StoreError, match="closed"):
         logs.topics()
+
+
+@pytest.mark.parametrize("used", [False, True])
+def test_a_closed_cluster_has_no_groups(used: bool) -> None:  # noqa: FBT001 - a case of the test
+    """Whether or not they were used in the block."""
+    with KafkaCluster(NOBODY) as cluster:
+        groups = cluster.groups if used else None
+    with pytest.raises(StoreError, match="closed"):
+        (groups or cluster.groups).state("g")

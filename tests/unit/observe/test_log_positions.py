@@ -17,10 +17,10 @@ from airflow_provider_connect_offsets.connect.storage.offsets_file import write_
 from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
 from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
 from airflow_provider_connect_offsets.exceptions import Drift, NotApplied, RecordsDeleted, Unreachable
-from airflow_provider_connect_offsets.kafka.logs import LogBounds
+from airflow_provider_connect_offsets.kafka.logs import LogBounds, Retention
 from airflow_provider_connect_offsets.kafka.remaining import Remaining
 from airflow_provider_connect_offsets.kafka.spans import Isolation
-from airflow_provider_connect_offsets.observe.clients import Bounds, Clients, Origin, Retained
+from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
@@ -53,7 +53,7 @@ class Logs:
 
     def bounds(
         self, partitions: Iterable[TopicPartition], *, moment: datetime | None = None
-    ) -> Mapping[TopicPartition, Bounds]:
+    ) -> Mapping[TopicPartition, LogBounds]:
         del moment
         self._start = next(self.starts, self._start)
         if self._start is None:
@@ -62,7 +62,7 @@ class Logs:
 
     def retention(
         self, bounds: Mapping[TopicPartition, Any], *, now: datetime, soon: timedelta
-    ) -> Mapping[TopicPartition, Retained]:
+    ) -> Mapping[TopicPartition, Retention]:
         raise NotImplementedError
 
     def first_remaining(

@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from airflow_provider_connect_offsets.kafka.cluster import CleanupPolicy
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
-from airflow_provider_connect_offsets.kafka.mirror_cluster import CleanupPolicy
 from airflow_provider_connect_offsets.observe.flow import kept_mappings
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import RemotePartition
 from airflow_provider_connect_offsets.observe.flow.rewinds import rewinds

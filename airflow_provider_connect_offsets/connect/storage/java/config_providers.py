@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import TypeAlias
 
 from airflow_provider_connect_offsets.connect.storage.java.properties import read_properties
 from airflow_provider_connect_offsets.exceptions import InvalidInput
@@ -19,9 +19,8 @@ _REFERENCE = re.compile(r"\$\{([^}]*?):(([^}]*?):)?([^}]*?)\}")
 _PACKAGE = "org.apache.kafka.common.config.provider."
 
 
-class _Provider(Protocol):
-    def value(self, path: str, key: str) -> str:
-        """Return the value of ``key``; raises :class:`InvalidInput` with the reason and a remedy."""
+# Returns the value of a key at a path; raises :class:`InvalidInput` with the reason and a remedy.
+_Provider: TypeAlias = Callable[[str, str], str]
 
 
 class Providers:
@@ -51,7 +50,7 @@ class Providers:
         if provider is None:
             return reference[0]
         try:
-            return provider.value(reference[3] or "", reference[4])
+            return provider(reference[3] or "", reference[4])
         except InvalidInput as error:
             raise InvalidInput(f"{setting} refers to {reference[0]}, which can't be resolved: {error}") from error
 
@@ -64,81 +63,60 @@ def _parameters(values: Mapping[str, str], name: str) -> dict[str, str]:
 def _provider(kind: str, parameters: Mapping[str, str]) -> _Provider:
     match kind.removeprefix(_PACKAGE):
         case "FileConfigProvider":
-            return _Files(parameters.get("allowed.paths", ""))
+            return partial(_of_file, allowed=parameters.get("allowed.paths", ""))
         case "DirectoryConfigProvider":
-            return _Directories(parameters.get("allowed.paths", ""))
+            return partial(_of_directory, allowed=parameters.get("allowed.paths", ""))
         case "EnvVarConfigProvider":
-            return _Environment(parameters.get("allowlist.pattern", ".*"))
+            return partial(_of_environment, pattern=parameters.get("allowlist.pattern", ".*"))
         case _:
-            return _Unknown(kind)
+            return partial(_unknown, kind=kind)
 
 
-@dataclass(frozen=True, slots=True)
-class _Files:
+def _of_file(path: str, key: str, *, allowed: str) -> str:
     """The value is in a properties file."""
-
-    allowed: str
-
-    def value(self, path: str, key: str) -> str:
-        if not path:
-            raise InvalidInput("it names no file. Write it as ${provider:/path/of/file:key}.")
-        value = read_properties(_allowed(path, self.allowed), encoding="utf-8").get(key)
-        if value is None:
-            raise InvalidInput(f"{path} has no key {key!r}. Correct the key, or add it to the file.")
-        return value
+    if not path:
+        raise InvalidInput("it names no file. Write it as ${provider:/path/of/file:key}.")
+    value = read_properties(_allowed(path, allowed), encoding="utf-8").get(key)
+    if value is None:
+        raise InvalidInput(f"{path} has no key {key!r}. Correct the key, or add it to the file.")
+    return value
 
 
-@dataclass(frozen=True, slots=True)
-class _Directories:
+def _of_directory(path: str, key: str, *, allowed: str) -> str:
     """The value is the content of a file that has the key's name."""
-
-    allowed: str
-
-    def value(self, path: str, key: str) -> str:
-        if not path:
-            raise InvalidInput("it names no directory. Write it as ${provider:/path/of/directory:file}.")
-        directory = _allowed(path, self.allowed)
-        if not key or key in {".", ".."} or "/" in key:
-            raise InvalidInput(f"{key!r} is no name of a file in {path}.")
-        try:
-            return (directory / key).read_bytes().decode(errors="replace")
-        except OSError as error:
-            raise InvalidInput(f"{directory / key} can't be read: {error.strerror}.") from error
+    if not path:
+        raise InvalidInput("it names no directory. Write it as ${provider:/path/of/directory:file}.")
+    directory = _allowed(path, allowed)
+    if not key or key in {".", ".."} or "/" in key:
+        raise InvalidInput(f"{key!r} is no name of a file in {path}.")
+    try:
+        return (directory / key).read_bytes().decode(errors="replace")
+    except OSError as error:
+        raise InvalidInput(f"{directory / key} can't be read: {error.strerror}.") from error
 
 
-@dataclass(frozen=True, slots=True)
-class _Environment:
+def _of_environment(path: str, key: str, *, pattern: str) -> str:
     """The value is an environment variable: one of this process, not of the worker."""
-
-    pattern: str
-
-    def value(self, path: str, key: str) -> str:
-        if path:
-            raise InvalidInput("environment variables have no path. Write it as ${provider:NAME}.")
-        try:
-            allowed = re.search(self.pattern, key)
-        except re.error as error:
-            raise InvalidInput(f"allowlist.pattern of its provider is no regular expression: {error}.") from error
-        if not allowed:
-            raise InvalidInput("allowlist.pattern of its provider does not allow this environment variable.")
-        value = os.environ.get(key)
-        if value is None:
-            raise InvalidInput(f"there is no environment variable {key} here. Set it to the worker's value.")
-        return value
+    if path:
+        raise InvalidInput("environment variables have no path. Write it as ${provider:NAME}.")
+    try:
+        allowed = re.search(pattern, key)
+    except re.error as error:
+        raise InvalidInput(f"allowlist.pattern of its provider is no regular expression: {error}.") from error
+    if not allowed:
+        raise InvalidInput("allowlist.pattern of its provider does not allow this environment variable.")
+    value = os.environ.get(key)
+    if value is None:
+        raise InvalidInput(f"there is no environment variable {key} here. Set it to the worker's value.")
+    return value
 
 
-@dataclass(frozen=True, slots=True)
-class _Unknown:
-    """A provider that only the worker can use."""
-
-    kind: str
-
-    def value(self, path: str, key: str) -> str:
-        del path, key
-        raise InvalidInput(
-            f"its provider is of class {self.kind}, and only FileConfigProvider, DirectoryConfigProvider and "
-            "EnvVarConfigProvider of Kafka are known here. Use a copy of the file with the value in its place."
-        )
+def _unknown(_path: str, _key: str, *, kind: str) -> str:
+    """Refuse a provider that only the worker can use."""
+    raise InvalidInput(
+        f"its provider is of class {kind}, and only FileConfigProvider, DirectoryConfigProvider and "
+        "EnvVarConfigProvider of Kafka are known here. Use a copy of the file with the value in its place."
+    )
 
 
 def _allowed(path: str, allowed: str) -> Path:

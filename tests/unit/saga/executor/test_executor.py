@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.exceptions import (
     StoreError,
 )
 from airflow_provider_connect_offsets.saga.executor import Executor, Toward
-from airflow_provider_connect_offsets.saga.explanation import AsItIs
+from airflow_provider_connect_offsets.saga.explanation import Explanation
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.record import SagaState
 from tests.support.faults.made_up_stages import (
@@ -120,7 +120,7 @@ def test_an_error_that_needs_no_explanation_is_not_its_own_cause(world: World, j
         stages = [MadeUpStage(world, *one) for one in SCRIPTS["plain"]]
         entry.begin(OWNER, operation="a change", key="key", stages=stages)
         with pytest.raises(StoreError, match="no answer") as raised:
-            Executor(entry, stages, AsItIs()).run()
+            Executor(entry, stages, Explanation()).run()
 
     assert raised.value.__cause__ is None
 
