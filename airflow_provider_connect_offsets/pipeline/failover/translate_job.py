@@ -14,10 +14,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.flow import Side
-from airflow_provider_connect_offsets.offsets.requests.failover import (
-    FailoverRequest,
-    Mode,
-)
+from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest, Mode
 from airflow_provider_connect_offsets.pipeline import jvm
 from airflow_provider_connect_offsets.pipeline.failover.approved import beyond_approval
 from airflow_provider_connect_offsets.pipeline.failover.failback import Forward
@@ -27,13 +24,8 @@ from airflow_provider_connect_offsets.pipeline.failover.sampling import claims_o
 from airflow_provider_connect_offsets.pipeline.failover.translation_summary import counted, errors_of, summarise
 from airflow_provider_connect_offsets.pipeline.failover.unplanned import Remains
 from airflow_provider_connect_offsets.pipeline.failover.worth_reading import to_be_found, write_ranges
-from airflow_provider_connect_offsets.pipeline.frames import (
-    few_rows,
-    is_finished,
-    read_dataset,
-    write_dataset,
-)
-from airflow_provider_connect_offsets.pipeline.session import Job, set_default
+from airflow_provider_connect_offsets.pipeline.frames import few_rows, is_finished, read_dataset, write_dataset
+from airflow_provider_connect_offsets.pipeline.session import Job, begin, set_default
 from airflow_provider_connect_offsets.pipeline.summary import now, write_summary
 from airflow_provider_connect_offsets.pipeline.translate.home import replicated
 from airflow_provider_connect_offsets.pipeline.translate.ledger import newest
@@ -68,9 +60,7 @@ def run(spark: SparkSession, directory: FailoverDirectory, preview: FailoverDire
         directory: the run
         preview: the run whose translation was approved, for a final translation; None for a preview
     """
-    # The summary of an earlier attempt would belong to another dataset.
-    jvm.remove(spark, directory.summary)
-    document = jvm.read_json(spark, directory.request)
+    document = begin(spark, directory)
     request = FailoverRequest.from_json(document)
     problem = _pattern_problem(spark, request)
     summary = {"errors": [problem]} if problem else _translate(spark, request, directory)

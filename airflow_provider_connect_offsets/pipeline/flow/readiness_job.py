@@ -44,7 +44,7 @@ from airflow_provider_connect_offsets.pipeline.flow.readiness_summary import (
     worst,
 )
 from airflow_provider_connect_offsets.pipeline.frames import few_rows, shaped, struct_type, write_dataset
-from airflow_provider_connect_offsets.pipeline.session import Job
+from airflow_provider_connect_offsets.pipeline.session import Job, begin
 from airflow_provider_connect_offsets.pipeline.summary import now, write_summary
 from airflow_provider_connect_offsets.pipeline.translate.ledger import LedgerInput, ledger
 from airflow_provider_connect_offsets.pipeline.translate.mirror_records import (
@@ -89,9 +89,7 @@ def run(spark: SparkSession, directory: ReadinessDirectory, *, keep: int = KEEP)
         directory: the run
         keep: how many runs the history keeps, this job included
     """
-    # The summary of an earlier attempt would belong to other datasets.
-    jvm.remove(spark, directory.summary)
-    document = jvm.read_json(spark, directory.request)
+    document = begin(spark, directory)
     snapshot = jvm.read_json(spark, directory.snapshot)
     summary = _judge(ReadinessRun(spark, directory, ReadinessRequest.from_json(document), snapshot), keep=keep)
     return write_summary(spark, directory.summary, {"request": document, **snapshot, **summary})

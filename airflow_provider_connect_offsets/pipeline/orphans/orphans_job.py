@@ -24,7 +24,7 @@ from airflow_provider_connect_offsets.pipeline.orphans.orphans import (
     owned,
 )
 from airflow_provider_connect_offsets.pipeline.plan.counts import digest_of
-from airflow_provider_connect_offsets.pipeline.session import Job
+from airflow_provider_connect_offsets.pipeline.session import Job, begin
 from airflow_provider_connect_offsets.pipeline.summary import now, write_summary
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 from airflow_provider_connect_offsets.workspace.schemas import ORPHANS, STORED_RECORDS
@@ -36,9 +36,7 @@ DEFAULTS = {"spark.sql.shuffle.partitions": "8"}
 
 def run(spark: SparkSession, directory: OrphansDirectory) -> dict[str, Any]:
     """Find the orphans that the request of ``directory`` selects, write the dataset, and return the summary."""
-    # The summary of an earlier attempt would belong to another dataset.
-    jvm.remove(spark, directory.summary)
-    document = jvm.read_json(spark, directory.request)
+    document = begin(spark, directory)
     request = OrphanRequest.from_json(document)
     reason = None if request.connectors is None else jvm.pattern_problem(spark, request.connectors)
     if reason is None:
@@ -81,10 +79,4 @@ def _line(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, "written_at": written_at.isoformat(timespec="milliseconds")}
 
 
-JOB = Job(
-    name="orphans",
-    usage="RUN_DIRECTORY",
-    run=lambda spark, arguments: run(spark, OrphansDirectory(*arguments)),
-    takes={1},
-    defaults=DEFAULTS,
-)
+JOB = Job.of_one_run("orphans", run, OrphansDirectory, DEFAULTS)

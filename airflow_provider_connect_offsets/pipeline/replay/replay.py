@@ -9,8 +9,8 @@ from airflow_provider_connect_offsets.offsets.replay import ReplayAction
 from airflow_provider_connect_offsets.offsets.requests.replay import ReplayRequest
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
 from airflow_provider_connect_offsets.pipeline.frames import shaped
-from airflow_provider_connect_offsets.pipeline.plan.findings import finding
-from airflow_provider_connect_offsets.workspace.schemas import REPLAY_PLAN, VERDICTS
+from airflow_provider_connect_offsets.pipeline.verdicts import found, sentence, verdicts
+from airflow_provider_connect_offsets.workspace.schemas import REPLAY_PLAN
 
 _REASONS = {
     ReplayAction.REPLAY: "its records of the interval are delivered",
@@ -70,14 +70,12 @@ def replay_verdicts(decided: DataFrame, request: ReplayRequest, *, age_ms: int) 
     Returns:
         dataset ``verdicts``
     """
-    found = F.array_compact(F.array(_start_gone(request, age_ms), _expiring()))
-    where = F.format_string("`%s`, topic `%s`, partition %d: ", "connector", "topic", "kafka_partition")
-    return shaped(
-        decided.withColumn("finding", F.explode(found))
-        .withColumn("rule", F.col("finding.rule"))
-        .withColumn("severity", F.col("finding.severity"))
-        .withColumn("message", F.concat(where, F.col("finding.message"))),
-        VERDICTS,
+    return verdicts(
+        decided,
+        [_start_gone(request, age_ms), _expiring()],
+        connector=F.col("connector"),
+        partition=F.col("partition"),
+        prefix=sentence("`{connector}`, topic `{topic}`, partition {kafka_partition}: "),
     )
 
 
@@ -94,23 +92,25 @@ def _start_gone(request: ReplayRequest, age_ms: int) -> Column:
         if request.partial
         else "Set partial to deliver what is left of the interval, or topics to leave the topic out."
     )
-    text = F.format_string(
-        "records before offset %d were deleted, and the first one left is not older than the interval's start, "
-        f"{request.begins.isoformat()}, so records of the interval may be gone. %d offsets of it are left. %s",
-        F.col("log_start"),
-        F.col("ends") - F.col("begins"),
-        F.lit(what_follows),
+    return found(
+        Rule.INTERVAL_START_GONE,
+        Severity.WARNING if request.partial else Severity.ERROR,
+        gone,
+        "records before offset {log_start} were deleted, and the first one left is not older than the interval's "
+        "start, {start}, so records of the interval may be gone. {left} offsets of it are left. {what_follows}",
+        start=request.begins.isoformat(),
+        left=F.col("ends") - F.col("begins"),
+        what_follows=what_follows,
     )
-    severity = Severity.WARNING if request.partial else Severity.ERROR
-    return finding(Rule.INTERVAL_START_GONE, severity, gone, text)
 
 
 def _expiring() -> Column:
     """Retention may delete records before they are delivered."""
     soon = F.col("is_replayed") & (F.col("begins") < F.col("expiring_offset"))
-    text = F.format_string(
-        "records before offset %d are older than retention.ms, or will be within an hour, so brokers may delete them "
-        "before they are delivered. Raise retention.ms until the replay has ended.",
-        F.col("expiring_offset"),
+    return found(
+        Rule.EXPIRING,
+        Severity.WARNING,
+        soon,
+        "records before offset {expiring_offset} are older than retention.ms, or will be within an hour, so brokers "
+        "may delete them before they are delivered. Raise retention.ms until the replay has ended.",
     )
-    return finding(Rule.EXPIRING, Severity.WARNING, soon, text)

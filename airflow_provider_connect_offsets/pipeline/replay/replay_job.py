@@ -14,11 +14,10 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.replay import ReplayAction
 from airflow_provider_connect_offsets.offsets.requests.replay import ReplayRequest
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
-from airflow_provider_connect_offsets.pipeline import jvm
 from airflow_provider_connect_offsets.pipeline.frames import read_dataset, write_dataset
 from airflow_provider_connect_offsets.pipeline.plan.counts import digest_of
 from airflow_provider_connect_offsets.pipeline.replay.replay import plan_rows, replay_verdicts, row_digest, with_action
-from airflow_provider_connect_offsets.pipeline.session import Job
+from airflow_provider_connect_offsets.pipeline.session import Job, begin
 from airflow_provider_connect_offsets.pipeline.summary import SAMPLE, now, sampled, verdict_counts, write_summary
 from airflow_provider_connect_offsets.workspace.layout import ReplayDirectory
 from airflow_provider_connect_offsets.workspace.schemas import REPLAY_PLAN, REPLAY_RANGES, VERDICTS
@@ -29,9 +28,7 @@ DEFAULTS = {"spark.sql.shuffle.partitions": "2", "spark.sql.adaptive.enabled": "
 
 def run(spark: SparkSession, directory: ReplayDirectory) -> dict[str, Any]:
     """Plan the replay of ``directory``, write the datasets, and return the summary."""
-    # The summary of an earlier attempt would belong to another plan.
-    jvm.remove(spark, directory.summary)
-    request = ReplayRequest.from_json(jvm.read_json(spark, directory.request))
+    request = ReplayRequest.from_json(begin(spark, directory))
     decided = with_action(read_dataset(spark, directory.replay_ranges, REPLAY_RANGES))
     age = datetime.now(tz=UTC) - request.begins
     in_order = plan_rows(decided).coalesce(1).sortWithinPartitions("topic", "kafka_partition")
@@ -75,10 +72,4 @@ def summarise(rows: DataFrame, verdicts: DataFrame, request: ReplayRequest) -> d
     }
 
 
-JOB = Job(
-    name="replay",
-    usage="RUN_DIRECTORY",
-    run=lambda spark, arguments: run(spark, ReplayDirectory(*arguments)),
-    takes={1},
-    defaults=DEFAULTS,
-)
+JOB = Job.of_one_run("replay", run, ReplayDirectory, DEFAULTS)

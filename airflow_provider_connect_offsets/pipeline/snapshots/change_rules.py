@@ -9,10 +9,9 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.requests.snapshots import SnapshotRequest
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Verdict
-from airflow_provider_connect_offsets.pipeline.frames import shaped, verdict_frame
-from airflow_provider_connect_offsets.pipeline.plan.findings import finding
+from airflow_provider_connect_offsets.pipeline.frames import verdict_frame
 from airflow_provider_connect_offsets.pipeline.snapshots.changes import OffsetChange, is_beyond_end
-from airflow_provider_connect_offsets.workspace.schemas import VERDICTS
+from airflow_provider_connect_offsets.pipeline.verdicts import found, sentence, verdicts
 from airflow_provider_connect_offsets.workspace.snapshots import SnapshotRecord
 
 
@@ -24,57 +23,56 @@ def change_verdicts(rows: DataFrame, request: SnapshotRequest, record: SnapshotR
         request: which rules' findings are errors
         record: of the later snapshot, which names what could not be read
     """
-    spark = rows.sparkSession
-    by_row = (
-        rows.withColumn("found", F.explode(F.array_compact(F.array(*_row_findings(request)))))
-        .select("connector", "partition", "found.*")
-        .withColumn("message", F.concat(F.lit("`"), "connector", F.lit("`, "), "message"))
+    where = F.coalesce(sentence("{topic}-{kafka_partition}"), "partition")
+    by_row = verdicts(
+        rows,
+        _row_findings(request),
+        connector=F.col("connector"),
+        partition=F.col("partition"),
+        prefix=sentence("`{connector}`, {where}: ", where=where),
     )
-    return (
-        shaped(by_row, VERDICTS)
-        .unionByName(shaped(_connector_verdicts(rows, request), VERDICTS))
-        .unionByName(verdict_frame(spark, _unread(request, record)))
-    )
+    unread = verdict_frame(rows.sparkSession, _unread(request, record))
+    return by_row.unionByName(_connector_verdicts(rows, request)).unionByName(unread)
 
 
 def _row_findings(request: SnapshotRequest) -> list[Column]:
-    where = F.coalesce(F.concat("topic", F.lit("-"), F.col("kafka_partition").cast("string")), "partition")
     change, exists = F.col("change"), F.col("state").isNotNull()
-    before, after = _number("before_position"), _number("after_position")
 
-    def found(rule: Rule, condition: Column, *message: str | Column) -> Column:
-        return finding(rule, request.severity(rule), condition, where, ": ", *message)
+    def judged(rule: Rule, condition: Column, template: str, **values: Column | int) -> Column:
+        return found(rule, request.severity(rule), condition, template, **values)
 
     return [
-        found(
+        judged(
             Rule.VANISHED,
             (change == OffsetChange.VANISHED.value) & exists,
-            *("its offset ", F.col("before"), " is no longer stored. Without one, a consumer starts where "),
-            "auto.offset.reset says, and any other source where it decides itself.",
+            "its offset {before} is no longer stored. Without one, a consumer starts where auto.offset.reset says, and "
+            "any other source where it decides itself.",
         ),
-        found(
+        judged(
             Rule.MOVED_BACK,
             change == OffsetChange.MOVED_BACK.value,
-            *("moved back from position ", before, " to ", after, ": ", F.format_number(-F.col("moved"), 0)),
-            " records are delivered again.",
+            "moved back from position {before_position:number} to {after_position:number}: {again:number} records are "
+            "delivered again.",
+            again=-F.col("moved"),
         ),
-        found(
+        judged(
             Rule.JUMPED,
             (change == OffsetChange.JUMPED.value) & (F.col("moved") > request.max_jump) & F.lit(request.max_jump > 0),
-            *("moved from position ", before, " to ", after, ": ", _number("moved"), " records, more than max_jump="),
-            f"{request.max_jump:,}. If it did not read them, they were skipped.",
+            "moved from position {before_position:number} to {after_position:number}: {moved:number} records, more "
+            "than max_jump={limit:number}. If it did not read them, they were skipped.",
+            limit=request.max_jump,
         ),
-        found(
+        judged(
             Rule.BEYOND_LOG_END,
             is_beyond_end(),
-            *("position ", after, " is beyond the end of the log, ", _number("log_end"), "; the topic may have been "),
+            "position {after_position:number} is beyond the end of the log, {log_end:number}; the topic may have been "
             "created again. The consumer will fall back to auto.offset.reset.",
         ),
-        found(
+        judged(
             Rule.STUCK,
             change == OffsetChange.STUCK.value,
-            *("still at position ", after, ", though the connector was RUNNING and ", _number("lag")),
-            " records are left to read.",
+            "still at position {after_position:number}, though the connector was RUNNING and {lag:number} records are "
+            "left to read.",
         ),
     ]
 
@@ -86,27 +84,25 @@ def _connector_verdicts(rows: DataFrame, request: SnapshotRequest) -> DataFrame:
         F.count_if(gone).alias("gone"), F.count_if(F.col("change") == OffsetChange.APPEARED.value).alias("appeared")
     )
     findings = [
-        finding(
+        found(
             Rule.VANISHED,
             request.severity(Rule.VANISHED),
             F.col("gone") > 0,
-            *(
-                "the connector no longer exists. Its partitions with an offset in the snapshot before: ",
-                _number("gone"),
-            ),
-            ".",
+            "the connector no longer exists. Its partitions with an offset in the snapshot before: {gone:number}.",
         ),
-        finding(
+        found(
             Rule.APPEARED,
             request.severity(Rule.APPEARED),
             F.col("appeared") > 0,
-            *("partitions that have an offset for the first time: ", _number("appeared"), "."),
+            "partitions that have an offset for the first time: {appeared:number}.",
         ),
     ]
-    return (
-        counts.withColumn("found", F.explode(F.array_compact(F.array(*findings))))
-        .select("connector", F.lit(None).cast("string").alias("partition"), "found.*")
-        .withColumn("message", F.concat(F.lit("`"), "connector", F.lit("`: "), "message"))
+    return verdicts(
+        counts,
+        findings,
+        connector=F.col("connector"),
+        partition=F.lit(None).cast("string"),
+        prefix=sentence("`{connector}`: "),
     )
 
 
@@ -118,7 +114,3 @@ def _unread(request: SnapshotRequest, record: SnapshotRecord) -> Iterator[Verdic
     for reason in record.unread_logs.values():
         message = f"Positions were not compared with the ends of their logs: {reason}"
         yield Verdict(Rule.UNREAD, severity, "", None, message)
-
-
-def _number(column: str) -> Column:
-    return F.format_number(column, 0)
