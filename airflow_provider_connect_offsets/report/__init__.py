@@ -38,7 +38,11 @@ from airflow_provider_connect_offsets.report.orphans import (
     orphans_table,
     write_orphans_report,
 )
-from airflow_provider_connect_offsets.report.poison import PoisonedRecords, poison_question, write_poison_report
+from airflow_provider_connect_offsets.report.poison.records import (
+    PoisonedRecords,
+    poison_question,
+    write_poison_report,
+)
 from airflow_provider_connect_offsets.report.question import question
 from airflow_provider_connect_offsets.report.readiness import Readiness, readiness_table, write_readiness_report
 from airflow_provider_connect_offsets.report.replay.bounded import (

@@ -13,16 +13,9 @@ from airflow_provider_connect_offsets.offsets.requests.failover import FailoverR
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.failover_groups import NUMBERS, GroupLine, as_csv
 from airflow_provider_connect_offsets.report.html import Figure, publish
-from airflow_provider_connect_offsets.report.question import (
-    MOST_ROWS,
-    markdown,
-    markdown_row,
-    more,
-    plain,
-    report_link,
-)
+from airflow_provider_connect_offsets.report.question import MOST_ROWS, Rows, markdown, plain, report_link
 from airflow_provider_connect_offsets.report.standing import Pending, Standing, Tone
-from airflow_provider_connect_offsets.report.tables import cells, more_in, new_table, titled
+from airflow_provider_connect_offsets.report.tables import row_table
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import TRANSLATION
@@ -158,6 +151,13 @@ class Failover:
         return f"{self.summary['exact'] / covered:.1%}" if covered else "none"
 
     @property
+    def table(self) -> Rows:
+        """The groups for a log and an approver."""
+        headings = ("Group", *NUMBERS, "Standing", "Reason")
+        rows = [(line.group, *line.numbers, line.standing, line.reason) for line in self.groups]
+        return Rows("groups", headings, rows, range(1, 1 + len(NUMBERS)), self.directory.table)
+
+    @property
     def standing(self) -> Standing:
         """The banner."""
         if self.summary["errors"]:
@@ -177,12 +177,8 @@ class Failover:
 
 def failover_table(failover: Failover, *, limit: int = MOST_ROWS) -> Group:
     """A row for each group, those left alone first."""
-    table = new_table("Group", "Standing", numbers=NUMBERS)
-    table.add_column("Reason", overflow="fold")
-    for line in failover.groups[:limit]:
-        table.add_row(*cells(line.group, line.standing, *line.numbers, line.reason))
-    note = more_in(len(failover.groups), limit, failover.directory.table)
-    return titled(f"{failover.title}: {words.count(len(failover.groups), 'group')}", table, note)
+    title = f"{failover.title}: {words.count(len(failover.groups), 'group')}"
+    return row_table(title, failover.table, limit=limit)
 
 
 def failover_question(failover: Failover, *, limit: int = MOST_ROWS, link: str | None = None) -> str:
@@ -196,16 +192,11 @@ def failover_question(failover: Failover, *, limit: int = MOST_ROWS, link: str |
         if request.mode is Mode.PLANNED
         else failover.kind
     )
-    rows = [
-        f"| Group | {' | '.join(NUMBERS)} |",
-        "|---|--:|--:|--:|--:|--:|",
-        *(markdown_row(line.group, *line.numbers) for line in failover.groups[:limit]),
-    ]
     count = f"**{words.count(summary['groups'], 'group')}** with {words.count(summary['partitions'], 'partition')}"
     parts = [
         f"{count} would move from `{plain(request.flow.source_alias)}` to `{plain(request.flow.target_alias)}`.",
         procedure,
-        "\n".join([*rows, *more(len(failover.groups), limit, "groups")]),
+        failover.table.markdown(limit=limit),
         failover.to_be_found,
         failover.beyond_limit,
         report_link(failover.directory.report, link),

@@ -14,9 +14,9 @@ from airflow_provider_connect_offsets.offsets.requests.flow_reset import Belongs
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.change import Change, Listing
 from airflow_provider_connect_offsets.report.change_report import write_change_report
-from airflow_provider_connect_offsets.report.question import MOST_ROWS, markdown, markdown_row, more, question
+from airflow_provider_connect_offsets.report.question import MOST_ROWS, Rows, markdown, question
 from airflow_provider_connect_offsets.report.standing import Pending
-from airflow_provider_connect_offsets.report.tables import cells, more_in, new_table, titled
+from airflow_provider_connect_offsets.report.tables import row_table
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import RESET_TOPICS
@@ -119,6 +119,12 @@ class Reset:
         return {**facts, **{name: f"`{uri}`" for name, uri in words.uris(kept).items()}}
 
     @cached_property
+    def table(self) -> Rows:
+        """The topics for a log and an approver."""
+        rows = [line.cells for line in self.lines]
+        return Rows("topics", _HEADINGS, rows, _NUMBERS, self.run.reset_topics)
+
+    @cached_property
     def listing(self) -> Listing:
         """The table of topics."""
         rows = tuple(line.cells for line in self.lines[:_IN_THE_REPORT])
@@ -129,11 +135,7 @@ class Reset:
 
 def reset_table(reset: Reset, *, limit: int = MOST_ROWS) -> Group:
     """The effects on each topic, those of other flows first."""
-    table = new_table(*_HEADINGS)
-    for line in reset.lines[:limit]:
-        table.add_row(*cells(*line.cells))
-    note = more_in(len(reset.lines), limit, reset.run.reset_topics)
-    return titled(f"Reset of the flow of {reset.reset.source_connector}", table, note)
+    return row_table(reset.change.title, reset.table, limit=limit)
 
 
 def reset_question(reset: Reset, *, limit: int = MOST_ROWS, link: str | None = None) -> str:
@@ -145,11 +147,6 @@ def reset_question(reset: Reset, *, limit: int = MOST_ROWS, link: str | None = N
     connectors = (request.source_connector, request.checkpoint_connector)
     stopped = " and ".join(f"`{name}`" for name in connectors if name)
     checkpoints = f" and {words.count(summary['checkpoints'], 'checkpoint')}" if request.checkpoints else ""
-    rows = [
-        f"| {' | '.join(_HEADINGS)} |",
-        "|---|---|--:|--:|--:|---|",
-        *(markdown_row(*line.cells) for line in reset.lines[:limit]),
-    ]
     effects = (
         f"**{summary['duplicates']:,}** records would be duplicated on the target. {stopped} would be stopped, and "
         f"{emptied} emptied: **{words.count(summary['syncs'], 'sync')}**{checkpoints} would be deleted and can't be "
@@ -157,7 +154,7 @@ def reset_question(reset: Reset, *, limit: int = MOST_ROWS, link: str | None = N
     )
     parts = [
         effects,
-        "\n".join([*rows, *more(len(reset.lines), limit, "topics")]) if reset.lines else "",
+        reset.table.markdown(limit=limit),
         question(reset.change, link=link),
     ]
     return markdown(parts)

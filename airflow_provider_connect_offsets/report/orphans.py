@@ -12,16 +12,9 @@ from rich.console import Group
 
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.html import Figure, publish
-from airflow_provider_connect_offsets.report.question import (
-    MOST_ROWS,
-    markdown,
-    markdown_row,
-    more,
-    plain,
-    report_link,
-)
+from airflow_provider_connect_offsets.report.question import MOST_ROWS, Rows, markdown, plain, report_link
 from airflow_provider_connect_offsets.report.standing import Standing, Tone
-from airflow_provider_connect_offsets.report.tables import cells, new_table, titled
+from airflow_provider_connect_offsets.report.tables import row_table
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 
@@ -138,6 +131,13 @@ class Orphans:
         return tuple(sorted(lines, key=lambda line: line.tone is not Tone.BAD))
 
     @property
+    def table(self) -> Rows:
+        """The connectors for a log and an approver."""
+        headings = ("Connector", "Partitions", "Last written", "Size", "Example")
+        rows = list(map(_row, self.lines))
+        return Rows("connectors", headings, rows, {1, 3}, self.directory.orphans, self.summary["orphaned"])
+
+    @property
     def suspicion(self) -> str:
         """A warning that the topic may belong to another Connect cluster; empty if nothing indicates that."""
         if not self.summary["orphaned"] or self.summary["existing"]:
@@ -165,30 +165,18 @@ class Orphans:
 
 def orphans_table(orphans: Orphans, *, limit: int = MOST_ROWS) -> Group:
     """The connectors that no longer exist, largest first."""
-    table = new_table("Connector", numbers=("Partitions", "Size", "Last written"))
-    table.add_column("Last value")
-    for line in orphans.lines[:limit]:
-        written = words.moment(line.written_at)
-        table.add_row(*cells(line.connector, f"{line.partitions:,}", line.size, written, line.offset))
-    left = orphans.summary["orphaned"] - min(limit, len(orphans.lines))
     title = f"Offsets of {orphans.gone} in {orphans.topic}"
-    note = f"{left:,} more in {words.without_credentials(orphans.directory.orphans)}" if left > 0 else ""
-    return titled(title, table, " ".join(text for text in (note, orphans.suspicion) if text))
+    return row_table(title, orphans.table, limit=limit, note=orphans.suspicion)
 
 
 def orphans_question(orphans: Orphans, *, limit: int = MOST_ROWS, link: str | None = None) -> str:
     """The question to the approver: what would be removed; arguments as of ``question.question``."""
     summary = orphans.summary
     offsets = f"**{words.count(summary['partitions'], 'offset')}** ({orphans.size})"
-    rows = [
-        "| Connector | Partitions | Last written | Size | Example |",
-        "|---|--:|---|--:|---|",
-        *(_row(line) for line in orphans.lines[:limit]),
-    ]
     parts = [
         f"Topic {plain(orphans.topic)} has {offsets} of **{orphans.gone}**.",
         f"**Check this first.** {orphans.suspicion}" if orphans.suspicion else "",
-        "\n".join([*rows, *more(summary["orphaned"], min(limit, len(orphans.lines)), "connectors")]),
+        orphans.table.markdown(limit=limit),
         _MEANING,
         report_link(orphans.directory.report, link),
         f"Exactly offsets `{summary['digest'][:12]}` will be removed. Nothing has been removed yet.",
@@ -230,9 +218,9 @@ def _standing_of(name: str, outcome: Mapping[str, Any] | None, left: Mapping[str
     return ("not removed", Tone.BAD) if name in left else ("removed", Tone.GOOD)
 
 
-def _row(line: OrphanLine) -> str:
+def _row(line: OrphanLine) -> tuple[str, ...]:
     written = words.moment(line.written_at)
-    return markdown_row(line.connector, f"{line.partitions:,}", written, line.size, f"{line.partition} → {line.offset}")
+    return line.connector, f"{line.partitions:,}", written, line.size, f"{line.partition} → {line.offset}"
 
 
 def _shortened(text: str) -> str:

@@ -14,8 +14,9 @@ from airflow_provider_connect_offsets.offsets.advice import Advice, advise
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.html import Figure, drawn, publish
+from airflow_provider_connect_offsets.report.question import MOST_ROWS
 from airflow_provider_connect_offsets.report.standing import Standing, Tone
-from airflow_provider_connect_offsets.report.tables import cells, new_table, titled
+from airflow_provider_connect_offsets.report.tables import finding_table
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import LAG_TREND
@@ -25,7 +26,6 @@ from airflow_provider_connect_offsets.workspace.schemas import CONNECTORS
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.report.charts.trend import Series
 
-MOST_ROWS = 20
 MOST_OF_A_RULE = 5
 ALL = "All partitions together"
 _KINDS = {"planned": "a planned", "unplanned": "an unplanned"}
@@ -204,13 +204,11 @@ class Readiness:
 
 def readiness_table(readiness: Readiness, *, limit: int = MOST_ROWS) -> Group:
     """The verdicts, worst first."""
-    table = new_table("Severity", "Rule", "Message")
     rank = list(Severity)
     sample = sorted(readiness.summary["sample"], key=lambda row: rank.index(Severity(row["severity"])))
-    for row in sample[:limit]:
-        table.add_row(*cells(row["severity"].upper(), row["rule"], words.without_credentials(row["message"])))
+    findings = [(row["severity"], row["rule"], row["message"]) for row in sample[:limit]]
     numbers = ", ".join(f"{figure.value} {figure.label}" for figure in readiness.figures)
-    return titled(f"{readiness.title}: {readiness.standing.headline}", table, numbers)
+    return finding_table(f"{readiness.title}: {readiness.standing.headline}", findings, numbers)
 
 
 def write_readiness_report(directory: ReadinessDirectory) -> str:

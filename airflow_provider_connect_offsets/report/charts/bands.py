@@ -11,10 +11,9 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.patches import Polygon, Rectangle
 
-from airflow_provider_connect_offsets.report.charts.svg import Ink
+from airflow_provider_connect_offsets.report.charts.svg import LARGE, WIDTH, Ink, write
 from airflow_provider_connect_offsets.report.moves import Log, PositionMove
 
-WIDTH = 720.0
 LEFT, RIGHT = 128.0, 592.0
 HEIGHT, LENS_HEIGHT = 78.0, 126.0
 
@@ -22,7 +21,6 @@ _THICK, _THIN = 14.0, 8.0
 _GAP = 8.0  # between the ends of a bar and their numbers, with room for a marker outside of the log
 _TOO_SMALL = 14.0  # a shorter move is also shown enlarged
 _CELLS = 40  # records that are drawn one by one
-_LARGE, _SMALL = 12.0, 11.0
 _LONGEST_NAME = 64
 
 
@@ -79,31 +77,31 @@ def draw_band(axes: Axes, top: float, move: PositionMove, log: Log, names: Names
 def draw_legend(axes: Axes, y: float, names: Names, *, again: bool, never: bool) -> None:
     """Draw the legend at ``y``; ``again`` and ``never``: whether there are such records."""
     _marker(axes, 8, y, filled=False)
-    _text(axes, 20, y, names.before, fontsize=_LARGE)
+    write(axes, 20, y, names.before, fontsize=LARGE)
     _marker(axes, 108, y, filled=True)
-    _text(axes, 120, y, names.after, fontsize=_LARGE)
+    write(axes, 120, y, names.after, fontsize=LARGE)
     x = 208.0
     for shown, records_again, text in ((again, True, "delivered again"), (never, False, "never delivered")):
         if shown:
             _records(axes, x, x + 28, y, _THICK, again=records_again)
-            _text(axes, x + 36, y, text, fontsize=_LARGE)
+            write(axes, x + 36, y, text, fontsize=LARGE)
             x += 150
-    _text(axes, WIDTH, y, "each bar: one log, first to last record", color=Ink.MUTED, anchor="right")
+    write(axes, WIDTH, y, "each bar: one log, first to last record", color=Ink.MUTED, anchor="right")
 
 
 def _head(axes: Axes, top: float, move: PositionMove) -> None:
     name = move.where if len(move.where) <= _LONGEST_NAME else f"…{move.where[1 - _LONGEST_NAME :]}"
-    _text(axes, 0, top + 10, name, fontsize=_LARGE, fontweight="bold")
+    write(axes, 0, top + 10, name, fontsize=LARGE, fontweight="bold")
     ink = Ink.NEVER if move.records_never else Ink.AGAIN if move.records_again else Ink.TEXT
-    _text(axes, WIDTH, top + 10, move.effect, fontsize=_LARGE, color=ink, anchor="right", fontweight="bold")
+    write(axes, WIDTH, top + 10, move.effect, fontsize=LARGE, color=ink, anchor="right", fontweight="bold")
 
 
 def _bar(axes: Axes, y: float, thickness: float, window: Log) -> None:
     axes.add_patch(
         Rectangle((LEFT, y - thickness / 2), RIGHT - LEFT, thickness, facecolor=Ink.LOG, edgecolor=Ink.MUTED, lw=0.6)
     )
-    _text(axes, LEFT - 2 * _GAP, y, f"{window.start:,}", color=Ink.MUTED, anchor="right")
-    _text(axes, RIGHT + 2 * _GAP, y, f"{window.end:,}", color=Ink.MUTED)
+    write(axes, LEFT - 2 * _GAP, y, f"{window.start:,}", color=Ink.MUTED, anchor="right")
+    write(axes, RIGHT + 2 * _GAP, y, f"{window.end:,}", color=Ink.MUTED)
 
 
 def _journey(axes: Axes, y: float, scale: _Scale, move: PositionMove, names: Names) -> None:
@@ -162,7 +160,7 @@ def _window(way: Log, log: Log) -> Log:
 def _lens(axes: Axes, upper: float, lower: float, scale: _Scale, window: Log) -> None:
     corners = [(scale.x(window.start), upper), (scale.x(window.end), upper), (RIGHT, lower), (LEFT, lower)]
     axes.add_patch(Polygon(corners, closed=True, facecolor=Ink.LENS, edgecolor="none", zorder=0))
-    _text(axes, WIDTH, (upper + lower) / 2, "enlarged", color=Ink.MUTED, anchor="right")
+    write(axes, WIDTH, (upper + lower) / 2, "enlarged", color=Ink.MUTED, anchor="right")
 
 
 def _arrow(axes: Axes, y: float, start: float, end: float) -> None:
@@ -188,8 +186,4 @@ def _text_at(axes: Axes, y: float, scale: _Scale, position: int | None, text: st
     x = LEFT if position is None else scale.x(position)
     half = 3.2 * len(text)
     anchor = "left" if x - half < LEFT else "right" if x + half > RIGHT else "center"
-    _text(axes, {"left": LEFT, "right": RIGHT}.get(anchor, x), y, text, anchor=anchor, **style)
-
-
-def _text(axes: Axes, x: float, y: float, text: str, *, anchor: str = "left", **style: Any) -> None:
-    axes.text(x, y, text, ha=anchor, va="center_baseline", **{"fontsize": _SMALL, "color": Ink.TEXT, **style})
+    write(axes, {"left": LEFT, "right": RIGHT}.get(anchor, x), y, text, anchor=anchor, **style)

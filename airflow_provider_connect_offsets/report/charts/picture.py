@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from matplotlib.figure import Figure
-
 from airflow_provider_connect_offsets.report.charts import bands
 from airflow_provider_connect_offsets.report.charts.bands import Names
-from airflow_provider_connect_offsets.report.charts.svg import to_svg
+from airflow_provider_connect_offsets.report.charts.svg import canvas, to_svg
 from airflow_provider_connect_offsets.report.moves import PositionMove
 
 _LEGEND = 36.0
-_POINTS_PER_INCH = 72
 _IN_LABEL = 5
 
 __all__ = ["Names", "draw"]
@@ -32,11 +29,7 @@ def draw(moves: Sequence[PositionMove], names: Names, *, name: str) -> str | Non
     shown = [move for move in moves if move.log is not None]
     if not shown:
         return None
-    total = _LEGEND + sum(bands.height(move) for move in shown)
-    figure = Figure(figsize=(bands.WIDTH / _POINTS_PER_INCH, total / _POINTS_PER_INCH), dpi=_POINTS_PER_INCH)
-    axes = figure.add_axes((0, 0, 1, 1))
-    axes.set(xlim=(0, bands.WIDTH), ylim=(total, 0))
-    axes.axis("off")
+    figure, axes = canvas(_LEGEND + sum(bands.height(move) for move in shown))
     bands.draw_legend(
         axes,
         12,

@@ -13,8 +13,9 @@ from airflow_provider_connect_offsets.offsets.requests.snapshots import COMPARED
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.html import Figure, publish
+from airflow_provider_connect_offsets.report.question import MOST_ROWS
 from airflow_provider_connect_offsets.report.standing import Standing, Tone
-from airflow_provider_connect_offsets.report.tables import MOST_ROWS, cells, new_table, titled
+from airflow_provider_connect_offsets.report.tables import finding_table
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.snapshots import ComparisonDirectory
 
@@ -112,12 +113,10 @@ class SnapshotChanges:
 
 def changes_table(changes: SnapshotChanges, *, limit: int = MOST_ROWS) -> Group:
     """The findings, worst first."""
-    table = new_table("Severity", "Rule", "Message")
-    rows = [(one.severity, one.rule, message) for one in changes.findings for message in one.messages]
-    for severity, rule, message in rows[:limit]:
-        table.add_row(*cells(severity.upper(), rule, words.without_credentials(message)))
+    findings = [(one.severity, one.rule, message) for one in changes.findings for message in one.messages]
     counted = ", ".join(f"{number:,} {text}" for text, number in changes.changes if number)
-    return titled(f"Snapshot: {changes.standing.headline}", table, f"Partitions: {counted or 'none'}")
+    title, note = f"Snapshot: {changes.standing.headline}", f"Partitions: {counted or 'none'}"
+    return finding_table(title, findings[:limit], note)
 
 
 def write_changes_report(directory: ComparisonDirectory) -> str:
