@@ -84,14 +84,14 @@ class FindOrphanedOffsetsOperator(OffsetsJobOperator):
 
     def judged(self) -> dict[str, Any]:
         """Log and report what was found; raises :class:`InvalidRequest` for an invalid regular expression."""
-        from airflow_provider_connect_offsets.report import Orphans, as_text, orphans_table
+        from airflow_provider_connect_offsets.report import Orphans, as_text
         from airflow_provider_connect_offsets.workspace.files import read_json
 
         directory = _directory(self.run_uri)
         summary = read_json(directory.summary)
         if summary["problem"]:
             raise InvalidRequest(f"Nothing was removed. {summary['problem']}")
-        self.log.info("%s", as_text(orphans_table(Orphans.read(directory))))
+        self.log.info("%s", as_text(Orphans.read(directory).table()))
         report = report_at(_report(directory), dag_id=self.dag_id)
         return {"run_uri": self.run_uri, **report, **{name: summary[name] for name in _HANDED_ON}}
 
@@ -146,11 +146,11 @@ class ApproveRemovalOperator(TakesParameters, AskOperator):
 
     def question(self) -> tuple[str, str]:
         """Subject and body, in Markdown."""
-        from airflow_provider_connect_offsets.report import Orphans, orphans_question
+        from airflow_provider_connect_offsets.report import Orphans
 
         found = Orphans.read(_directory(self.summary["run_uri"]))
         link = report_url(found.directory.report, dag_id=self.dag_id)
-        return f"Remove the offsets of {found.gone}?", orphans_question(found, link=link)
+        return f"Remove the offsets of {found.gone}?", found.question(link=link)
 
     def record_rejection(self) -> None:
         """Record the rejection in log and report."""
@@ -233,6 +233,6 @@ def _directory(run_uri: str) -> OrphansDirectory:
 
 
 def _report(directory: OrphansDirectory, *, pending: OrphansPending | None = None) -> str:
-    from airflow_provider_connect_offsets.report import write_orphans_report
+    from airflow_provider_connect_offsets.report import Orphans
 
-    return report_written(lambda: write_orphans_report(directory, pending=pending), directory.report)
+    return report_written(lambda: Orphans.read(directory, pending=pending).write(), directory.report)

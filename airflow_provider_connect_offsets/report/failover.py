@@ -151,7 +151,7 @@ class Failover:
         return f"{self.summary['exact'] / covered:.1%}" if covered else "none"
 
     @property
-    def table(self) -> Rows:
+    def shown(self) -> Rows:
         """The groups for a log and an approver."""
         headings = ("Group", *NUMBERS, "Standing", "Reason")
         rows = [(line.group, *line.numbers, line.standing, line.reason) for line in self.groups]
@@ -174,35 +174,56 @@ class Failover:
             return Standing("Moved, but records came late", Tone.BAD, f"{moved} {meanwhile}", applied=True)
         return Standing("Moved", Tone.GOOD, moved, applied=True)
 
+    def table(self, *, limit: int = MOST_ROWS) -> Group:
+        """A row for each group, those left alone first."""
+        title = f"{self.title}: {words.count(len(self.groups), 'group')}"
+        return row_table(title, self.shown, limit=limit)
 
-def failover_table(failover: Failover, *, limit: int = MOST_ROWS) -> Group:
-    """A row for each group, those left alone first."""
-    title = f"{failover.title}: {words.count(len(failover.groups), 'group')}"
-    return row_table(title, failover.table, limit=limit)
+    def question(self, *, limit: int = MOST_ROWS, link: str | None = None) -> str:
+        """The question to the approver: groups that would be moved; arguments as of ``question.question``."""
+        summary, request = self.summary, self.request
+        connectors = (request.source_connector, request.forward_connector)
+        stopped = " and ".join(f"`{plain(name)}`" for name in connectors if name)
+        procedure = (
+            f"The run waits for replication, stops {stopped}, translates all positions once more, checks them, and "
+            f"commits them. {_limits(request)}"
+            if request.mode is Mode.PLANNED
+            else self.kind
+        )
+        count = f"**{words.count(summary['groups'], 'group')}** with {words.count(summary['partitions'], 'partition')}"
+        parts = [
+            f"{count} would move from `{plain(request.flow.source_alias)}` to `{plain(request.flow.target_alias)}`.",
+            procedure,
+            self.shown.markdown(limit=limit),
+            self.to_be_found,
+            self.beyond_limit,
+            report_link(self.directory.report, link),
+            "Nothing has been stopped or moved yet.",
+        ]
+        return markdown(parts)
 
-
-def failover_question(failover: Failover, *, limit: int = MOST_ROWS, link: str | None = None) -> str:
-    """The question to the approver: groups that would be moved; arguments as of ``question.question``."""
-    summary, request = failover.summary, failover.request
-    connectors = (request.source_connector, request.forward_connector)
-    stopped = " and ".join(f"`{plain(name)}`" for name in connectors if name)
-    procedure = (
-        f"The run waits for replication, stops {stopped}, translates all positions once more, checks them, and commits "
-        f"them. {_limits(request)}"
-        if request.mode is Mode.PLANNED
-        else failover.kind
-    )
-    count = f"**{words.count(summary['groups'], 'group')}** with {words.count(summary['partitions'], 'partition')}"
-    parts = [
-        f"{count} would move from `{plain(request.flow.source_alias)}` to `{plain(request.flow.target_alias)}`.",
-        procedure,
-        failover.table.markdown(limit=limit),
-        failover.to_be_found,
-        failover.beyond_limit,
-        report_link(failover.directory.report, link),
-        "Nothing has been stopped or moved yet.",
-    ]
-    return markdown(parts)
+    def write(self) -> str:
+        """Write the report as ``report.html`` and all rows as ``translation.csv``, and return the report's URI."""
+        directory = self.directory
+        uris = {
+            "Request": directory.request,
+            "Translation": directory.translation,
+            "Translation as CSV": directory.table,
+        }
+        if files.list_names(directory.before):
+            uris["Offsets on the target before"] = directory.before
+        files.write_bytes(directory.table, as_csv(iterate_dataset(directory.translation, TRANSLATION)).encode())
+        return publish(
+            directory.report,
+            "failover.html.j2",
+            title=self.title,
+            failover=self,
+            figures=_figures(self),
+            headings=NUMBERS,
+            groups=[(line, line.numbers) for line in self.groups[:MOST_GROUPS]],
+            datasets=words.uris(uris),
+            links={"Translation as CSV": directory.table.rpartition("/")[2]},
+        )
 
 
 def _limits(request: FailoverRequest) -> str:
@@ -215,31 +236,6 @@ def _limits(request: FailoverRequest) -> str:
     return (
         f"It commits only if at least {request.min_coverage:.0%} of the partitions are translated then, {rereads}, and "
         "all groups are listed here."
-    )
-
-
-def write_failover_report(directory: FailoverDirectory, *, pending: Pending | None = None) -> str:
-    """Write the report as ``report.html`` and all rows as ``translation.csv``, and return the report's URI.
-
-    Args:
-        directory: the run
-        pending: why the groups are not moved yet; None if unknown
-    """
-    failover = Failover.read(directory, pending=pending)
-    uris = {"Request": directory.request, "Translation": directory.translation, "Translation as CSV": directory.table}
-    if files.list_names(directory.before):
-        uris["Offsets on the target before"] = directory.before
-    files.write_bytes(directory.table, as_csv(iterate_dataset(directory.translation, TRANSLATION)).encode())
-    return publish(
-        directory.report,
-        "failover.html.j2",
-        title=failover.title,
-        failover=failover,
-        figures=_figures(failover),
-        headings=NUMBERS,
-        groups=[(line, line.numbers) for line in failover.groups[:MOST_GROUPS]],
-        datasets=words.uris(uris),
-        links={"Translation as CSV": directory.table.rpartition("/")[2]},
     )
 
 

@@ -119,7 +119,7 @@ class Reset:
         return {**facts, **{name: f"`{uri}`" for name, uri in words.uris(kept).items()}}
 
     @cached_property
-    def table(self) -> Rows:
+    def shown(self) -> Rows:
         """The topics for a log and an approver."""
         rows = [line.cells for line in self.lines]
         return Rows("topics", _HEADINGS, rows, _NUMBERS, self.run.reset_topics)
@@ -132,44 +132,35 @@ class Reset:
         hidden = f" {left:,} more topics are in `{words.without_credentials(self.run.reset_topics)}`." if left else ""
         return Listing("Topic by topic", _HEADINGS, rows, _NUMBERS, f"{_MEANING}{hidden}")
 
+    def table(self, *, limit: int = MOST_ROWS) -> Group:
+        """The effects on each topic, those of other flows first."""
+        return row_table(self.change.title, self.shown, limit=limit)
 
-def reset_table(reset: Reset, *, limit: int = MOST_ROWS) -> Group:
-    """The effects on each topic, those of other flows first."""
-    return row_table(reset.change.title, reset.table, limit=limit)
+    def question(self, *, limit: int = MOST_ROWS, link: str | None = None) -> str:
+        """The question to the approver: effects on offsets, syncs and remote topics; arguments as of ``question``."""
+        if self.summary is None:
+            return question(self.change, link=link)
+        request, summary = self.reset, self.summary
+        emptied = " and ".join(f"`{where.topic}` on the {where.side}" for where in request.emptied)
+        connectors = (request.source_connector, request.checkpoint_connector)
+        stopped = " and ".join(f"`{name}`" for name in connectors if name)
+        checkpoints = f" and {words.count(summary['checkpoints'], 'checkpoint')}" if request.checkpoints else ""
+        effects = (
+            f"**{summary['duplicates']:,}** records would be duplicated on the target. {stopped} would be stopped, and "
+            f"{emptied} emptied: **{words.count(summary['syncs'], 'sync')}**{checkpoints} would be deleted and can't "
+            "be restored."
+        )
+        parts = [
+            effects,
+            self.shown.markdown(limit=limit),
+            question(self.change, link=link),
+        ]
+        return markdown(parts)
 
-
-def reset_question(reset: Reset, *, limit: int = MOST_ROWS, link: str | None = None) -> str:
-    """The question to the approver: effects on offsets, syncs and remote topics; arguments as of ``question``."""
-    if reset.summary is None:
-        return question(reset.change, link=link)
-    request, summary = reset.reset, reset.summary
-    emptied = " and ".join(f"`{where.topic}` on the {where.side}" for where in request.emptied)
-    connectors = (request.source_connector, request.checkpoint_connector)
-    stopped = " and ".join(f"`{name}`" for name in connectors if name)
-    checkpoints = f" and {words.count(summary['checkpoints'], 'checkpoint')}" if request.checkpoints else ""
-    effects = (
-        f"**{summary['duplicates']:,}** records would be duplicated on the target. {stopped} would be stopped, and "
-        f"{emptied} emptied: **{words.count(summary['syncs'], 'sync')}**{checkpoints} would be deleted and can't be "
-        "restored."
-    )
-    parts = [
-        effects,
-        reset.table.markdown(limit=limit),
-        question(reset.change, link=link),
-    ]
-    return markdown(parts)
-
-
-def write_reset_report(run: ResetDirectory, *, pending: Pending | None = None) -> str:
-    """Write the report of a reset as its ``report.html``, and return its URI.
-
-    Args:
-        run: the run
-        pending: why its plan is not applied yet; None if unknown
-    """
-    reset = Reset.read(run, pending=pending)
-    listings = (reset.listing,) if reset.lines else ()
-    return write_change_report(replace(reset.change, facts=reset.facts, listings=listings))
+    def write(self) -> str:
+        """Write the report of a reset as its ``report.html``, and return its URI."""
+        listings = (self.listing,) if self.lines else ()
+        return write_change_report(replace(self.change, facts=self.facts, listings=listings))
 
 
 def _worst_first(line: TopicLine) -> tuple[int, int, str]:

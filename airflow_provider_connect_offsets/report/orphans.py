@@ -131,7 +131,7 @@ class Orphans:
         return tuple(sorted(lines, key=lambda line: line.tone is not Tone.BAD))
 
     @property
-    def table(self) -> Rows:
+    def shown(self) -> Rows:
         """The connectors for a log and an approver."""
         headings = ("Connector", "Partitions", "Last written", "Size", "Example")
         rows = list(map(_row, self.lines))
@@ -162,54 +162,48 @@ class Orphans:
             return Standing(f"Not removed: offsets of {count}", Tone.BAD, f"{proved} The others are listed below.")
         return Standing("Removed", Tone.GOOD, proved, applied=True)
 
+    def table(self, *, limit: int = MOST_ROWS) -> Group:
+        """The connectors that no longer exist, largest first."""
+        title = f"Offsets of {self.gone} in {self.topic}"
+        return row_table(title, self.shown, limit=limit, note=self.suspicion)
 
-def orphans_table(orphans: Orphans, *, limit: int = MOST_ROWS) -> Group:
-    """The connectors that no longer exist, largest first."""
-    title = f"Offsets of {orphans.gone} in {orphans.topic}"
-    return row_table(title, orphans.table, limit=limit, note=orphans.suspicion)
+    def question(self, *, limit: int = MOST_ROWS, link: str | None = None) -> str:
+        """The question to the approver: what would be removed; arguments as of ``question.question``."""
+        summary = self.summary
+        offsets = f"**{words.count(summary['partitions'], 'offset')}** ({self.size})"
+        parts = [
+            f"Topic {plain(self.topic)} has {offsets} of **{self.gone}**.",
+            f"**Check this first.** {self.suspicion}" if self.suspicion else "",
+            self.shown.markdown(limit=limit),
+            _MEANING,
+            report_link(self.directory.report, link),
+            f"Exactly offsets `{summary['digest'][:12]}` will be removed. Nothing has been removed yet.",
+        ]
+        return markdown(parts)
 
-
-def orphans_question(orphans: Orphans, *, limit: int = MOST_ROWS, link: str | None = None) -> str:
-    """The question to the approver: what would be removed; arguments as of ``question.question``."""
-    summary = orphans.summary
-    offsets = f"**{words.count(summary['partitions'], 'offset')}** ({orphans.size})"
-    parts = [
-        f"Topic {plain(orphans.topic)} has {offsets} of **{orphans.gone}**.",
-        f"**Check this first.** {orphans.suspicion}" if orphans.suspicion else "",
-        orphans.table.markdown(limit=limit),
-        _MEANING,
-        report_link(orphans.directory.report, link),
-        f"Exactly offsets `{summary['digest'][:12]}` will be removed. Nothing has been removed yet.",
-    ]
-    return markdown(parts)
-
-
-def write_orphans_report(directory: OrphansDirectory, *, pending: OrphansPending | None = None) -> str:
-    """Write the report as the run's ``report.html``, and return its URI.
-
-    Args:
-        directory: the run
-        pending: why the offsets are not removed; None if unknown
-    """
-    orphans = Orphans.read(directory, pending=pending)
-    summary = orphans.summary
-    figures = (
-        Figure(f"{summary['orphaned']:,}", "connectors that no longer exist"),
-        Figure(f"{summary['partitions']:,}", "offsets of these connectors", orphans.size),
-        Figure(f"{summary['records']:,}", "records in the topic", f"{summary['keys']:,} keys"),
-        Figure(f"{summary['existing']:,}", "existing connectors with offsets", f"of {summary['known']:,} that exist"),
-    )
-    removed = {"Removed records": directory.removed} if orphans.outcome else {}
-    uris = {"Request": directory.request, "All records": directory.stored_records, "Orphans": directory.orphans}
-    return publish(
-        directory.report,
-        "orphans.html.j2",
-        title=f"Offsets without a connector in {orphans.topic}",
-        orphans=orphans,
-        figures=figures,
-        links={name: uri.rpartition("/")[2] for name, uri in removed.items()},
-        datasets=words.uris(uris | removed),
-    )
+    def write(self) -> str:
+        """Write the report as the run's ``report.html``, and return its URI."""
+        directory = self.directory
+        summary = self.summary
+        figures = (
+            Figure(f"{summary['orphaned']:,}", "connectors that no longer exist"),
+            Figure(f"{summary['partitions']:,}", "offsets of these connectors", self.size),
+            Figure(f"{summary['records']:,}", "records in the topic", f"{summary['keys']:,} keys"),
+            Figure(
+                f"{summary['existing']:,}", "existing connectors with offsets", f"of {summary['known']:,} that exist"
+            ),
+        )
+        removed = {"Removed records": directory.removed} if self.outcome else {}
+        uris = {"Request": directory.request, "All records": directory.stored_records, "Orphans": directory.orphans}
+        return publish(
+            directory.report,
+            "orphans.html.j2",
+            title=f"Offsets without a connector in {self.topic}",
+            orphans=self,
+            figures=figures,
+            links={name: uri.rpartition("/")[2] for name, uri in removed.items()},
+            datasets=words.uris(uris | removed),
+        )
 
 
 def _standing_of(name: str, outcome: Mapping[str, Any] | None, left: Mapping[str, str]) -> tuple[str, Tone]:

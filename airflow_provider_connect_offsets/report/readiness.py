@@ -201,42 +201,40 @@ class Readiness:
         worst = sorted(lines, key=lambda label: (label != ALL, -(lines[label][-1].lag or 0) if lines[label] else 0))
         return {label: lines[label] for label in worst}
 
+    def table(self, *, limit: int = MOST_ROWS) -> Group:
+        """The verdicts, worst first."""
+        rank = list(Severity)
+        sample = sorted(self.summary["sample"], key=lambda row: rank.index(Severity(row["severity"])))
+        findings = [(row["severity"], row["rule"], row["message"]) for row in sample[:limit]]
+        numbers = ", ".join(f"{figure.value} {figure.label}" for figure in self.figures)
+        return finding_table(f"{self.title}: {self.standing.headline}", findings, numbers)
 
-def readiness_table(readiness: Readiness, *, limit: int = MOST_ROWS) -> Group:
-    """The verdicts, worst first."""
-    rank = list(Severity)
-    sample = sorted(readiness.summary["sample"], key=lambda row: rank.index(Severity(row["severity"])))
-    findings = [(row["severity"], row["rule"], row["message"]) for row in sample[:limit]]
-    numbers = ", ".join(f"{figure.value} {figure.label}" for figure in readiness.figures)
-    return finding_table(f"{readiness.title}: {readiness.standing.headline}", findings, numbers)
+    def write(self) -> str:
+        """Write the report as the run's ``report.html``, and return its URI."""
+        directory = self.directory
+        from airflow_provider_connect_offsets.report.charts.trend import (  # noqa: PLC0415 - matplotlib takes its time
+            GroupBar,
+            draw_rereads,
+            draw_trend,
+        )
 
-
-def write_readiness_report(directory: ReadinessDirectory) -> str:
-    """Write the report as the run's ``report.html``, and return its URI."""
-    from airflow_provider_connect_offsets.report.charts.trend import (  # noqa: PLC0415 - matplotlib takes its time
-        GroupBar,
-        draw_rereads,
-        draw_trend,
-    )
-
-    readiness = Readiness.read(directory)
-    bars = [GroupBar(line["group"], line["rereads"], line["checkpoint_rereads"]) for line in readiness.group_lines]
-    uris = {
-        "Request": directory.request,
-        "Partitions": directory.readiness,
-        "Groups": directory.group_readiness,
-        "Verdicts": directory.verdicts,
-        "History": str(readiness.summary["next_history"]),
-    }
-    return publish(
-        directory.report,
-        "readiness.html.j2",
-        title=readiness.title,
-        readiness=readiness,
-        trend=drawn(draw_trend(readiness.trend(), name="trend")),
-        rereads=drawn(draw_rereads(sorted(bars, key=lambda bar: -(bar.planned or 0)), name="rereads")),
-        datasets=words.uris(uris),
-    )
+        bars = [GroupBar(line["group"], line["rereads"], line["checkpoint_rereads"]) for line in self.group_lines]
+        uris = {
+            "Request": directory.request,
+            "Partitions": directory.readiness,
+            "Groups": directory.group_readiness,
+            "Verdicts": directory.verdicts,
+            "History": str(self.summary["next_history"]),
+        }
+        return publish(
+            directory.report,
+            "readiness.html.j2",
+            title=self.title,
+            readiness=self,
+            trend=drawn(draw_trend(self.trend(), name="trend")),
+            rereads=drawn(draw_rereads(sorted(bars, key=lambda bar: -(bar.planned or 0)), name="rereads")),
+            datasets=words.uris(uris),
+        )
 
 
 def _share(covered: int, partitions: int) -> str:

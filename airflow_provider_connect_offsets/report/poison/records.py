@@ -83,35 +83,32 @@ class PoisonedRecords:
         is_applied = self.outcome.result is PoisonResult.SKIPPED
         return Standing(headline, tone, self.outcome.message, applied=is_applied)
 
+    def question(self, *, link: str | None = None) -> str:
+        """Where the records are, why they fail, and what they hold, shortened and escaped.
 
-def poison_question(records: PoisonedRecords, *, link: str | None = None) -> str:
-    """Where the records are, why they fail, and what they hold, shortened and escaped.
+        Args:
+            records: What was found.
+            link: URL of the report for a browser; None if reports are not served.
+        """
+        headings = ("Topic", "Partition", "Offset", "Why", "Key", "Value")
+        table = Rows("records", headings, list(map(_row, self.lines)), {1, 2}, self.directory.poison_records)
+        parts = [
+            f"{plain(self.outcome.connector)} has failed on what is listed here. Everything before it is delivered.",
+            table.markdown(),
+            report_link(self.directory.report, link),
+            _MEANING,
+        ]
+        return markdown(parts)
 
-    Args:
-        records: What was found.
-        link: URL of the report for a browser; None if reports are not served.
-    """
-    headings = ("Topic", "Partition", "Offset", "Why", "Key", "Value")
-    table = Rows("records", headings, list(map(_row, records.lines)), {1, 2}, records.directory.poison_records)
-    parts = [
-        f"{plain(records.outcome.connector)} has failed on what is listed here. Everything before it is delivered.",
-        table.markdown(),
-        report_link(records.directory.report, link),
-        _MEANING,
-    ]
-    return markdown(parts)
-
-
-def write_poison_report(directory: PoisonDirectory) -> str:
-    """Write the report as the run's ``report.html``, and return its URI."""
-    records = PoisonedRecords.read(directory)
-    return publish(
-        directory.report,
-        "poison.html.j2",
-        title=f"Records on which {records.outcome.connector} stood",
-        records=records,
-        datasets=words.uris({"Records": directory.poison_records}),
-    )
+    def write(self) -> str:
+        """Write the report as the run's ``report.html``, and return its URI."""
+        return publish(
+            self.directory.report,
+            "poison.html.j2",
+            title=f"Records on which {self.outcome.connector} stood",
+            records=self,
+            datasets=words.uris({"Records": self.directory.poison_records}),
+        )
 
 
 def shortened(text: str) -> str:

@@ -110,29 +110,27 @@ class SnapshotChanges:
                     found.append(RuleFindings(rule, severity, messages, rows[0]["times"] - len(rows)))
         return tuple(found)
 
+    def table(self, *, limit: int = MOST_ROWS) -> Group:
+        """The findings, worst first."""
+        findings = [(one.severity, one.rule, message) for one in self.findings for message in one.messages]
+        counted = ", ".join(f"{number:,} {text}" for text, number in self.changes if number)
+        title, note = f"Snapshot: {self.standing.headline}", f"Partitions: {counted or 'none'}"
+        return finding_table(title, findings[:limit], note)
 
-def changes_table(changes: SnapshotChanges, *, limit: int = MOST_ROWS) -> Group:
-    """The findings, worst first."""
-    findings = [(one.severity, one.rule, message) for one in changes.findings for message in one.messages]
-    counted = ", ".join(f"{number:,} {text}" for text, number in changes.changes if number)
-    title, note = f"Snapshot: {changes.standing.headline}", f"Partitions: {counted or 'none'}"
-    return finding_table(title, findings[:limit], note)
-
-
-def write_changes_report(directory: ComparisonDirectory) -> str:
-    """Write the report as the run's ``report.html``, and return its URI."""
-    changes = SnapshotChanges.read(directory)
-    summary = changes.summary
-    uris = {
-        "This snapshot": summary["uri"],
-        "Snapshot before": summary["previous"] or "none",
-        "Changes": directory.offset_changes,
-        "Verdicts": directory.verdicts,
-    }
-    return publish(
-        directory.report,
-        "snapshot.html.j2",
-        title=f"Snapshot of {words.count(summary['connectors'], 'connector')}",
-        changes=changes,
-        datasets=words.uris(uris),
-    )
+    def write(self) -> str:
+        """Write the report as the run's ``report.html``, and return its URI."""
+        directory = self.directory
+        summary = self.summary
+        uris = {
+            "This snapshot": summary["uri"],
+            "Snapshot before": summary["previous"] or "none",
+            "Changes": directory.offset_changes,
+            "Verdicts": directory.verdicts,
+        }
+        return publish(
+            directory.report,
+            "snapshot.html.j2",
+            title=f"Snapshot of {words.count(summary['connectors'], 'connector')}",
+            changes=self,
+            datasets=words.uris(uris),
+        )
