@@ -83,7 +83,8 @@ class Rows:
 def move_rows(moves: Sequence[PositionMove], *, uri: str) -> Rows:
     """Moves of partitions; ``uri``: of the plan."""
     headings = ("Partition", "Log", "Before", "After", "Records")
-    rows = [(move.where, str(move.log or ""), move.before, move.after, move.effect) for move in moves]
+    logs = ["" if move.log is None else str(move.log) for move in moves]
+    rows = [(move.where, log, move.before, move.after, move.effect) for move, log in zip(moves, logs, strict=True)]
     return Rows("partitions", headings, rows, range(1, 5), uri)
 
 

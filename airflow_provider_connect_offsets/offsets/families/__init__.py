@@ -90,7 +90,6 @@ class Sink(Family):
 
     def partition_of(self, where: TopicPartition, config: Config) -> dict[str, str | int]:
         """Write ``kafka_topic`` and ``kafka_partition``."""
-        del config
         return {"kafka_topic": where.topic, "kafka_partition": where.partition}
 
     def consumed_topics(self, config: Config) -> str | None:
@@ -117,7 +116,6 @@ class ConsumerGroup(Sink):
 
     def offset_reset(self, config: Config) -> OffsetReset:
         """``auto.offset.reset`` is a setting of its applications."""
-        del config
         return OffsetReset.UNKNOWN
 
 

@@ -108,7 +108,7 @@ def _journey(axes: Axes, y: float, scale: _Scale, move: PositionMove, names: Nam
     """The move from before to after, on the bar at ``y``."""
     _span(axes, y, _THICK, scale, move)
     _cells(axes, y, scale.window)
-    before, after = move.before_position, move.after_position
+    before, after = move.moved.before_position, move.moved.after_position
     if before is not None and after is not None and abs(scale.x(before) - scale.x(after)) > 2 * _TOO_SMALL:
         _arrow(axes, y, scale.x(before), scale.x(after))
     for position, filled in ((before, False), (after, True)):
