@@ -16,12 +16,16 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest, Mode
 from airflow_provider_connect_offsets.pipeline import jvm
-from airflow_provider_connect_offsets.pipeline.failover.approved import beyond_approval
 from airflow_provider_connect_offsets.pipeline.failover.failback import Forward
 from airflow_provider_connect_offsets.pipeline.failover.failover import as_dataset, translated, without_source
 from airflow_provider_connect_offsets.pipeline.failover.observed import ObservedFlow
 from airflow_provider_connect_offsets.pipeline.failover.sampling import claims_of, claims_of_home, sampled_claims
-from airflow_provider_connect_offsets.pipeline.failover.translation_summary import counted, errors_of, summarise
+from airflow_provider_connect_offsets.pipeline.failover.translation_summary import (
+    beyond_approval,
+    counted,
+    errors_of,
+    summarise,
+)
 from airflow_provider_connect_offsets.pipeline.failover.unplanned import Remains
 from airflow_provider_connect_offsets.pipeline.failover.worth_reading import to_be_found, write_ranges
 from airflow_provider_connect_offsets.pipeline.frames import few_rows, is_finished, read_dataset, write_dataset

@@ -1,16 +1,26 @@
-"""Plan a bounded replay: datasets ``replay_plan`` and ``verdicts`` from the ranges of an interval in each log."""
+"""The job ``replay``: plan a bounded replay from the ranges of an interval in each log.
+
+Reads ``request.json`` and ``replay_ranges``; writes ``replay_plan``, ``verdicts`` and, last of all, ``summary.json``.
+"""
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
+from datetime import UTC, datetime
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.replay import ReplayAction
 from airflow_provider_connect_offsets.offsets.requests.replay import ReplayRequest
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
-from airflow_provider_connect_offsets.pipeline.frames import shaped
+from airflow_provider_connect_offsets.pipeline.frames import read_dataset, shaped, write_dataset
+from airflow_provider_connect_offsets.pipeline.plan.counts import digest_of
+from airflow_provider_connect_offsets.pipeline.session import Job, begin
+from airflow_provider_connect_offsets.pipeline.summary import SAMPLE, now, sampled, verdict_counts, write_summary
 from airflow_provider_connect_offsets.pipeline.verdicts import found, sentence, verdicts
-from airflow_provider_connect_offsets.workspace.schemas import REPLAY_PLAN
+from airflow_provider_connect_offsets.workspace.layout import ReplayDirectory
+from airflow_provider_connect_offsets.workspace.schemas import REPLAY_PLAN, REPLAY_RANGES, VERDICTS
 
 _REASONS = {
     ReplayAction.REPLAY: "its records of the interval are delivered",
@@ -114,3 +124,56 @@ def _expiring() -> Column:
         "records before offset {expiring_offset} are older than retention.ms, or will be within an hour, so brokers "
         "may delete them before they are delivered. Raise retention.ms until the replay has ended.",
     )
+
+
+# A replay has one connector's partitions: more tasks and adaptive execution would only cost time.
+DEFAULTS = {"spark.sql.shuffle.partitions": "2", "spark.sql.adaptive.enabled": "false"}
+
+
+def run(spark: SparkSession, directory: ReplayDirectory) -> dict[str, Any]:
+    """Plan the replay of ``directory``, write the datasets, and return the summary."""
+    request = ReplayRequest.from_json(begin(spark, directory))
+    decided = with_action(read_dataset(spark, directory.replay_ranges, REPLAY_RANGES))
+    age = datetime.now(tz=UTC) - request.begins
+    in_order = plan_rows(decided).coalesce(1).sortWithinPartitions("topic", "kafka_partition")
+    write_dataset(in_order, directory.replay_plan)
+    judged = replay_verdicts(decided, request, age_ms=int(age.total_seconds() * 1000))
+    write_dataset(judged.coalesce(1), directory.verdicts)
+    rows = read_dataset(spark, directory.replay_plan, REPLAY_PLAN)
+    judged = read_dataset(spark, directory.verdicts, VERDICTS)
+    return write_summary(spark, directory.summary, summarise(rows, judged, request))
+
+
+def summarise(rows: DataFrame, judged: DataFrame, request: ReplayRequest) -> dict[str, Any]:
+    """The summary: counts of partitions and offsets, verdicts, and the digest.
+
+    Args:
+        rows: dataset ``replay_plan``
+        judged: dataset ``verdicts``
+        request: the request
+    """
+    is_replayed = F.col("action") == ReplayAction.REPLAY.value
+    totals = rows.agg(
+        F.count_if(is_replayed).alias("partitions"),
+        F.count_if(~is_replayed).alias("left_out"),
+        F.coalesce(F.sum(F.col("ends") - F.col("begins")), F.lit(0)).alias("offsets"),
+        digest_of(row_digest()).alias("digest"),
+    ).first()
+    sample = sampled(judged)
+    messages = {
+        severity: [row["message"] for row in sample if row["severity"] == severity][:SAMPLE] for severity in Severity
+    }
+    return {
+        "connector": request.connector,
+        "clone": request.clone,
+        "request": request.as_json(),
+        **({} if totals is None else totals.asDict()),
+        **verdict_counts(sample),
+        "worst": next((severity.value for severity in Severity if messages[severity]), None),
+        "errors": messages[Severity.ERROR],
+        "warnings": messages[Severity.WARNING],
+        "planned_at": now(),
+    }
+
+
+JOB = Job.of_one_run("replay", run, ReplayDirectory, DEFAULTS)
