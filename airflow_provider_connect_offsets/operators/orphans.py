@@ -24,7 +24,7 @@ from airflow_provider_connect_offsets.parameters.tasks import ApprovedParams, Fo
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_connect_offsets.report import OrphansPending
+    from airflow_provider_connect_offsets.report import Pending
     from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 
 _HANDED_ON = (
@@ -111,7 +111,7 @@ class ApproveRemovalOperator(TakesParameters, AskOperator):
 
     def execute(self, context: Context) -> Any:
         """Ask, go on, or skip the rest."""
-        from airflow_provider_connect_offsets.report import OrphansPending
+        from airflow_provider_connect_offsets.report import Pending
 
         with failing_clearly():
             removal = self.given(RemovalParams)
@@ -119,13 +119,13 @@ class ApproveRemovalOperator(TakesParameters, AskOperator):
         if not self.summary["orphaned"]:
             raise AirflowSkipException(f"No offset is orphaned. The report: {self.address}")
         if not removal.remove:
-            _report(directory, pending=OrphansPending.REPORT)
+            _report(directory, pending=Pending.DRY_RUN)
             raise AirflowSkipException(f"Nothing is removed, as remove is false. The report: {self.address}")
         if not removal.approval:
             with failing_clearly():
                 self.refuse_unproved()
             return None
-        _report(directory, pending=OrphansPending.APPROVAL)
+        _report(directory, pending=Pending.APPROVAL)
         self.subject, self.body = self.question()
         return super().execute(context)
 
@@ -154,10 +154,10 @@ class ApproveRemovalOperator(TakesParameters, AskOperator):
 
     def record_rejection(self) -> None:
         """Record the rejection in log and report."""
-        from airflow_provider_connect_offsets.report import OrphansPending
+        from airflow_provider_connect_offsets.report import Pending
 
         self.log.warning("Rejected, so nothing was removed. The report: %s", self.address)
-        _report(_directory(self.summary["run_uri"]), pending=OrphansPending.REJECTED)
+        _report(_directory(self.summary["run_uri"]), pending=Pending.REJECTED)
 
 
 class RemoveOrphanedOffsetsOperator(TakesParameters, BaseOperator):
@@ -232,7 +232,7 @@ def _directory(run_uri: str) -> OrphansDirectory:
     return OrphansDirectory(run_uri)
 
 
-def _report(directory: OrphansDirectory, *, pending: OrphansPending | None = None) -> str:
+def _report(directory: OrphansDirectory, *, pending: Pending | None = None) -> str:
     from airflow_provider_connect_offsets.report import Orphans
 
     return report_written(lambda: Orphans.read(directory, pending=pending).write(), directory.report)

@@ -22,7 +22,7 @@ from airflow_provider_connect_offsets.report.change_report import render, write_
 from airflow_provider_connect_offsets.report.failover import Failover
 from airflow_provider_connect_offsets.report.fleet import FleetChange, fleet_question, fleet_table, write_fleet_report
 from airflow_provider_connect_offsets.report.mirror_reset import Reset
-from airflow_provider_connect_offsets.report.orphans import Orphans, OrphansPending
+from airflow_provider_connect_offsets.report.orphans import Orphans
 from airflow_provider_connect_offsets.report.poison.records import PoisonedRecords
 from airflow_provider_connect_offsets.report.question import question
 from airflow_provider_connect_offsets.report.readiness import Readiness
@@ -42,7 +42,6 @@ __all__ = [
     "Failover",
     "FleetChange",
     "Orphans",
-    "OrphansPending",
     "Pending",
     "PoisonedRecords",
     "Readiness",

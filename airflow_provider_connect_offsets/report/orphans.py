@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Any
 
 from rich.console import Group
@@ -13,7 +12,7 @@ from rich.console import Group
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.html import Figure, publish
 from airflow_provider_connect_offsets.report.question import MOST_ROWS, Rows, markdown, plain, report_link
-from airflow_provider_connect_offsets.report.standing import Standing, Tone
+from airflow_provider_connect_offsets.report.standing import Pending, Standing, Tone
 from airflow_provider_connect_offsets.report.tables import row_table
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
@@ -26,18 +25,10 @@ _EXAMPLE = 100
 _KIB = 1024
 
 
-class OrphansPending(StrEnum):
-    """Why orphaned offsets are not removed; the datasets do not show it, so callers pass it."""
-
-    REPORT = "report"
-    APPROVAL = "approval"
-    REJECTED = "rejected"
-
-
 _WAITS = {
-    OrphansPending.REPORT: ("Found, not removed", "This run removes nothing (`remove` is false)."),
-    OrphansPending.APPROVAL: ("Waiting for approval", "Nothing has been removed yet."),
-    OrphansPending.REJECTED: (
+    Pending.DRY_RUN: ("Found, not removed", "This run removes nothing (`remove` is false)."),
+    Pending.APPROVAL: ("Waiting for approval", "Nothing has been removed yet."),
+    Pending.REJECTED: (
         "Rejected: nothing was removed",
         "The approver rejected it, or nobody answered in time.",
     ),
@@ -94,10 +85,10 @@ class Orphans:
     directory: OrphansDirectory
     summary: Mapping[str, Any]
     outcome: Mapping[str, Any] | None
-    pending: OrphansPending | None = None
+    pending: Pending | None = None
 
     @classmethod
-    def read(cls, directory: OrphansDirectory, *, pending: OrphansPending | None = None) -> Orphans:
+    def read(cls, directory: OrphansDirectory, *, pending: Pending | None = None) -> Orphans:
         """Read the run's directory; raises :class:`DatasetError` if the job has not run yet."""
         summary, outcome = files.read_json(directory.summary), files.read_json_if_any(directory.outcome)
         # Ignore the outcome of an earlier search in the same directory.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_connect_offsets.report import Orphans, OrphansPending, as_text
+from airflow_provider_connect_offsets.report import Orphans, Pending, as_text
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 from tests.support.rows.written import orphaned
@@ -19,7 +19,7 @@ def directory(tmp_path: Path) -> OrphansDirectory:
     return orphaned(tmp_path)
 
 
-def page_of(directory: OrphansDirectory, pending: OrphansPending | None = None) -> str:
+def page_of(directory: OrphansDirectory, pending: Pending | None = None) -> str:
     return Path(Orphans.read(directory, pending=pending).write().removeprefix("file://")).read_text()
 
 
@@ -64,12 +64,12 @@ def test_the_table_for_the_log(directory: OrphansDirectory) -> None:
     ("pending", "headline"),
     [
         (None, "Found, not removed"),
-        (OrphansPending.REPORT, "Found, not removed"),
-        (OrphansPending.APPROVAL, "Waiting for approval"),
-        (OrphansPending.REJECTED, "Rejected: nothing was removed"),
+        (Pending.DRY_RUN, "Found, not removed"),
+        (Pending.APPROVAL, "Waiting for approval"),
+        (Pending.REJECTED, "Rejected: nothing was removed"),
     ],
 )
-def test_a_page_before_the_removal(directory: OrphansDirectory, pending: OrphansPending | None, headline: str) -> None:
+def test_a_page_before_the_removal(directory: OrphansDirectory, pending: Pending | None, headline: str) -> None:
     """It has the banner and escaped names."""
     page = page_of(directory, pending)
 
