@@ -13,7 +13,7 @@ from rich.console import Group
 from airflow_provider_connect_offsets.offsets.advice import Advice, advise
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
 from airflow_provider_connect_offsets.report import words
-from airflow_provider_connect_offsets.report.html import Figure, drawn, publish
+from airflow_provider_connect_offsets.report.html import Figure, Findings, drawn, publish
 from airflow_provider_connect_offsets.report.question import MOST_ROWS
 from airflow_provider_connect_offsets.report.standing import Standing, Tone
 from airflow_provider_connect_offsets.report.tables import finding_table
@@ -40,21 +40,6 @@ CLASSES: Mapping[str, tuple[Rule, ...]] = {
     "Checkpoints": (Rule.CHECKPOINT_MISSING, Rule.CHECKPOINT_OLD),
     "Groups after a failover": (Rule.COVERAGE, Rule.UNPLANNED_COVERAGE, Rule.REREADS, Rule.TARGET_GROUP),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class FindingClass:
-    """Verdicts of one class.
-
-    Attributes:
-        title: heading
-        rows: severity, the rule's sentence, and message of some
-        more: how many more there are
-    """
-
-    title: str
-    rows: tuple[tuple[str, str, str], ...]
-    more: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,20 +128,11 @@ class Readiness:
         )
 
     @property
-    def classes(self) -> tuple[FindingClass, ...]:
+    def classes(self) -> list[Findings]:
         """Classes with verdicts."""
-        classes = []
-        for title, rules in CLASSES.items():
-            rows: list[tuple[str, str, str]] = []
-            times = 0
-            for severity in Severity:
-                for rule in rules:
-                    kind = [row for row in self.summary["sample"] if (row["rule"], row["severity"]) == (rule, severity)]
-                    rows += [(severity.value, rule.sentence, row["message"]) for row in kind[:MOST_OF_A_RULE]]
-                    times += kind[0]["times"] if kind else 0
-            if rows:
-                classes.append(FindingClass(title, tuple(rows), times - len(rows)))
-        return tuple(classes)
+        sample = self.summary["sample"]
+        classes = [Findings.of(title, sample, rules, most=MOST_OF_A_RULE) for title, rules in CLASSES.items()]
+        return [one for one in classes if one.rows]
 
     @property
     def advice(self) -> tuple[Advice, ...]:

@@ -10,9 +10,9 @@ from typing import Any
 from rich.console import Group
 
 from airflow_provider_connect_offsets.offsets.requests.snapshots import COMPARED
-from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
+from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.report import words
-from airflow_provider_connect_offsets.report.html import Figure, publish
+from airflow_provider_connect_offsets.report.html import Figure, Findings, publish
 from airflow_provider_connect_offsets.report.question import MOST_ROWS
 from airflow_provider_connect_offsets.report.standing import Standing, Tone
 from airflow_provider_connect_offsets.report.tables import finding_table
@@ -30,16 +30,6 @@ CHANGES: Mapping[str, str] = {
     "unchanged": "unchanged",
     "not_compared": "not compared",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class RuleFindings:
-    """Findings of one rule, with one severity: messages of some, and how many more there are."""
-
-    rule: Rule
-    severity: Severity
-    messages: tuple[str, ...]
-    more: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,20 +89,16 @@ class SnapshotChanges:
         return [(text, self.summary["changes"][change]) for change, text in CHANGES.items()]
 
     @property
-    def findings(self) -> tuple[RuleFindings, ...]:
+    def findings(self) -> list[Findings]:
         """The findings by rule, worst first."""
-        found = []
-        for severity in Severity:
-            for rule in COMPARED:
-                rows = [row for row in self.summary["found"] if (row["rule"], row["severity"]) == (rule, severity)]
-                if rows:
-                    messages = tuple(str(row["message"]) for row in rows)
-                    found.append(RuleFindings(rule, severity, messages, rows[0]["times"] - len(rows)))
-        return tuple(found)
+        found = self.summary["found"]
+        by_rule = [Findings.of(rule.value, found, [rule], most=len(found)) for rule in COMPARED]
+        severities = list(Severity)
+        return sorted((one for one in by_rule if one.rows), key=lambda one: severities.index(one.rows[0][0]))
 
     def table(self, *, limit: int = MOST_ROWS) -> Group:
         """The findings, worst first."""
-        findings = [(one.severity, one.rule, message) for one in self.findings for message in one.messages]
+        findings = [(severity, one.title, message) for one in self.findings for severity, _, message in one.rows]
         counted = ", ".join(f"{number:,} {text}" for text, number in self.changes if number)
         title, note = f"Snapshot: {self.standing.headline}", f"Partitions: {counted or 'none'}"
         return finding_table(title, findings[:limit], note)
