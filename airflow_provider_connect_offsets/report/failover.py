@@ -179,8 +179,8 @@ class Failover:
         title = f"{self.title}: {words.count(len(self.groups), 'group')}"
         return row_table(title, self.shown, limit=limit)
 
-    def question(self, *, limit: int = MOST_ROWS, link: str | None = None) -> str:
-        """The question to the approver: groups that would be moved; arguments as of ``question.question``."""
+    def question(self, *, link: str | None = None) -> str:
+        """The question to the approver: groups that would be moved; ``link`` as of ``question.question``."""
         summary, request = self.summary, self.request
         connectors = (request.source_connector, request.forward_connector)
         stopped = " and ".join(f"`{plain(name)}`" for name in connectors if name)
@@ -194,7 +194,7 @@ class Failover:
         parts = [
             f"{count} would move from `{plain(request.flow.source_alias)}` to `{plain(request.flow.target_alias)}`.",
             procedure,
-            self.shown.markdown(limit=limit),
+            self.shown.markdown(),
             self.to_be_found,
             self.beyond_limit,
             report_link(self.directory.report, link),

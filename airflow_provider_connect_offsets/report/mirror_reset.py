@@ -136,7 +136,7 @@ class Reset:
         """The effects on each topic, those of other flows first."""
         return row_table(self.change.title, self.shown, limit=limit)
 
-    def question(self, *, limit: int = MOST_ROWS, link: str | None = None) -> str:
+    def question(self, *, link: str | None = None) -> str:
         """The question to the approver: effects on offsets, syncs and remote topics; arguments as of ``question``."""
         if self.summary is None:
             return question(self.change, link=link)
@@ -152,7 +152,7 @@ class Reset:
         )
         parts = [
             effects,
-            self.shown.markdown(limit=limit),
+            self.shown.markdown(),
             question(self.change, link=link),
         ]
         return markdown(parts)

@@ -158,14 +158,14 @@ class Orphans:
         title = f"Offsets of {self.gone} in {self.topic}"
         return row_table(title, self.shown, limit=limit, note=self.suspicion)
 
-    def question(self, *, limit: int = MOST_ROWS, link: str | None = None) -> str:
-        """The question to the approver: what would be removed; arguments as of ``question.question``."""
+    def question(self, *, link: str | None = None) -> str:
+        """The question to the approver: what would be removed; ``link`` as of ``question.question``."""
         summary = self.summary
         offsets = f"**{words.count(summary['partitions'], 'offset')}** ({self.size})"
         parts = [
             f"Topic {plain(self.topic)} has {offsets} of **{self.gone}**.",
             f"**Check this first.** {self.suspicion}" if self.suspicion else "",
-            self.shown.markdown(limit=limit),
+            self.shown.markdown(),
             _MEANING,
             report_link(self.directory.report, link),
             f"Exactly offsets `{summary['digest'][:12]}` will be removed. Nothing has been removed yet.",

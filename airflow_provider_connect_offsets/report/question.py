@@ -15,12 +15,11 @@ MOST_ROWS = 20
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
 
-def question(change: Change, *, limit: int = MOST_ROWS, link: str | None = None) -> str:
+def question(change: Change, *, link: str | None = None) -> str:
     """What the plan would change, worst first, and its verdicts.
 
     Args:
         change: the change
-        limit: rows of each table
         link: URL of the report for a browser; None if reports are not served
     """
     if change.summary is None:
@@ -30,8 +29,8 @@ def question(change: Change, *, limit: int = MOST_ROWS, link: str | None = None)
     parts = [
         f"{_prose(words.request(change.request))} **{changed}** would be changed.",
         f"Records {records}.",
-        move_rows(change.moves, uri=change.run.offset_plan).markdown(limit=limit),
-        verdict_lines([(verdict.severity, verdict.message) for verdict in change.verdicts], limit),
+        move_rows(change.moves, uri=change.run.offset_plan).markdown(),
+        verdict_lines([(verdict.severity, verdict.message) for verdict in change.verdicts]),
         report_link(change.run.report, link),
         f"Exactly plan `{change.summary.digest[:12]}` will be applied. Nothing has been stopped yet.",
     ]
@@ -65,11 +64,11 @@ class Rows:
     uri: str
     total: int | None = None
 
-    def markdown(self, *, limit: int = MOST_ROWS) -> str:
-        """A table of the first ``limit`` rows; empty if there is none."""
+    def markdown(self) -> str:
+        """A table of the first rows; empty if there is none."""
         if not self.rows:
             return ""
-        shown = self.rows[:limit]
+        shown = self.rows[:MOST_ROWS]
         rule = "|".join("--:" if index in self.numbers else "---" for index in range(len(self.headings)))
         lines = [f"| {' | '.join(self.headings)} |", f"|{rule}|", *(markdown_row(*row) for row in shown)]
         return "\n".join([*lines, *more(self.count, len(shown), self.things)])
@@ -88,10 +87,10 @@ def move_rows(moves: Sequence[PositionMove], *, uri: str) -> Rows:
     return Rows("partitions", headings, rows, range(1, 5), uri)
 
 
-def verdict_lines(verdicts: Sequence[tuple[str, str]], limit: int) -> str:
-    """The first ``limit`` of these severities and messages as a Markdown list."""
-    lines = [f"- **{severity}**: {_prose(message)}" for severity, message in verdicts[:limit]]
-    return "\n".join([*lines, *more(len(verdicts), limit, "verdicts")])
+def verdict_lines(verdicts: Sequence[tuple[str, str]]) -> str:
+    """The first of these severities and messages as a Markdown list."""
+    lines = [f"- **{severity}**: {_prose(message)}" for severity, message in verdicts[:MOST_ROWS]]
+    return "\n".join([*lines, *more(len(verdicts), MOST_ROWS, "verdicts")])
 
 
 def more(count: int, limit: int, things: str) -> list[str]:

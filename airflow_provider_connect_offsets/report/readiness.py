@@ -14,7 +14,6 @@ from airflow_provider_connect_offsets.offsets.advice import Advice, advise
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.html import Figure, Findings, drawn, publish
-from airflow_provider_connect_offsets.report.question import MOST_ROWS
 from airflow_provider_connect_offsets.report.standing import Standing, Tone
 from airflow_provider_connect_offsets.report.tables import finding_table
 from airflow_provider_connect_offsets.workspace import files
@@ -177,11 +176,11 @@ class Readiness:
         worst = sorted(lines, key=lambda label: (label != ALL, -(lines[label][-1].lag or 0) if lines[label] else 0))
         return {label: lines[label] for label in worst}
 
-    def table(self, *, limit: int = MOST_ROWS) -> Group:
+    def table(self) -> Group:
         """The verdicts, worst first."""
         rank = list(Severity)
         sample = sorted(self.summary["sample"], key=lambda row: rank.index(Severity(row["severity"])))
-        findings = [(row["severity"], row["rule"], row["message"]) for row in sample[:limit]]
+        findings = [(row["severity"], row["rule"], row["message"]) for row in sample]
         numbers = ", ".join(f"{figure.value} {figure.label}" for figure in self.figures)
         return finding_table(f"{self.title}: {self.standing.headline}", findings, numbers)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from io import StringIO
 
@@ -23,25 +23,25 @@ _READ_BACK = {ReadBack.REQUESTED: "green", ReadBack.BEFORE: "yellow"}
 _TONES = {Tone.GOOD: "bold green", Tone.CALM: "bold", Tone.BAD: "bold red", Tone.ALARM: "bold reverse red"}
 
 
-def plan_table(change: Change, *, limit: int = MOST_ROWS) -> Group:
+def plan_table(change: Change) -> Group:
     """The partitions that the plan changes, worst first."""
     approved = [replace(move, proved=None) for move in change.moves]
     rows = move_rows(approved, uri=change.run.offset_plan)
-    return row_table(f"Plan: {words.request(change.request)}", rows, limit=limit, note=_plan_note(change))
+    return row_table(f"Plan: {words.request(change.request)}", rows, note=_plan_note(change))
 
 
-def verdict_table(change: Change, *, limit: int = MOST_ROWS) -> Group:
+def verdict_table(change: Change) -> Group:
     """The verdicts of the plan, worst first."""
-    note = more_in(len(change.verdicts), limit, change.run.verdicts)
+    note = more_in(len(change.verdicts), MOST_ROWS, change.run.verdicts)
     if not change.verdicts:
         note = "None." if change.summary else "There is no plan yet."
-    return finding_table("Verdicts", [(one.severity, one.rule, one.message) for one in change.verdicts[:limit]], note)
+    return finding_table("Verdicts", [(one.severity, one.rule, one.message) for one in change.verdicts], note)
 
 
-def finding_table(title: str, findings: Iterable[tuple[str, str, str]], note: str) -> Group:
-    """A table of findings: severity, rule and message of each."""
+def finding_table(title: str, findings: Sequence[tuple[str, str, str]], note: str) -> Group:
+    """A table of the first findings: severity, rule and message of each."""
     table = new_table("Severity", "Rule", "Message")
-    for severity, rule, message in findings:
+    for severity, rule, message in findings[:MOST_ROWS]:
         shown = Text(severity.upper(), _STYLES[Severity(severity)])
         table.add_row(shown, *cells(rule, words.without_credentials(message)))
     return titled(title, table, note)
@@ -57,17 +57,17 @@ def row_table(title: str, rows: Rows, *, limit: int = MOST_ROWS, note: str = "")
     return titled(title, table, f"{note} {more_in(rows.count, min(limit, len(rows.rows)), rows.uri)}".strip())
 
 
-def offsets_table(change: Change, *, limit: int = MOST_ROWS) -> Group:
+def offsets_table(change: Change) -> Group:
     """The position of each partition before the change, the requested one, and the one read back."""
     table = new_table("Partition", numbers=("Before", "Requested", "Read back"))
     table.add_column("That is")
     proved = [move for move in change.moves if move.proved is not None]
-    for move in proved[:limit]:
+    for move in proved[:MOST_ROWS]:
         read_back = Text(move.read_back or "", _READ_BACK.get(move.read_back or ReadBack.NEITHER, "bold red"))
         table.add_row(*cells(move.where, move.before, move.after, move.stored or ""), read_back)
     if not proved:
         return titled("Offsets", table, "Nothing was read back." if change.outcome else "No outcome is recorded.")
-    return titled("Offsets", table, more_in(len(proved), limit, change.run.outcome))
+    return titled("Offsets", table, more_in(len(proved), MOST_ROWS, change.run.outcome))
 
 
 def outcome_line(change: Change) -> Text:

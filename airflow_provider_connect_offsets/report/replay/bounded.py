@@ -102,8 +102,8 @@ class Replay:
         """The ranges, and what was delivered of each."""
         return row_table(f"Replay of {self.request.connector}, {self.request.interval}", self.shown, limit=limit)
 
-    def question(self, *, limit: int = MOST_ROWS, link: str | None = None) -> str:
-        """The question to the approver: what would be delivered once more; arguments as of ``question.question``."""
+    def question(self, *, link: str | None = None) -> str:
+        """The question to the approver: what would be delivered once more; ``link`` as of ``question.question``."""
         request, summary = self.request, self.summary
         parts = [
             (
@@ -111,8 +111,8 @@ class Replay:
                 f"delivered once more: those of {plain(request.interval)}. A temporary connector, "
                 f"{plain(request.clone)}, delivers them; {plain(request.connector)} keeps running."
             ),
-            self.shown.markdown(limit=limit),
-            verdict_lines([(one["severity"], one["message"]) for one in self.verdicts], limit),
+            self.shown.markdown(),
+            verdict_lines([(one["severity"], one["message"]) for one in self.verdicts]),
             report_link(self.run.report, link),
             f"Exactly plan `{summary['digest'][:12]}` will be made. Nothing has been created yet.",
         ]

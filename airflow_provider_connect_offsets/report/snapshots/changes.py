@@ -13,7 +13,6 @@ from airflow_provider_connect_offsets.offsets.requests.snapshots import COMPARED
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.html import Figure, Findings, publish
-from airflow_provider_connect_offsets.report.question import MOST_ROWS
 from airflow_provider_connect_offsets.report.standing import Standing, Tone
 from airflow_provider_connect_offsets.report.tables import finding_table
 from airflow_provider_connect_offsets.workspace import files
@@ -96,12 +95,12 @@ class SnapshotChanges:
         severities = list(Severity)
         return sorted((one for one in by_rule if one.rows), key=lambda one: severities.index(one.rows[0][0]))
 
-    def table(self, *, limit: int = MOST_ROWS) -> Group:
+    def table(self) -> Group:
         """The findings, worst first."""
         findings = [(severity, one.title, message) for one in self.findings for severity, _, message in one.rows]
         counted = ", ".join(f"{number:,} {text}" for text, number in self.changes if number)
         title, note = f"Snapshot: {self.standing.headline}", f"Partitions: {counted or 'none'}"
-        return finding_table(title, findings[:limit], note)
+        return finding_table(title, findings, note)
 
     def write(self) -> str:
         """Write the report as the run's ``report.html``, and return its URI."""
