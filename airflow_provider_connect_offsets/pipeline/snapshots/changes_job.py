@@ -16,8 +16,12 @@ from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.pipeline import jvm
 from airflow_provider_connect_offsets.pipeline.frames import few_rows, read_dataset, write_dataset
 from airflow_provider_connect_offsets.pipeline.session import Job, begin
-from airflow_provider_connect_offsets.pipeline.snapshots.change_rules import change_verdicts
-from airflow_provider_connect_offsets.pipeline.snapshots.changes import Observed, OffsetChange, offset_changes
+from airflow_provider_connect_offsets.pipeline.snapshots.changes import (
+    Observed,
+    OffsetChange,
+    change_verdicts,
+    offset_changes,
+)
 from airflow_provider_connect_offsets.pipeline.summary import now, sampled, verdict_counts, write_summary
 from airflow_provider_connect_offsets.workspace.schemas import (
     CONNECTOR_OFFSETS,
