@@ -137,7 +137,7 @@ class Reset:
         return row_table(self.change.title, self.shown, limit=limit)
 
     def question(self, *, link: str | None = None) -> str:
-        """The question to the approver: effects on offsets, syncs and remote topics; arguments as of ``question``."""
+        """The question to the approver: effects on offsets, syncs and topics; ``link`` as of ``question``."""
         if self.summary is None:
             return question(self.change, link=link)
         request, summary = self.reset, self.summary
@@ -150,12 +150,7 @@ class Reset:
             f"{emptied} emptied: **{words.count(summary['syncs'], 'sync')}**{checkpoints} would be deleted and can't "
             "be restored."
         )
-        parts = [
-            effects,
-            self.shown.markdown(),
-            question(self.change, link=link),
-        ]
-        return markdown(parts)
+        return markdown([effects, self.shown.markdown(), question(self.change, link=link)])
 
     def write(self) -> str:
         """Write the report of a reset as its ``report.html``, and return its URI."""

@@ -84,12 +84,7 @@ class PoisonedRecords:
         return Standing(headline, tone, self.outcome.message, applied=is_applied)
 
     def question(self, *, link: str | None = None) -> str:
-        """Where the records are, why they fail, and what they hold, shortened and escaped.
-
-        Args:
-            records: What was found.
-            link: URL of the report for a browser; None if reports are not served.
-        """
+        """Where the records are, why they fail, and what they hold, shortened; ``link`` as of ``question.question``."""
         headings = ("Topic", "Partition", "Offset", "Why", "Key", "Value")
         table = Rows("records", headings, list(map(_row, self.lines)), {1, 2}, self.directory.poison_records)
         parts = [
