@@ -39,9 +39,9 @@ _UNPLANNED = (
     "skipped or read again; records of the source that were not replicated are unknown."
 )
 _TRUSTED = (
-    "Only MirrorMaker 2's own checkpoint translates the positions of {}. The checkpoint may lie beyond unread records "
-    "if the flow was being reset when the source was lost, or if the topic was created anew. Without the Param "
-    "trust_checkpoints, these groups are left alone."
+    "Only MirrorMaker 2's own checkpoint translates the positions of the groups in {}. The checkpoint may lie beyond "
+    "unread records if the flow was being reset when the source was lost, or if the topic was created anew. Without "
+    "the Param trust_checkpoints, these groups are left alone."
 )
 _WITHOUT_LEDGER = (
     "There is no ledger of this flow. With a ledger, groups without a checkpoint would be moved too, offset syncs that "
@@ -103,7 +103,8 @@ class Failover:
             )
         if self.request.mode is Mode.PLANNED:
             return "Planned: the positions are those that the groups committed on the source."
-        trusted = f" {_trusted(count)}" if (count := self.summary[f"by_{Method.CHECKPOINT}"]) else ""
+        count = self.summary[f"by_{Method.CHECKPOINT}"]
+        trusted = f" {_TRUSTED.format(words.count(count, 'partition'))}" if count else ""
         return f"{self._positions} {_UNPLANNED}{trusted}"
 
     @property
@@ -260,7 +261,3 @@ def _figures(failover: Failover) -> tuple[Figure, ...]:
 
 def _moment(milliseconds: int | None) -> str | None:
     return None if milliseconds is None else words.moment(_EPOCH + timedelta(milliseconds=milliseconds))
-
-
-def _trusted(count: int) -> str:
-    return _TRUSTED.format(f"the groups in {words.count(count, 'partition')}")
