@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
 from airflow_provider_connect_offsets.offsets.requests.request import Request
-from airflow_provider_connect_offsets.pipeline.flow import mirror_reset_job
+from airflow_provider_connect_offsets.pipeline.flow import mirror_reset, mirror_reset_job
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.files import write_json
 from airflow_provider_connect_offsets.workspace.flow_schemas import RESET_TOPICS
@@ -141,7 +141,7 @@ def test_replicas_are_called_as_the_flow_calls_them(spark: SparkSession, config:
     flow, names = Flow.of(config), ["orders", "heartbeats", "a.heartbeats", "a_heartbeats", "x.y"]
 
     rows = frame_of(spark, [(name,) for name in names], "topic string")
-    remote = rows.select("topic", mirror_reset_job.target_topic(F.col("topic"), flow).alias("remote"))
+    remote = rows.select("topic", mirror_reset.target_topic(F.col("topic"), flow).alias("remote"))
 
     expected = [(name, flow.target_topic(name)) for name in names]
     assert_same_rows(remote, frame_of(spark, expected, "topic string, remote string"))
