@@ -71,21 +71,21 @@ class _Settings:
         name = next((name for name in names if (self.config.get(name) or "").strip()), None)
         return (names[0], default, False) if name is None else (name, self.config[name].strip(), True)
 
-    def advise(self, names: tuple[str, ...], default: str, judge: dict[str, tuple[Severity, str, str]]) -> Advice:
-        """Judge a value by ``judge``, whose key ``*`` is any other value."""
+    def advise(self, *names: str, default: str, judge: dict[str, tuple[Severity, str, str]], otherwise: str) -> Advice:
+        """Judge a value by ``judge``: severity, effect and advice; ``otherwise`` is the effect of any other value."""
         name, value, configured = self.first(names, default)
         if "${" in value:
             return self.unknown(name, value)
-        severity, effect, advice = judge.get(value.lower(), judge["*"])
+        severity, effect, advice = judge.get(value.lower(), (Severity.INFO, otherwise, ""))
         return Advice(self.connector, name, value, configured, severity, effect, advice)
 
-    def number(self, name: str, default: int, *, most: int, effect: str, advice: str) -> Advice:
-        """Judge a number: a value above ``most`` is a warning."""
+    def number(self, name: str, *, default: int, effect: str, advice: str) -> Advice:
+        """Judge a number: a value above the default is a warning."""
         _, value, configured = self.first((name,), str(default))
         if not re.fullmatch(r"-?\d+", value):
             return self.unknown(name, value)
-        severity = Severity.WARNING if int(value) > most else Severity.INFO
-        return Advice(self.connector, name, value, configured, severity, effect, advice if int(value) > most else "")
+        severity, needed = (Severity.WARNING, advice) if int(value) > default else (Severity.INFO, "")
+        return Advice(self.connector, name, value, configured, severity, effect, needed)
 
     def unknown(self, name: str, value: str) -> Advice:
         """Return the advice on a value that only the worker can resolve."""
@@ -119,45 +119,41 @@ def mirrored_groups(config: Config) -> tuple[str, str] | None:
 
 def _of_source(settings: _Settings) -> Iterator[Advice]:
     yield settings.advise(
-        ("emit.offset-syncs.enabled",),
-        "true",
-        {
-            "false": (Severity.ERROR, "No offset sync is written, so no group can be translated.", "Set it to true."),
-            "*": (Severity.INFO, "Offset syncs are written.", ""),
+        "emit.offset-syncs.enabled",
+        default="true",
+        judge={
+            "false": (Severity.ERROR, "No offset sync is written, so no group can be translated.", "Set it to true.")
         },
+        otherwise="Offset syncs are written.",
     )
     yield settings.number(
         "offset.lag.max",
-        OFFSET_LAG_MAX,
-        most=OFFSET_LAG_MAX,
+        default=OFFSET_LAG_MAX,
         effect="As many records may be replicated before the next offset sync; a group between two syncs resumes at "
         "the earlier one and reads the records after it again.",
         advice=f"Set it to {OFFSET_LAG_MAX} or less; 0 gives a sync for each record.",
     )
     yield _reset(settings)
     yield settings.advise(
-        ("exactly.once.support",),
-        "requested",
-        {
+        "exactly.once.support",
+        default="requested",
+        judge={
             "required": (
                 Severity.WARNING,
                 "Transaction markers in the remote topics shift their offsets from the source's: few are exact.",
                 "Let consumers on the target set isolation.level=read_committed, and expect re-reads.",
-            ),
-            "*": (
-                Severity.INFO,
-                "Exactly once only if the workers have exactly.once.source.support=enabled.",
-                "",
-            ),
+            )
         },
+        otherwise="Exactly once only if the workers have exactly.once.source.support=enabled.",
     )
 
 
 def _reset(settings: _Settings) -> Advice:
     advice = settings.advise(
-        ("source.consumer.auto.offset.reset", "consumer.auto.offset.reset"),
-        "earliest",
-        {
+        "source.consumer.auto.offset.reset",
+        "consumer.auto.offset.reset",
+        default="earliest",
+        judge={
             "latest": (
                 Severity.WARNING,
                 "A partition without a usable offset starts at its end; what was written before is never replicated.",
@@ -168,43 +164,38 @@ def _reset(settings: _Settings) -> Advice:
                 "A partition whose stored offset is out of range is not replicated any more; its task stays RUNNING.",
                 "Set it to earliest.",
             ),
-            "*": (Severity.INFO, "A stored offset out of range replicates the whole partition once more.", ""),
         },
+        otherwise="A stored offset out of range replicates the whole partition once more.",
     )
     return replace(advice, rule=Rule.FROM_LATEST) if advice.value.lower() == OffsetReset.LATEST else advice
 
 
 def _of_checkpoint(settings: _Settings) -> Iterator[Advice]:
     yield settings.advise(
-        ("emit.checkpoints.enabled",),
-        "true",
-        {
-            "false": (Severity.ERROR, "No checkpoint is written, and the connector has no task.", "Set it to true."),
-            "*": (Severity.INFO, "Checkpoints are written.", ""),
+        "emit.checkpoints.enabled",
+        default="true",
+        judge={
+            "false": (Severity.ERROR, "No checkpoint is written, and the connector has no task.", "Set it to true.")
         },
+        otherwise="Checkpoints are written.",
     )
     yield settings.number(
         "emit.checkpoints.interval.seconds",
-        EMIT_SECONDS,
-        most=EMIT_SECONDS,
+        default=EMIT_SECONDS,
         effect="A checkpoint may be this old; a group reads again what it has read since.",
         advice=f"Set it to {EMIT_SECONDS} or less.",
     )
     yield settings.advise(
-        ("sync.group.offsets.enabled",),
-        "false",
-        {
+        "sync.group.offsets.enabled",
+        default="false",
+        judge={
             "true": (
                 Severity.WARNING,
                 "MirrorMaker 2 also commits offsets of groups on the target that have no members.",
                 "Stop this connector before a failover, and let nobody else commit for these groups on the target.",
-            ),
-            "*": (
-                Severity.INFO,
-                "MirrorMaker 2 commits no offsets of groups on the target, so a failover has to.",
-                "",
-            ),
+            )
         },
+        otherwise="MirrorMaker 2 commits no offsets of groups on the target, so a failover has to.",
     )
 
 

@@ -92,7 +92,6 @@ class Family:
 
     def position(self, offset: JsonMap | None) -> int | None:
         """Return the position of an offset; None if it has none or can't be read."""
-        del offset
         return None
 
     def position_in(self, text: str | None) -> int | None:
@@ -116,32 +115,26 @@ class Family:
 
     def only_partition(self, config: Config) -> JsonMap | None:
         """Return the partition of a connector that has one only; None if it may have more, or it is unknown."""
-        del config
         return None
 
     def topic_partition(self, partition: JsonMap) -> TopicPartition | None:
         """Return the Kafka partition of a source partition; None if it has none."""
-        del partition
         return None
 
     def partition_of(self, where: TopicPartition, config: Config) -> dict[str, str | int] | None:
         """Return the source partition of a Kafka partition; None if the family has none."""
-        del where, config
         return None
 
     def consumed_topics(self, config: Config) -> str | None:
         """Return a Java pattern for whole names of the topics read; None if the configuration hides it."""
-        del config
         return None
 
     def excluded_topics(self, config: Config) -> str | None:
         """Return a Java pattern for whole names of topics never read, even if ``consumed_topics`` matches them."""
-        del config
         return None
 
     def offset_reset(self, config: Config) -> OffsetReset:
         """Return where the connector's consumer starts without a stored offset."""
-        del config
         return OffsetReset.EARLIEST
 
     def under(self, partition: JsonMap, config: Config, *, before: Config) -> JsonMap:
@@ -168,12 +161,10 @@ class Family:
 
     def check_partition(self, partition: JsonMap, config: Config) -> Iterator[Finding]:
         """Yield the findings on a partition other than its keys and types."""
-        del partition, config
         yield from ()
 
     def check_offset(self, offset: JsonMap) -> Iterator[Finding]:
         """Yield the findings on an offset other than its keys and types."""
-        del offset
         yield from ()
 
 

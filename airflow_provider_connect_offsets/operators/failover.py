@@ -124,14 +124,14 @@ class TranslateGroupOffsetsOperator(OffsetsJobOperator):
 
     def judged(self) -> dict[str, Any]:
         """Log and report the translation; raises :class:`PlanRefused` if it must not be committed."""
-        from airflow_provider_connect_offsets.report import Failover, as_text, failover_table
+        from airflow_provider_connect_offsets.report import Failover, as_text
         from airflow_provider_connect_offsets.workspace.files import read_json
 
         directory = directory_at(self.run_uri)
         summary = read_json(directory.summary)
         if "digest" not in summary:
             raise PlanRefused(f"No group was moved. {' '.join(summary['errors'])}")
-        self.log.info("%s", as_text(failover_table(Failover.read(directory))))
+        self.log.info("%s", as_text(Failover.read(directory).table()))
         uri = failover_report(directory)
         report = report_at(uri, dag_id=self.dag_id)
         if summary["errors"]:
@@ -149,7 +149,7 @@ class ApproveFailoverOperator(ApproveOffsetPlanOperator):
 
     def question(self) -> tuple[str, str]:
         """Subject and body, in Markdown."""
-        from airflow_provider_connect_offsets.report import Failover, failover_question
+        from airflow_provider_connect_offsets.report import Failover
 
         found = Failover.read(directory_at(self.summary["run_uri"]))
-        return f"Move {found.title[0].lower()}{found.title[1:]}?", failover_question(found, link=self.link)
+        return f"Move {found.title[0].lower()}{found.title[1:]}?", found.question(link=self.link)

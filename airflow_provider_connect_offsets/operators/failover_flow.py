@@ -63,9 +63,9 @@ def request_in(directory: FailoverDirectory) -> FailoverRequest:
 
 def failover_report(directory: FailoverDirectory, *, pending: Pending | None = None) -> str:
     """Write the report and the CSV, and return the URI of the report."""
-    from airflow_provider_connect_offsets.report import write_failover_report
+    from airflow_provider_connect_offsets.report import Failover
 
-    return report_written(lambda: write_failover_report(directory, pending=pending), directory.report)
+    return report_written(lambda: Failover.read(directory, pending=pending).write(), directory.report)
 
 
 class OpenFailoverOperator(FailoverOperator):

@@ -84,11 +84,11 @@ class PlanMirrorResetOperator(PlanConnectorOffsetsOperator):
     def judged(self) -> dict[str, Any]:
         """Show what the job found; raises :class:`PlanRefused` if that is an error."""
         from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset
-        from airflow_provider_connect_offsets.report import Reset, as_text, reset_table
+        from airflow_provider_connect_offsets.report import Reset, as_text
         from airflow_provider_connect_offsets.workspace.files import read_json
 
         plan, run = super().judged(), reset_directory(self.run_uri)
-        self.log.info("Topic by topic:\n%s", as_text(reset_table(Reset.read(run))))
+        self.log.info("Topic by topic:\n%s", as_text(Reset.read(run).table()))
         summary = read_json(run.summary)
         more = {name: summary[name] for name in ("duplicates", "syncs", "checkpoints", "stale_checkpoints")}
         return {**plan, **more, "digest": read_reset(run).digest, **report_at(_report(run), dag_id=self.dag_id)}
@@ -103,10 +103,10 @@ class ApproveMirrorResetOperator(ApproveOffsetPlanOperator):
 
     def question(self) -> tuple[str, str]:
         """Subject and body, in Markdown."""
-        from airflow_provider_connect_offsets.report import Reset, reset_question
+        from airflow_provider_connect_offsets.report import Reset
 
         reset = Reset.read(reset_directory(self.summary["run_uri"]))
-        return f"Reset the flow of {self.summary['connector']}?", reset_question(reset, link=self.link)
+        return f"Reset the flow of {self.summary['connector']}?", reset.question(link=self.link)
 
 
 class BeginMirrorResetOperator(FlowOperator):
@@ -211,6 +211,6 @@ class RestoreMirrorFlowOperator(TellsChanges, FlowOperator):
 
 
 def _report(run: ResetDirectory, *, pending: Pending | None = None) -> str:
-    from airflow_provider_connect_offsets.report import write_reset_report
+    from airflow_provider_connect_offsets.report import Reset
 
-    return report_written(lambda: write_reset_report(run, pending=pending), run.report)
+    return report_written(lambda: Reset.read(run, pending=pending).write(), run.report)

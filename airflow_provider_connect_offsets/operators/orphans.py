@@ -24,7 +24,7 @@ from airflow_provider_connect_offsets.parameters.tasks import ApprovedParams, Fo
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_connect_offsets.report import OrphansPending
+    from airflow_provider_connect_offsets.report import Pending
     from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 
 _HANDED_ON = (
@@ -84,14 +84,14 @@ class FindOrphanedOffsetsOperator(OffsetsJobOperator):
 
     def judged(self) -> dict[str, Any]:
         """Log and report what was found; raises :class:`InvalidRequest` for an invalid regular expression."""
-        from airflow_provider_connect_offsets.report import Orphans, as_text, orphans_table
+        from airflow_provider_connect_offsets.report import Orphans, as_text
         from airflow_provider_connect_offsets.workspace.files import read_json
 
         directory = _directory(self.run_uri)
         summary = read_json(directory.summary)
         if summary["problem"]:
             raise InvalidRequest(f"Nothing was removed. {summary['problem']}")
-        self.log.info("%s", as_text(orphans_table(Orphans.read(directory))))
+        self.log.info("%s", as_text(Orphans.read(directory).table()))
         report = report_at(_report(directory), dag_id=self.dag_id)
         return {"run_uri": self.run_uri, **report, **{name: summary[name] for name in _HANDED_ON}}
 
@@ -111,7 +111,7 @@ class ApproveRemovalOperator(TakesParameters, AskOperator):
 
     def execute(self, context: Context) -> Any:
         """Ask, go on, or skip the rest."""
-        from airflow_provider_connect_offsets.report import OrphansPending
+        from airflow_provider_connect_offsets.report import Pending
 
         with failing_clearly():
             removal = self.given(RemovalParams)
@@ -119,13 +119,13 @@ class ApproveRemovalOperator(TakesParameters, AskOperator):
         if not self.summary["orphaned"]:
             raise AirflowSkipException(f"No offset is orphaned. The report: {self.address}")
         if not removal.remove:
-            _report(directory, pending=OrphansPending.REPORT)
+            _report(directory, pending=Pending.DRY_RUN)
             raise AirflowSkipException(f"Nothing is removed, as remove is false. The report: {self.address}")
         if not removal.approval:
             with failing_clearly():
                 self.refuse_unproved()
             return None
-        _report(directory, pending=OrphansPending.APPROVAL)
+        _report(directory, pending=Pending.APPROVAL)
         self.subject, self.body = self.question()
         return super().execute(context)
 
@@ -146,18 +146,18 @@ class ApproveRemovalOperator(TakesParameters, AskOperator):
 
     def question(self) -> tuple[str, str]:
         """Subject and body, in Markdown."""
-        from airflow_provider_connect_offsets.report import Orphans, orphans_question
+        from airflow_provider_connect_offsets.report import Orphans
 
         found = Orphans.read(_directory(self.summary["run_uri"]))
         link = report_url(found.directory.report, dag_id=self.dag_id)
-        return f"Remove the offsets of {found.gone}?", orphans_question(found, link=link)
+        return f"Remove the offsets of {found.gone}?", found.question(link=link)
 
     def record_rejection(self) -> None:
         """Record the rejection in log and report."""
-        from airflow_provider_connect_offsets.report import OrphansPending
+        from airflow_provider_connect_offsets.report import Pending
 
         self.log.warning("Rejected, so nothing was removed. The report: %s", self.address)
-        _report(_directory(self.summary["run_uri"]), pending=OrphansPending.REJECTED)
+        _report(_directory(self.summary["run_uri"]), pending=Pending.REJECTED)
 
 
 class RemoveOrphanedOffsetsOperator(TakesParameters, BaseOperator):
@@ -232,7 +232,7 @@ def _directory(run_uri: str) -> OrphansDirectory:
     return OrphansDirectory(run_uri)
 
 
-def _report(directory: OrphansDirectory, *, pending: OrphansPending | None = None) -> str:
-    from airflow_provider_connect_offsets.report import write_orphans_report
+def _report(directory: OrphansDirectory, *, pending: Pending | None = None) -> str:
+    from airflow_provider_connect_offsets.report import Orphans
 
-    return report_written(lambda: write_orphans_report(directory, pending=pending), directory.report)
+    return report_written(lambda: Orphans.read(directory, pending=pending).write(), directory.report)

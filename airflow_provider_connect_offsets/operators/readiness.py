@@ -100,18 +100,13 @@ class JudgeMirrorReadinessOperator(OffsetsJobOperator):
     def judged(self) -> dict[str, Any]:
         """Write the report, remove expired runs, and return what the task returns."""
         from airflow_provider_connect_offsets.observe.flow.readiness import forget_earlier
-        from airflow_provider_connect_offsets.report import (
-            Readiness,
-            as_text,
-            readiness_table,
-            write_readiness_report,
-        )
+        from airflow_provider_connect_offsets.report import Readiness, as_text
         from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
 
         directory = _directory(self.run_uri)
         found = Readiness.read(directory)
-        self.log.info("%s", as_text(readiness_table(found)))
-        uri = report_written(lambda: write_readiness_report(directory), directory.report)
+        self.log.info("%s", as_text(found.table()))
+        uri = report_written(found.write, directory.report)
         report = report_at(uri, dag_id=self.dag_id)
         for gone in forget_earlier(found.summary, keep_under=join(workspace_uri(), unique_segment(self.dag_id))):
             self.log.info("Removed, as the history keeps %s runs: %s", self.given(HistoryParams).keep, gone)

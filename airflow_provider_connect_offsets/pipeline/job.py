@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 # Modules by job name; each defines its JOB.
 JOBS = {
     "plan": "plan.plan_job",
-    "replay": "replay.replay_job",
+    "replay": "replay_job",
     "mirror-reset": "flow.mirror_reset_job",
     "translation": "failover.translate_job",
     "readiness": "flow.readiness_job",
-    "orphans": "orphans.orphans_job",
+    "orphans": "orphans_job",
     "offset-changes": "snapshots.changes_job",
     "rehearsal": "rehearsal_job",
 }

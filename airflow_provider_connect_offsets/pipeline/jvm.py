@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
+from contextlib import closing
 from typing import Any
 
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # py4j comes without types
@@ -32,11 +33,8 @@ def stop(spark: SparkSession) -> None:
 def read_text(spark: SparkSession, uri: str) -> str:
     """Read a small file whole."""
     file_system, path = _locate(spark, uri)
-    stream = file_system.open(path)
-    try:
+    with closing(file_system.open(path)) as stream:
         return str(_jvm(spark).org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
-    finally:
-        stream.close()
 
 
 def read_json(spark: SparkSession, uri: str) -> Any:
@@ -47,11 +45,8 @@ def read_json(spark: SparkSession, uri: str) -> Any:
 def write_text(spark: SparkSession, uri: str, text: str) -> None:
     """Write a small file, replacing any file of that name."""
     file_system, path = _locate(spark, uri)
-    stream = file_system.create(path, True)  # noqa: FBT003 - Java has no keyword arguments
-    try:
+    with closing(file_system.create(path, True)) as stream:  # noqa: FBT003 - Java has no keyword arguments
         stream.write(bytearray(text.encode()))
-    finally:
-        stream.close()
 
 
 def exists(spark: SparkSession, uri: str) -> bool:
@@ -102,11 +97,9 @@ def absent_columns(spark: SparkSession, uri: str, names: Iterable[str]) -> list[
         reader = hadoop.ParquetFileReader.open(file)
     except JVM_ERRORS as error:
         raise DatasetError(f"{part} is no part of a dataset: {root_cause(error)}") from error
-    try:
+    with closing(reader):
         columns = reader.getFooter().getFileMetaData().getSchema()
         return [name for name in names if not columns.containsField(name)]
-    finally:
-        reader.close()
 
 
 def pattern_problem(spark: SparkSession, pattern: str) -> str | None:

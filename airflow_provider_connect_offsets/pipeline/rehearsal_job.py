@@ -24,7 +24,11 @@ FLOW = Flow(source_alias="here", target_alias="there")
 
 
 def rehearse(spark: SparkSession, directory: FailoverDirectory) -> dict[str, Any]:
-    """Write the datasets of a small unplanned failover, translate them, and return the summary."""
+    """Write the datasets of a small unplanned failover, translate them, and return the summary.
+
+    Raises:
+        DatasetError: the translation was refused
+    """
     request = FailoverRequest.parse(planned=False, flow=FLOW, groups=".*")
     jvm.write_text(spark, directory.request, json.dumps(request.as_json()))
     jvm.write_text(spark, directory.members, json.dumps({"source": {}, "target": {}}))
@@ -36,7 +40,10 @@ def rehearse(spark: SparkSession, directory: FailoverDirectory) -> dict[str, Any
     names = {"topic": "orders", "target_topic": FLOW.target_topic("orders"), "kafka_partition": 0}
     row = {**dict.fromkeys(MIRROR_PARTITIONS.names), **names, **ends, **facts}
     _write(spark, directory.mirror_partitions, MIRROR_PARTITIONS, [tuple(row.values())])
-    return translate_job.run(spark, directory)
+    summary = translate_job.run(spark, directory)
+    if summary["errors"]:
+        raise DatasetError(f"the rehearsal failed: {summary['errors']}")
+    return summary
 
 
 def _write(spark: SparkSession, uri: str, schema: Schema, rows: list[tuple[Any, ...]]) -> None:
@@ -56,10 +63,4 @@ def _text(value: str) -> bytes:
     return struct.pack(">h", len(value)) + value.encode()
 
 
-def _run(spark: SparkSession, arguments: list[str]) -> None:
-    errors = rehearse(spark, FailoverDirectory(*arguments))["errors"]
-    if errors:
-        raise DatasetError(f"the rehearsal failed: {errors}")
-
-
-JOB = Job(name="rehearsal", usage="RUN_DIRECTORY", run=_run, takes={1})
+JOB = Job.of_one_run("rehearsal", rehearse, FailoverDirectory, {})

@@ -5,17 +5,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.pipeline import jvm
+from airflow_provider_connect_offsets.workspace.layout import Directory
 
 # Defaults of every job. Nobody reads the UI of a job that takes seconds. With debugging on, PySpark sends the JVM the
 # call site of each function, which takes more calls than the job itself.
 QUIET = {"spark.ui.enabled": "false", "spark.python.sql.dataFrameDebugging.enabled": "false"}
 # Readers of datasets expect microseconds in UTC. An overflow must be an error, not a wrong offset.
 REQUIRED = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS", "spark.sql.ansi.enabled": "true"}
+
+_Run = TypeVar("_Run", bound=Directory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,13 @@ class Job:
     takes: Collection[int]
     defaults: Mapping[str, str] = field(default_factory=dict)
 
+    @classmethod
+    def of_one_run(
+        cls, name: str, run: Callable[[SparkSession, _Run], object], kind: type[_Run], defaults: Mapping[str, str]
+    ) -> Job:
+        """A job whose only argument is a run directory of that ``kind``."""
+        return cls(name, "RUN_DIRECTORY", lambda spark, arguments: run(spark, kind(*arguments)), {1}, defaults)
+
     def main(self, arguments: list[str]) -> int:
         """Run as a Spark application, and return the exit code."""
         if len(arguments) not in self.takes:
@@ -45,6 +56,13 @@ class Job:
         self.run(spark, arguments)
         jvm.stop(spark)
         return 0
+
+
+def begin(spark: SparkSession, directory: Directory) -> dict[str, Any]:
+    """Remove the summary of an earlier attempt, which would belong to other datasets, and return the request."""
+    jvm.remove(spark, directory.summary)
+    request: dict[str, Any] = jvm.read_json(spark, directory.request)
+    return request
 
 
 def open_session(name: str, defaults: Mapping[str, str]) -> SparkSession:

@@ -13,16 +13,9 @@ from airflow_provider_connect_offsets.offsets.requests.failover import FailoverR
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.failover_groups import NUMBERS, GroupLine, as_csv
 from airflow_provider_connect_offsets.report.html import Figure, publish
-from airflow_provider_connect_offsets.report.question import (
-    MOST_ROWS,
-    markdown,
-    markdown_row,
-    more,
-    plain,
-    report_link,
-)
+from airflow_provider_connect_offsets.report.question import MOST_ROWS, Rows, markdown, plain, report_link
 from airflow_provider_connect_offsets.report.standing import Pending, Standing, Tone
-from airflow_provider_connect_offsets.report.tables import cells, more_in, new_table, titled
+from airflow_provider_connect_offsets.report.tables import row_table
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import TRANSLATION
@@ -46,9 +39,9 @@ _UNPLANNED = (
     "skipped or read again; records of the source that were not replicated are unknown."
 )
 _TRUSTED = (
-    "Only MirrorMaker 2's own checkpoint translates the positions of {}. The checkpoint may lie beyond unread records "
-    "if the flow was being reset when the source was lost, or if the topic was created anew. Without the Param "
-    "trust_checkpoints, these groups are left alone."
+    "Only MirrorMaker 2's own checkpoint translates the positions of the groups in {}. The checkpoint may lie beyond "
+    "unread records if the flow was being reset when the source was lost, or if the topic was created anew. Without "
+    "the Param trust_checkpoints, these groups are left alone."
 )
 _WITHOUT_LEDGER = (
     "There is no ledger of this flow. With a ledger, groups without a checkpoint would be moved too, offset syncs that "
@@ -110,7 +103,8 @@ class Failover:
             )
         if self.request.mode is Mode.PLANNED:
             return "Planned: the positions are those that the groups committed on the source."
-        trusted = f" {_trusted(count)}" if (count := self.summary[f"by_{Method.CHECKPOINT}"]) else ""
+        count = self.summary[f"by_{Method.CHECKPOINT}"]
+        trusted = f" {_TRUSTED.format(words.count(count, 'partition'))}" if count else ""
         return f"{self._positions} {_UNPLANNED}{trusted}"
 
     @property
@@ -158,6 +152,13 @@ class Failover:
         return f"{self.summary['exact'] / covered:.1%}" if covered else "none"
 
     @property
+    def shown(self) -> Rows:
+        """The groups for a log and an approver."""
+        headings = ("Group", *NUMBERS, "Standing", "Reason")
+        rows = [(line.group, *line.numbers, line.standing, line.reason) for line in self.groups]
+        return Rows("groups", headings, rows, range(1, 1 + len(NUMBERS)), self.directory.table)
+
+    @property
     def standing(self) -> Standing:
         """The banner."""
         if self.summary["errors"]:
@@ -174,44 +175,56 @@ class Failover:
             return Standing("Moved, but records came late", Tone.BAD, f"{moved} {meanwhile}", applied=True)
         return Standing("Moved", Tone.GOOD, moved, applied=True)
 
+    def table(self, *, limit: int = MOST_ROWS) -> Group:
+        """A row for each group, those left alone first."""
+        title = f"{self.title}: {words.count(len(self.groups), 'group')}"
+        return row_table(title, self.shown, limit=limit)
 
-def failover_table(failover: Failover, *, limit: int = MOST_ROWS) -> Group:
-    """A row for each group, those left alone first."""
-    table = new_table("Group", "Standing", numbers=NUMBERS)
-    table.add_column("Reason", overflow="fold")
-    for line in failover.groups[:limit]:
-        table.add_row(*cells(line.group, line.standing, *line.numbers, line.reason))
-    note = more_in(len(failover.groups), limit, failover.directory.table)
-    return titled(f"{failover.title}: {words.count(len(failover.groups), 'group')}", table, note)
+    def question(self, *, link: str | None = None) -> str:
+        """The question to the approver: groups that would be moved; ``link`` as of ``question.question``."""
+        summary, request = self.summary, self.request
+        connectors = (request.source_connector, request.forward_connector)
+        stopped = " and ".join(f"`{plain(name)}`" for name in connectors if name)
+        procedure = (
+            f"The run waits for replication, stops {stopped}, translates all positions once more, checks them, and "
+            f"commits them. {_limits(request)}"
+            if request.mode is Mode.PLANNED
+            else self.kind
+        )
+        count = f"**{words.count(summary['groups'], 'group')}** with {words.count(summary['partitions'], 'partition')}"
+        parts = [
+            f"{count} would move from `{plain(request.flow.source_alias)}` to `{plain(request.flow.target_alias)}`.",
+            procedure,
+            self.shown.markdown(),
+            self.to_be_found,
+            self.beyond_limit,
+            report_link(self.directory.report, link),
+            "Nothing has been stopped or moved yet.",
+        ]
+        return markdown(parts)
 
-
-def failover_question(failover: Failover, *, limit: int = MOST_ROWS, link: str | None = None) -> str:
-    """The question to the approver: groups that would be moved; arguments as of ``question.question``."""
-    summary, request = failover.summary, failover.request
-    connectors = (request.source_connector, request.forward_connector)
-    stopped = " and ".join(f"`{plain(name)}`" for name in connectors if name)
-    procedure = (
-        f"The run waits for replication, stops {stopped}, translates all positions once more, checks them, and commits "
-        f"them. {_limits(request)}"
-        if request.mode is Mode.PLANNED
-        else failover.kind
-    )
-    rows = [
-        f"| Group | {' | '.join(NUMBERS)} |",
-        "|---|--:|--:|--:|--:|--:|",
-        *(markdown_row(line.group, *line.numbers) for line in failover.groups[:limit]),
-    ]
-    count = f"**{words.count(summary['groups'], 'group')}** with {words.count(summary['partitions'], 'partition')}"
-    parts = [
-        f"{count} would move from `{plain(request.flow.source_alias)}` to `{plain(request.flow.target_alias)}`.",
-        procedure,
-        "\n".join([*rows, *more(len(failover.groups), limit, "groups")]),
-        failover.to_be_found,
-        failover.beyond_limit,
-        report_link(failover.directory.report, link),
-        "Nothing has been stopped or moved yet.",
-    ]
-    return markdown(parts)
+    def write(self) -> str:
+        """Write the report as ``report.html`` and all rows as ``translation.csv``, and return the report's URI."""
+        directory = self.directory
+        uris = {
+            "Request": directory.request,
+            "Translation": directory.translation,
+            "Translation as CSV": directory.table,
+        }
+        if files.list_names(directory.before):
+            uris["Offsets on the target before"] = directory.before
+        files.write_bytes(directory.table, as_csv(iterate_dataset(directory.translation, TRANSLATION)).encode())
+        return publish(
+            directory.report,
+            "failover.html.j2",
+            title=self.title,
+            failover=self,
+            figures=_figures(self),
+            headings=NUMBERS,
+            groups=[(line, line.numbers) for line in self.groups[:MOST_GROUPS]],
+            datasets=words.uris(uris),
+            links={"Translation as CSV": directory.table.rpartition("/")[2]},
+        )
 
 
 def _limits(request: FailoverRequest) -> str:
@@ -224,31 +237,6 @@ def _limits(request: FailoverRequest) -> str:
     return (
         f"It commits only if at least {request.min_coverage:.0%} of the partitions are translated then, {rereads}, and "
         "all groups are listed here."
-    )
-
-
-def write_failover_report(directory: FailoverDirectory, *, pending: Pending | None = None) -> str:
-    """Write the report as ``report.html`` and all rows as ``translation.csv``, and return the report's URI.
-
-    Args:
-        directory: the run
-        pending: why the groups are not moved yet; None if unknown
-    """
-    failover = Failover.read(directory, pending=pending)
-    uris = {"Request": directory.request, "Translation": directory.translation, "Translation as CSV": directory.table}
-    if files.list_names(directory.before):
-        uris["Offsets on the target before"] = directory.before
-    files.write_bytes(directory.table, as_csv(iterate_dataset(directory.translation, TRANSLATION)).encode())
-    return publish(
-        directory.report,
-        "failover.html.j2",
-        title=failover.title,
-        failover=failover,
-        figures=_figures(failover),
-        headings=NUMBERS,
-        groups=[(line, line.numbers) for line in failover.groups[:MOST_GROUPS]],
-        datasets=words.uris(uris),
-        links={"Translation as CSV": directory.table.rpartition("/")[2]},
     )
 
 
@@ -273,7 +261,3 @@ def _figures(failover: Failover) -> tuple[Figure, ...]:
 
 def _moment(milliseconds: int | None) -> str | None:
     return None if milliseconds is None else words.moment(_EPOCH + timedelta(milliseconds=milliseconds))
-
-
-def _trusted(count: int) -> str:
-    return _TRUSTED.format(f"the groups in {words.count(count, 'partition')}")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.workspace import files
 
@@ -32,6 +35,32 @@ class Figure:
     label: str
     note: str = ""
     kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """Verdicts under one heading of a report.
+
+    Attributes:
+        title: the heading
+        rows: severity, the rule's sentence, and message of some, worst first
+        more: how many more there are
+    """
+
+    title: str
+    rows: tuple[tuple[Severity, str, str], ...]
+    more: int
+
+    @classmethod
+    def of(cls, title: str, sample: Sequence[Mapping[str, Any]], rules: Iterable[Rule], *, most: int) -> Findings:
+        """Those of ``rules`` in the sample of a job's summary; at most ``most`` of a rule and severity."""
+        rows: list[tuple[Severity, str, str]] = []
+        times = 0
+        for severity, rule in product(Severity, rules):
+            kind = [row for row in sample if (row["rule"], row["severity"]) == (rule, severity)]
+            rows += [(severity, rule.sentence, row["message"]) for row in kind[:most]]
+            times += kind[0]["times"] if kind else 0
+        return cls(title, tuple(rows), times - len(rows))
 
 
 def publish(uri: str, template: str, **values: Any) -> str:

@@ -14,9 +14,9 @@ from airflow_provider_connect_offsets.offsets.requests.flow_reset import Belongs
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.change import Change, Listing
 from airflow_provider_connect_offsets.report.change_report import write_change_report
-from airflow_provider_connect_offsets.report.question import MOST_ROWS, markdown, markdown_row, more, question
+from airflow_provider_connect_offsets.report.question import MOST_ROWS, Rows, markdown, question
 from airflow_provider_connect_offsets.report.standing import Pending
-from airflow_provider_connect_offsets.report.tables import cells, more_in, new_table, titled
+from airflow_provider_connect_offsets.report.tables import row_table
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import RESET_TOPICS
@@ -119,6 +119,12 @@ class Reset:
         return {**facts, **{name: f"`{uri}`" for name, uri in words.uris(kept).items()}}
 
     @cached_property
+    def shown(self) -> Rows:
+        """The topics for a log and an approver."""
+        rows = [line.cells for line in self.lines]
+        return Rows("topics", _HEADINGS, rows, _NUMBERS, self.run.reset_topics)
+
+    @cached_property
     def listing(self) -> Listing:
         """The table of topics."""
         rows = tuple(line.cells for line in self.lines[:_IN_THE_REPORT])
@@ -126,53 +132,30 @@ class Reset:
         hidden = f" {left:,} more topics are in `{words.without_credentials(self.run.reset_topics)}`." if left else ""
         return Listing("Topic by topic", _HEADINGS, rows, _NUMBERS, f"{_MEANING}{hidden}")
 
+    def table(self, *, limit: int = MOST_ROWS) -> Group:
+        """The effects on each topic, those of other flows first."""
+        return row_table(self.change.title, self.shown, limit=limit)
 
-def reset_table(reset: Reset, *, limit: int = MOST_ROWS) -> Group:
-    """The effects on each topic, those of other flows first."""
-    table = new_table(*_HEADINGS)
-    for line in reset.lines[:limit]:
-        table.add_row(*cells(*line.cells))
-    note = more_in(len(reset.lines), limit, reset.run.reset_topics)
-    return titled(f"Reset of the flow of {reset.reset.source_connector}", table, note)
+    def question(self, *, link: str | None = None) -> str:
+        """The question to the approver: effects on offsets, syncs and topics; ``link`` as of ``question``."""
+        if self.summary is None:
+            return question(self.change, link=link)
+        request, summary = self.reset, self.summary
+        emptied = " and ".join(f"`{where.topic}` on the {where.side}" for where in request.emptied)
+        connectors = (request.source_connector, request.checkpoint_connector)
+        stopped = " and ".join(f"`{name}`" for name in connectors if name)
+        checkpoints = f" and {words.count(summary['checkpoints'], 'checkpoint')}" if request.checkpoints else ""
+        effects = (
+            f"**{summary['duplicates']:,}** records would be duplicated on the target. {stopped} would be stopped, and "
+            f"{emptied} emptied: **{words.count(summary['syncs'], 'sync')}**{checkpoints} would be deleted and can't "
+            "be restored."
+        )
+        return markdown([effects, self.shown.markdown(), question(self.change, link=link)])
 
-
-def reset_question(reset: Reset, *, limit: int = MOST_ROWS, link: str | None = None) -> str:
-    """The question to the approver: effects on offsets, syncs and remote topics; arguments as of ``question``."""
-    if reset.summary is None:
-        return question(reset.change, link=link)
-    request, summary = reset.reset, reset.summary
-    emptied = " and ".join(f"`{where.topic}` on the {where.side}" for where in request.emptied)
-    connectors = (request.source_connector, request.checkpoint_connector)
-    stopped = " and ".join(f"`{name}`" for name in connectors if name)
-    checkpoints = f" and {words.count(summary['checkpoints'], 'checkpoint')}" if request.checkpoints else ""
-    rows = [
-        f"| {' | '.join(_HEADINGS)} |",
-        "|---|---|--:|--:|--:|---|",
-        *(markdown_row(*line.cells) for line in reset.lines[:limit]),
-    ]
-    effects = (
-        f"**{summary['duplicates']:,}** records would be duplicated on the target. {stopped} would be stopped, and "
-        f"{emptied} emptied: **{words.count(summary['syncs'], 'sync')}**{checkpoints} would be deleted and can't be "
-        "restored."
-    )
-    parts = [
-        effects,
-        "\n".join([*rows, *more(len(reset.lines), limit, "topics")]) if reset.lines else "",
-        question(reset.change, link=link),
-    ]
-    return markdown(parts)
-
-
-def write_reset_report(run: ResetDirectory, *, pending: Pending | None = None) -> str:
-    """Write the report of a reset as its ``report.html``, and return its URI.
-
-    Args:
-        run: the run
-        pending: why its plan is not applied yet; None if unknown
-    """
-    reset = Reset.read(run, pending=pending)
-    listings = (reset.listing,) if reset.lines else ()
-    return write_change_report(replace(reset.change, facts=reset.facts, listings=listings))
+    def write(self) -> str:
+        """Write the report of a reset as its ``report.html``, and return its URI."""
+        listings = (self.listing,) if self.lines else ()
+        return write_change_report(replace(self.change, facts=self.facts, listings=listings))
 
 
 def _worst_first(line: TopicLine) -> tuple[int, int, str]:

@@ -57,34 +57,19 @@ class PositionMove:
         return row.partition if row.topic is None else f"{row.topic} · {row.kafka_partition}"
 
     @property
-    def before_position(self) -> int | None:
-        """Position before the change: when the connector was stopped, else at the snapshot."""
-        return self.row.before_position if self.proved is None else self.proved.before_position
-
-    @property
-    def after_position(self) -> int | None:
-        """Requested position."""
-        return self.row.after_position if self.proved is None else self.proved.after_position
-
-    @property
-    def before_offset(self) -> str | None:
-        """Offset before the change, as JSON; None: none."""
-        return self.row.before if self.proved is None else self.proved.before
-
-    @property
-    def after_offset(self) -> str | None:
-        """Requested offset, as JSON; None: none."""
-        return self.row.after if self.proved is None else self.proved.after
+    def moved(self) -> PlanRow | MovedOffset:
+        """The offsets: those when the connector was stopped, else as planned."""
+        return self.proved or self.row
 
     @property
     def before(self) -> str:
         """Position before the change, as text."""
-        return words.position(self.before_offset, self.before_position)
+        return words.position(self.moved.before, self.moved.before_position)
 
     @property
     def after(self) -> str:
         """Requested position, as text."""
-        return words.position(self.after_offset, self.after_position)
+        return words.position(self.moved.after, self.moved.after_position)
 
     @property
     def stored(self) -> str | None:
@@ -108,7 +93,7 @@ class PositionMove:
     @property
     def between(self) -> Log | None:
         """The part of the log between both positions; None if unknown."""
-        before, after = self.before_position, self.after_position
+        before, after = self.moved.before_position, self.moved.after_position
         if before is None or after is None or self.log is None:
             return None
         low, high = sorted((before, after))
@@ -128,11 +113,11 @@ class PositionMove:
     @property
     def astray(self) -> str:
         """On which side of the log the requested position lies; empty if it lies within."""
-        if self.log is None or self.after_position is None:
+        if self.log is None or self.moved.after_position is None:
             return ""
-        if self.after_position > self.log.end:
+        if self.moved.after_position > self.log.end:
             return "beyond the log end"
-        return "before the log start" if self.after_position < self.log.start else ""
+        return "before the log start" if self.moved.after_position < self.log.start else ""
 
     @property
     def effect(self) -> str:
@@ -147,12 +132,12 @@ class PositionMove:
             return "no record"
         # The plan's reason has more than the positions, such as where auto.offset.reset would start.
         _, colon, counted = self.row.reason.rpartition(": ")
-        removed = ["offset removed"] if self.row.action is Action.CLEAR and self.after_position is None else []
+        removed = ["offset removed"] if self.row.action is Action.CLEAR and self.moved.after_position is None else []
         return "; ".join([*removed, *([counted] if colon else [])]) or "unknown"
 
     @property
     def _goes_back(self) -> bool:
-        before, after = self.before_position, self.after_position
+        before, after = self.moved.before_position, self.moved.after_position
         return before is not None and after is not None and after < before
 
 

@@ -5,23 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Any
 
 from rich.console import Group
 
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.html import Figure, publish
-from airflow_provider_connect_offsets.report.question import (
-    MOST_ROWS,
-    markdown,
-    markdown_row,
-    more,
-    plain,
-    report_link,
-)
-from airflow_provider_connect_offsets.report.standing import Standing, Tone
-from airflow_provider_connect_offsets.report.tables import cells, new_table, titled
+from airflow_provider_connect_offsets.report.question import MOST_ROWS, Rows, markdown, plain, report_link
+from airflow_provider_connect_offsets.report.standing import Pending, Standing, Tone
+from airflow_provider_connect_offsets.report.tables import row_table
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 
@@ -33,18 +25,10 @@ _EXAMPLE = 100
 _KIB = 1024
 
 
-class OrphansPending(StrEnum):
-    """Why orphaned offsets are not removed; the datasets do not show it, so callers pass it."""
-
-    REPORT = "report"
-    APPROVAL = "approval"
-    REJECTED = "rejected"
-
-
 _WAITS = {
-    OrphansPending.REPORT: ("Found, not removed", "This run removes nothing (`remove` is false)."),
-    OrphansPending.APPROVAL: ("Waiting for approval", "Nothing has been removed yet."),
-    OrphansPending.REJECTED: (
+    Pending.DRY_RUN: ("Found, not removed", "This run removes nothing (`remove` is false)."),
+    Pending.APPROVAL: ("Waiting for approval", "Nothing has been removed yet."),
+    Pending.REJECTED: (
         "Rejected: nothing was removed",
         "The approver rejected it, or nobody answered in time.",
     ),
@@ -101,10 +85,10 @@ class Orphans:
     directory: OrphansDirectory
     summary: Mapping[str, Any]
     outcome: Mapping[str, Any] | None
-    pending: OrphansPending | None = None
+    pending: Pending | None = None
 
     @classmethod
-    def read(cls, directory: OrphansDirectory, *, pending: OrphansPending | None = None) -> Orphans:
+    def read(cls, directory: OrphansDirectory, *, pending: Pending | None = None) -> Orphans:
         """Read the run's directory; raises :class:`DatasetError` if the job has not run yet."""
         summary, outcome = files.read_json(directory.summary), files.read_json_if_any(directory.outcome)
         # Ignore the outcome of an earlier search in the same directory.
@@ -138,6 +122,13 @@ class Orphans:
         return tuple(sorted(lines, key=lambda line: line.tone is not Tone.BAD))
 
     @property
+    def shown(self) -> Rows:
+        """The connectors for a log and an approver."""
+        headings = ("Connector", "Partitions", "Last written", "Size", "Example")
+        rows = list(map(_row, self.lines))
+        return Rows("connectors", headings, rows, {1, 3}, self.directory.orphans, self.summary["orphaned"])
+
+    @property
     def suspicion(self) -> str:
         """A warning that the topic may belong to another Connect cluster; empty if nothing indicates that."""
         if not self.summary["orphaned"] or self.summary["existing"]:
@@ -162,66 +153,48 @@ class Orphans:
             return Standing(f"Not removed: offsets of {count}", Tone.BAD, f"{proved} The others are listed below.")
         return Standing("Removed", Tone.GOOD, proved, applied=True)
 
+    def table(self, *, limit: int = MOST_ROWS) -> Group:
+        """The connectors that no longer exist, largest first."""
+        title = f"Offsets of {self.gone} in {self.topic}"
+        return row_table(title, self.shown, limit=limit, note=self.suspicion)
 
-def orphans_table(orphans: Orphans, *, limit: int = MOST_ROWS) -> Group:
-    """The connectors that no longer exist, largest first."""
-    table = new_table("Connector", numbers=("Partitions", "Size", "Last written"))
-    table.add_column("Last value")
-    for line in orphans.lines[:limit]:
-        written = words.moment(line.written_at)
-        table.add_row(*cells(line.connector, f"{line.partitions:,}", line.size, written, line.offset))
-    left = orphans.summary["orphaned"] - min(limit, len(orphans.lines))
-    title = f"Offsets of {orphans.gone} in {orphans.topic}"
-    note = f"{left:,} more in {words.without_credentials(orphans.directory.orphans)}" if left > 0 else ""
-    return titled(title, table, " ".join(text for text in (note, orphans.suspicion) if text))
+    def question(self, *, link: str | None = None) -> str:
+        """The question to the approver: what would be removed; ``link`` as of ``question.question``."""
+        summary = self.summary
+        offsets = f"**{words.count(summary['partitions'], 'offset')}** ({self.size})"
+        parts = [
+            f"Topic {plain(self.topic)} has {offsets} of **{self.gone}**.",
+            f"**Check this first.** {self.suspicion}" if self.suspicion else "",
+            self.shown.markdown(),
+            _MEANING,
+            report_link(self.directory.report, link),
+            f"Exactly offsets `{summary['digest'][:12]}` will be removed. Nothing has been removed yet.",
+        ]
+        return markdown(parts)
 
-
-def orphans_question(orphans: Orphans, *, limit: int = MOST_ROWS, link: str | None = None) -> str:
-    """The question to the approver: what would be removed; arguments as of ``question.question``."""
-    summary = orphans.summary
-    offsets = f"**{words.count(summary['partitions'], 'offset')}** ({orphans.size})"
-    rows = [
-        "| Connector | Partitions | Last written | Size | Example |",
-        "|---|--:|---|--:|---|",
-        *(_row(line) for line in orphans.lines[:limit]),
-    ]
-    parts = [
-        f"Topic {plain(orphans.topic)} has {offsets} of **{orphans.gone}**.",
-        f"**Check this first.** {orphans.suspicion}" if orphans.suspicion else "",
-        "\n".join([*rows, *more(summary["orphaned"], min(limit, len(orphans.lines)), "connectors")]),
-        _MEANING,
-        report_link(orphans.directory.report, link),
-        f"Exactly offsets `{summary['digest'][:12]}` will be removed. Nothing has been removed yet.",
-    ]
-    return markdown(parts)
-
-
-def write_orphans_report(directory: OrphansDirectory, *, pending: OrphansPending | None = None) -> str:
-    """Write the report as the run's ``report.html``, and return its URI.
-
-    Args:
-        directory: the run
-        pending: why the offsets are not removed; None if unknown
-    """
-    orphans = Orphans.read(directory, pending=pending)
-    summary = orphans.summary
-    figures = (
-        Figure(f"{summary['orphaned']:,}", "connectors that no longer exist"),
-        Figure(f"{summary['partitions']:,}", "offsets of these connectors", orphans.size),
-        Figure(f"{summary['records']:,}", "records in the topic", f"{summary['keys']:,} keys"),
-        Figure(f"{summary['existing']:,}", "existing connectors with offsets", f"of {summary['known']:,} that exist"),
-    )
-    removed = {"Removed records": directory.removed} if orphans.outcome else {}
-    uris = {"Request": directory.request, "All records": directory.stored_records, "Orphans": directory.orphans}
-    return publish(
-        directory.report,
-        "orphans.html.j2",
-        title=f"Offsets without a connector in {orphans.topic}",
-        orphans=orphans,
-        figures=figures,
-        links={name: uri.rpartition("/")[2] for name, uri in removed.items()},
-        datasets=words.uris(uris | removed),
-    )
+    def write(self) -> str:
+        """Write the report as the run's ``report.html``, and return its URI."""
+        directory = self.directory
+        summary = self.summary
+        figures = (
+            Figure(f"{summary['orphaned']:,}", "connectors that no longer exist"),
+            Figure(f"{summary['partitions']:,}", "offsets of these connectors", self.size),
+            Figure(f"{summary['records']:,}", "records in the topic", f"{summary['keys']:,} keys"),
+            Figure(
+                f"{summary['existing']:,}", "existing connectors with offsets", f"of {summary['known']:,} that exist"
+            ),
+        )
+        removed = {"Removed records": directory.removed} if self.outcome else {}
+        uris = {"Request": directory.request, "All records": directory.stored_records, "Orphans": directory.orphans}
+        return publish(
+            directory.report,
+            "orphans.html.j2",
+            title=f"Offsets without a connector in {self.topic}",
+            orphans=self,
+            figures=figures,
+            links={name: uri.rpartition("/")[2] for name, uri in removed.items()},
+            datasets=words.uris(uris | removed),
+        )
 
 
 def _standing_of(name: str, outcome: Mapping[str, Any] | None, left: Mapping[str, str]) -> tuple[str, Tone]:
@@ -230,9 +203,9 @@ def _standing_of(name: str, outcome: Mapping[str, Any] | None, left: Mapping[str
     return ("not removed", Tone.BAD) if name in left else ("removed", Tone.GOOD)
 
 
-def _row(line: OrphanLine) -> str:
+def _row(line: OrphanLine) -> tuple[str, ...]:
     written = words.moment(line.written_at)
-    return markdown_row(line.connector, f"{line.partitions:,}", written, line.size, f"{line.partition} → {line.offset}")
+    return line.connector, f"{line.partitions:,}", written, line.size, f"{line.partition} → {line.offset}"
 
 
 def _shortened(text: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass
 
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.change import Change
@@ -14,12 +15,11 @@ MOST_ROWS = 20
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
 
-def question(change: Change, *, limit: int = MOST_ROWS, link: str | None = None) -> str:
+def question(change: Change, *, link: str | None = None) -> str:
     """What the plan would change, worst first, and its verdicts.
 
     Args:
         change: the change
-        limit: rows of each table
         link: URL of the report for a browser; None if reports are not served
     """
     if change.summary is None:
@@ -29,8 +29,8 @@ def question(change: Change, *, limit: int = MOST_ROWS, link: str | None = None)
     parts = [
         f"{_prose(words.request(change.request))} **{changed}** would be changed.",
         f"Records {records}.",
-        _table(change, limit),
-        *_verdicts(change, limit),
+        move_rows(change.moves, uri=change.run.offset_plan).markdown(),
+        verdict_lines([(verdict.severity, verdict.message) for verdict in change.verdicts]),
         report_link(change.run.report, link),
         f"Exactly plan `{change.summary.digest[:12]}` will be applied. Nothing has been stopped yet.",
     ]
@@ -44,20 +44,53 @@ def report_link(uri: str, link: str | None) -> str:
     return f"[The full report](<{link}>)"
 
 
-def _table(change: Change, limit: int) -> str:
-    if not change.moves:
-        return ""
-    rows = [
-        "| Partition | Log | Before | After | Records |",
-        "|---|--:|--:|--:|--:|",
-        *(_row(move) for move in change.moves[:limit]),
-    ]
-    return "\n".join([*rows, *more(len(change.moves), limit, "partitions")])
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows of texts for an approver and for a log.
+
+    Attributes:
+        things: what the rows are
+        headings: of the columns
+        rows: texts
+        numbers: indexes of columns that are aligned to the right
+        uri: of the dataset or file that has all rows
+        total: how many rows that has; None: as many as ``rows``
+    """
+
+    things: str
+    headings: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+    numbers: Container[int]
+    uri: str
+    total: int | None = None
+
+    def markdown(self) -> str:
+        """A table of the first rows; empty if there is none."""
+        if not self.rows:
+            return ""
+        shown = self.rows[:MOST_ROWS]
+        rule = "|".join("--:" if index in self.numbers else "---" for index in range(len(self.headings)))
+        lines = [f"| {' | '.join(self.headings)} |", f"|{rule}|", *(markdown_row(*row) for row in shown)]
+        return "\n".join([*lines, *more(self.count, len(shown), self.things)])
+
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        return len(self.rows) if self.total is None else self.total
 
 
-def _verdicts(change: Change, limit: int) -> list[str]:
-    lines = [f"- **{verdict.severity}**: {_prose(verdict.message)}" for verdict in change.verdicts[:limit]]
-    return ["\n".join([*lines, *more(len(change.verdicts), limit, "verdicts")])] if lines else []
+def move_rows(moves: Sequence[PositionMove], *, uri: str) -> Rows:
+    """Moves of partitions; ``uri``: of the plan."""
+    headings = ("Partition", "Log", "Before", "After", "Records")
+    logs = ["" if move.log is None else str(move.log) for move in moves]
+    rows = [(move.where, log, move.before, move.after, move.effect) for move, log in zip(moves, logs, strict=True)]
+    return Rows("partitions", headings, rows, range(1, 5), uri)
+
+
+def verdict_lines(verdicts: Sequence[tuple[str, str]]) -> str:
+    """The first of these severities and messages as a Markdown list."""
+    lines = [f"- **{severity}**: {_prose(message)}" for severity, message in verdicts[:MOST_ROWS]]
+    return "\n".join([*lines, *more(len(verdicts), MOST_ROWS, "verdicts")])
 
 
 def more(count: int, limit: int, things: str) -> list[str]:
@@ -68,11 +101,6 @@ def more(count: int, limit: int, things: str) -> list[str]:
 def number(counted: int | None) -> str:
     """A number of records, or ``unknown``."""
     return "unknown" if counted is None else f"{counted:,}"
-
-
-def _row(move: PositionMove) -> str:
-    log = "" if move.log is None else str(move.log)
-    return markdown_row(move.where, log, move.before, move.after, move.effect)
 
 
 def markdown_row(*cells: str) -> str:

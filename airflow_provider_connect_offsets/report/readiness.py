@@ -13,9 +13,9 @@ from rich.console import Group
 from airflow_provider_connect_offsets.offsets.advice import Advice, advise
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
 from airflow_provider_connect_offsets.report import words
-from airflow_provider_connect_offsets.report.html import Figure, drawn, publish
+from airflow_provider_connect_offsets.report.html import Figure, Findings, drawn, publish
 from airflow_provider_connect_offsets.report.standing import Standing, Tone
-from airflow_provider_connect_offsets.report.tables import cells, new_table, titled
+from airflow_provider_connect_offsets.report.tables import finding_table
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import LAG_TREND
@@ -25,7 +25,6 @@ from airflow_provider_connect_offsets.workspace.schemas import CONNECTORS
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.report.charts.trend import Series
 
-MOST_ROWS = 20
 MOST_OF_A_RULE = 5
 ALL = "All partitions together"
 _KINDS = {"planned": "a planned", "unplanned": "an unplanned"}
@@ -40,21 +39,6 @@ CLASSES: Mapping[str, tuple[Rule, ...]] = {
     "Checkpoints": (Rule.CHECKPOINT_MISSING, Rule.CHECKPOINT_OLD),
     "Groups after a failover": (Rule.COVERAGE, Rule.UNPLANNED_COVERAGE, Rule.REREADS, Rule.TARGET_GROUP),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class FindingClass:
-    """Verdicts of one class.
-
-    Attributes:
-        title: heading
-        rows: severity, the rule's sentence, and message of some
-        more: how many more there are
-    """
-
-    title: str
-    rows: tuple[tuple[str, str, str], ...]
-    more: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,20 +127,11 @@ class Readiness:
         )
 
     @property
-    def classes(self) -> tuple[FindingClass, ...]:
+    def classes(self) -> list[Findings]:
         """Classes with verdicts."""
-        classes = []
-        for title, rules in CLASSES.items():
-            rows: list[tuple[str, str, str]] = []
-            times = 0
-            for severity in Severity:
-                for rule in rules:
-                    kind = [row for row in self.summary["sample"] if (row["rule"], row["severity"]) == (rule, severity)]
-                    rows += [(severity.value, rule.sentence, row["message"]) for row in kind[:MOST_OF_A_RULE]]
-                    times += kind[0]["times"] if kind else 0
-            if rows:
-                classes.append(FindingClass(title, tuple(rows), times - len(rows)))
-        return tuple(classes)
+        sample = self.summary["sample"]
+        classes = [Findings.of(title, sample, rules, most=MOST_OF_A_RULE) for title, rules in CLASSES.items()]
+        return [one for one in classes if one.rows]
 
     @property
     def advice(self) -> tuple[Advice, ...]:
@@ -201,44 +176,40 @@ class Readiness:
         worst = sorted(lines, key=lambda label: (label != ALL, -(lines[label][-1].lag or 0) if lines[label] else 0))
         return {label: lines[label] for label in worst}
 
+    def table(self) -> Group:
+        """The verdicts, worst first."""
+        rank = list(Severity)
+        sample = sorted(self.summary["sample"], key=lambda row: rank.index(Severity(row["severity"])))
+        findings = [(row["severity"], row["rule"], row["message"]) for row in sample]
+        numbers = ", ".join(f"{figure.value} {figure.label}" for figure in self.figures)
+        return finding_table(f"{self.title}: {self.standing.headline}", findings, numbers)
 
-def readiness_table(readiness: Readiness, *, limit: int = MOST_ROWS) -> Group:
-    """The verdicts, worst first."""
-    table = new_table("Severity", "Rule", "Message")
-    rank = list(Severity)
-    sample = sorted(readiness.summary["sample"], key=lambda row: rank.index(Severity(row["severity"])))
-    for row in sample[:limit]:
-        table.add_row(*cells(row["severity"].upper(), row["rule"], words.without_credentials(row["message"])))
-    numbers = ", ".join(f"{figure.value} {figure.label}" for figure in readiness.figures)
-    return titled(f"{readiness.title}: {readiness.standing.headline}", table, numbers)
+    def write(self) -> str:
+        """Write the report as the run's ``report.html``, and return its URI."""
+        directory = self.directory
+        from airflow_provider_connect_offsets.report.charts.trend import (  # noqa: PLC0415 - matplotlib takes its time
+            GroupBar,
+            draw_rereads,
+            draw_trend,
+        )
 
-
-def write_readiness_report(directory: ReadinessDirectory) -> str:
-    """Write the report as the run's ``report.html``, and return its URI."""
-    from airflow_provider_connect_offsets.report.charts.trend import (  # noqa: PLC0415 - matplotlib takes its time
-        GroupBar,
-        draw_rereads,
-        draw_trend,
-    )
-
-    readiness = Readiness.read(directory)
-    bars = [GroupBar(line["group"], line["rereads"], line["checkpoint_rereads"]) for line in readiness.group_lines]
-    uris = {
-        "Request": directory.request,
-        "Partitions": directory.readiness,
-        "Groups": directory.group_readiness,
-        "Verdicts": directory.verdicts,
-        "History": str(readiness.summary["next_history"]),
-    }
-    return publish(
-        directory.report,
-        "readiness.html.j2",
-        title=readiness.title,
-        readiness=readiness,
-        trend=drawn(draw_trend(readiness.trend(), name="trend")),
-        rereads=drawn(draw_rereads(sorted(bars, key=lambda bar: -(bar.planned or 0)), name="rereads")),
-        datasets=words.uris(uris),
-    )
+        bars = [GroupBar(line["group"], line["rereads"], line["checkpoint_rereads"]) for line in self.group_lines]
+        uris = {
+            "Request": directory.request,
+            "Partitions": directory.readiness,
+            "Groups": directory.group_readiness,
+            "Verdicts": directory.verdicts,
+            "History": str(self.summary["next_history"]),
+        }
+        return publish(
+            directory.report,
+            "readiness.html.j2",
+            title=self.title,
+            readiness=self,
+            trend=drawn(draw_trend(self.trend(), name="trend")),
+            rereads=drawn(draw_rereads(sorted(bars, key=lambda bar: -(bar.planned or 0)), name="rereads")),
+            datasets=words.uris(uris),
+        )
 
 
 def _share(covered: int, partitions: int) -> str:

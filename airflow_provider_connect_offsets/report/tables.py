@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from io import StringIO
 
@@ -15,47 +15,59 @@ from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.change import Change
 from airflow_provider_connect_offsets.report.moves import ReadBack
+from airflow_provider_connect_offsets.report.question import MOST_ROWS, Rows, move_rows
 from airflow_provider_connect_offsets.report.standing import Tone
-
-MOST_ROWS = 20
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
 _READ_BACK = {ReadBack.REQUESTED: "green", ReadBack.BEFORE: "yellow"}
 _TONES = {Tone.GOOD: "bold green", Tone.CALM: "bold", Tone.BAD: "bold red", Tone.ALARM: "bold reverse red"}
 
 
-def plan_table(change: Change, *, limit: int = MOST_ROWS) -> Group:
+def plan_table(change: Change) -> Group:
     """The partitions that the plan changes, worst first."""
-    table = new_table("Partition", numbers=("Log", "Before", "After", "Records"))
-    for move in change.moves[:limit]:
-        planned = replace(move, proved=None)  # as it was approved
-        log = "" if planned.log is None else str(planned.log)
-        table.add_row(*cells(planned.where, log, planned.before, planned.after, planned.effect))
-    return titled(f"Plan: {words.request(change.request)}", table, _plan_note(change, limit))
+    approved = [replace(move, proved=None) for move in change.moves]
+    rows = move_rows(approved, uri=change.run.offset_plan)
+    return row_table(f"Plan: {words.request(change.request)}", rows, note=_plan_note(change))
 
 
-def verdict_table(change: Change, *, limit: int = MOST_ROWS) -> Group:
+def verdict_table(change: Change) -> Group:
     """The verdicts of the plan, worst first."""
-    table = new_table("Severity", "Rule", "Message")
-    for verdict in change.verdicts[:limit]:
-        message = words.without_credentials(verdict.message)
-        table.add_row(Text(verdict.severity.upper(), _STYLES[verdict.severity]), *cells(verdict.rule, message))
+    note = more_in(len(change.verdicts), MOST_ROWS, change.run.verdicts)
     if not change.verdicts:
-        return titled("Verdicts", table, "None." if change.summary else "There is no plan yet.")
-    return titled("Verdicts", table, more_in(len(change.verdicts), limit, change.run.verdicts))
+        note = "None." if change.summary else "There is no plan yet."
+    return finding_table("Verdicts", [(one.severity, one.rule, one.message) for one in change.verdicts], note)
 
 
-def offsets_table(change: Change, *, limit: int = MOST_ROWS) -> Group:
+def finding_table(title: str, findings: Sequence[tuple[str, str, str]], note: str) -> Group:
+    """A table of the first findings: severity, rule and message of each."""
+    table = new_table("Severity", "Rule", "Message")
+    for severity, rule, message in findings[:MOST_ROWS]:
+        shown = Text(severity.upper(), _STYLES[Severity(severity)])
+        table.add_row(shown, *cells(rule, words.without_credentials(message)))
+    return titled(title, table, note)
+
+
+def row_table(title: str, rows: Rows, *, limit: int = MOST_ROWS, note: str = "") -> Group:
+    """A table of the first ``limit`` rows; below it a note, and how many more there are."""
+    table = Table(box=SIMPLE_HEAD)
+    for index, heading in enumerate(rows.headings):
+        table.add_column(heading, justify="right" if index in rows.numbers else "left", overflow="fold")
+    for row in rows.rows[:limit]:
+        table.add_row(*cells(*row))
+    return titled(title, table, f"{note} {more_in(rows.count, min(limit, len(rows.rows)), rows.uri)}".strip())
+
+
+def offsets_table(change: Change) -> Group:
     """The position of each partition before the change, the requested one, and the one read back."""
     table = new_table("Partition", numbers=("Before", "Requested", "Read back"))
     table.add_column("That is")
     proved = [move for move in change.moves if move.proved is not None]
-    for move in proved[:limit]:
+    for move in proved[:MOST_ROWS]:
         read_back = Text(move.read_back or "", _READ_BACK.get(move.read_back or ReadBack.NEITHER, "bold red"))
         table.add_row(*cells(move.where, move.before, move.after, move.stored or ""), read_back)
     if not proved:
         return titled("Offsets", table, "Nothing was read back." if change.outcome else "No outcome is recorded.")
-    return titled("Offsets", table, more_in(len(proved), limit, change.run.outcome))
+    return titled("Offsets", table, more_in(len(proved), MOST_ROWS, change.run.outcome))
 
 
 def outcome_line(change: Change) -> Text:
@@ -102,13 +114,13 @@ def cells(*texts: str) -> Iterable[Text]:
     return (Text(text) for text in texts)
 
 
-def _plan_note(change: Change, limit: int) -> str:
+def _plan_note(change: Change) -> str:
     if change.summary is None:
         return "There is no plan yet."
+    partitions = words.count(change.summary.partitions, "partition")
     if not change.moves:
-        return f"Nothing to change in {words.count(change.summary.partitions, 'partition')}."
-    counts = f"{change.summary.changed:,} of {words.count(change.summary.partitions, 'partition')} to change."
-    return f"{counts} {more_in(len(change.moves), limit, change.run.offset_plan)}".strip()
+        return f"Nothing to change in {partitions}."
+    return f"{change.summary.changed:,} of {partitions} to change."
 
 
 def more_in(number: int, limit: int, uri: str) -> str:

@@ -9,13 +9,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 from packaging.version import Version
 
 from airflow_provider_connect_offsets.exceptions import DatasetError, WorkspaceUnwritable
+from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 
 # File systems on which only one of two callers can create a file: the package of each protocol, since 2024.12.0
 # (``mode="create"``: If-None-Match of S3, ifGenerationMatch of GCS, overwrite=False of Azure). All others use fsspec's
@@ -149,6 +150,22 @@ def read_json_if_any(uri: str) -> Any | None:
         return json.loads(content)
     except ValueError as error:
         raise DatasetError(f"{uri} is damaged: {error}") from error
+
+
+class JsonFile(JsonRecord):
+    """Base of dataclasses that are published as a JSON file of their own."""
+
+    __slots__ = ()
+
+    def write(self, uri: str) -> None:
+        """Publish it."""
+        write_json(uri, self.as_json())
+
+    @classmethod
+    def read(cls, uri: str) -> Self | None:
+        """Read what :meth:`write` published; None if there is none. Raises :class:`DatasetError` if it is damaged."""
+        fields = read_json_if_any(uri)
+        return None if fields is None else cls.from_json(fields)
 
 
 def list_names(uri: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airflow_provider_connect_offsets.workspace.schemas import dataset_schema
+from airflow_provider_connect_offsets.workspace.schemas import KAFKA_PARTITION, dataset_schema
 
 # A partition that a flow replicates. ``source_*`` are null if the source is lost, ``target_start`` and ``target_end``
 # if the target lacks the partition. ``ends_with_stored``: whether the last record of the remote topic is the one at
@@ -34,8 +34,7 @@ MIRROR_PARTITIONS = dataset_schema(
 # read (``offsets.bisecting``).
 KEPT_MAPPINGS = dataset_schema(
     "kept_mappings",
-    topic="string",
-    kafka_partition="int",
+    **KAFKA_PARTITION,
     upstream="long",
     downstream="long",
 )
@@ -45,8 +44,7 @@ KEPT_MAPPINGS = dataset_schema(
 # (null: none found); ``left_behind``: number of the cluster's own records before that, which were never replicated.
 RETURN_PARTITIONS = dataset_schema(
     "return_partitions",
-    topic="string",
-    kafka_partition="int",
+    **KAFKA_PARTITION,
     log_end="long",
     forward_end="long?",
     copied_from="long?",
@@ -56,8 +54,7 @@ RETURN_PARTITIONS = dataset_schema(
 RECORD_DIGESTS = dataset_schema(
     "record_digests",
     side="string",
-    topic="string",
-    kafka_partition="int",
+    **KAFKA_PARTITION,
     log_offset="long",
     digest="binary",
 )
@@ -128,8 +125,7 @@ RESET_TOPICS = dataset_schema(
 # none); ``opening_*`` is the next one (upstream null: unknown) and the offset that it gets. Topic ids at that time.
 REWINDS = dataset_schema(
     "rewinds",
-    topic="string",
-    kafka_partition="int",
+    **KAFKA_PARTITION,
     closing_upstream="long?",
     closing_downstream="long?",
     opening_upstream="long?",
@@ -149,16 +145,14 @@ FLOW_TOPICS = dataset_schema(
 
 REMAINING = dataset_schema(
     "remaining",
-    topic="string",
-    kafka_partition="int",
+    **KAFKA_PARTITION,
     log_offset="long",
     written_at="timestamp?",
 )
 
 READINESS = dataset_schema(
     "readiness",
-    topic="string",
-    kafka_partition="int",
+    **KAFKA_PARTITION,
     target_topic="string",
     topic_id="string?",
     target_topic_id="string?",
@@ -177,6 +171,15 @@ READINESS = dataset_schema(
     observed_at="timestamp",
 )
 
+_TRANSLATED = {
+    "downstream": "long?",
+    "upper": "long?",
+    "missing": "long?",
+    "exact": "boolean?",
+    "max_rereads": "long?",
+    "method": "string?",
+    "reason": "string?",
+}
 # How ``mirror_failover`` would translate a group's position now, by the columns of ``translation``: ``planned_*`` from
 # the position, without reading records; ``unplanned_*`` from ``unplanned_position``, that of the last checkpoint or of
 # the ledger. ``…_reason``: why it would not be translated (null: it would). ``checkpoint_behind_since``: time since
@@ -189,21 +192,9 @@ GROUP_READINESS = dataset_schema(
     target_topic="string",
     kafka_partition="int",
     position="long",
-    planned_downstream="long?",
-    planned_upper="long?",
-    planned_missing="long?",
-    planned_exact="boolean?",
-    planned_max_rereads="long?",
-    planned_method="string?",
-    planned_reason="string?",
+    **{f"planned_{name}": kind for name, kind in _TRANSLATED.items()},
     unplanned_position="long?",
-    unplanned_downstream="long?",
-    unplanned_upper="long?",
-    unplanned_missing="long?",
-    unplanned_exact="boolean?",
-    unplanned_max_rereads="long?",
-    unplanned_method="string?",
-    unplanned_reason="string?",
+    **{f"unplanned_{name}": kind for name, kind in _TRANSLATED.items()},
     checkpoint_upstream="long?",
     checkpoint_downstream="long?",
     checkpoint_at="timestamp?",
@@ -247,8 +238,7 @@ LAG_HISTORY = dataset_schema(
     "lag_history",
     run_uri="string",
     observed_at="timestamp",
-    topic="string",
-    kafka_partition="int",
+    **KAFKA_PARTITION,
     topic_id="string?",
     target_topic_id="string?",
     position="long?",

@@ -7,42 +7,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from airflow_provider_connect_offsets.workspace.flow_schemas import (
-    CHECKED_CLAIMS,
-    COMPARE_RANGES,
-    FLOW_TOPICS,
-    KEPT_MAPPINGS,
-    MIRROR_LEDGER,
-    MIRROR_PARTITIONS,
-    RECORD_DIGESTS,
-    RESET_TOPICS,
-    RETURN_PARTITIONS,
-    REWINDS,
-    SAMPLED_CLAIMS,
-    TRANSLATION,
-)
+from airflow_provider_connect_offsets.workspace.flow_schemas import REWINDS
 from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
-from airflow_provider_connect_offsets.workspace.schemas import (
-    CONNECTOR_OFFSETS,
-    CONNECTORS,
-    GROUP_OFFSETS,
-    LOG_BOUNDS,
-    OFFSET_PLAN,
-    ORPHANS,
-    POISON_RECORDS,
-    REPLAY_PLAN,
-    REPLAY_RANGES,
-    REPLICATION_SLOTS,
-    STORED_RECORDS,
-    VERDICTS,
-)
 
 
 class MemberPath:
-    """An attribute of a :class:`Directory`: the URI of one of its files or datasets."""
+    """An attribute of a :class:`Directory`: the URI of one of its files or datasets.
 
-    def __init__(self, name: str) -> None:
+    ``name``: of the file or dataset; by default that of the attribute.
+    """
+
+    def __init__(self, name: str = "") -> None:
         self._name = name
+
+    def __set_name__(self, _owner: type[Directory], attribute: str) -> None:
+        self._name = self._name or attribute
 
     def __get__(self, directory: Directory, _owner: type[Directory]) -> str:
         return join(directory.uri, self._name)
@@ -51,8 +30,8 @@ class MemberPath:
 class SharedPath:
     """An attribute of a :class:`RunDirectory`: the URI of a dataset that it may share with other runs."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __set_name__(self, _owner: type[RunDirectory], attribute: str) -> None:
+        self._name = attribute
 
     def __get__(self, directory: RunDirectory, _owner: type[RunDirectory]) -> str:
         return join(directory.shared or directory.uri, self._name)
@@ -84,17 +63,17 @@ class RunDirectory(Directory):
 
     shared: str = ""
 
+    connectors = SharedPath()
+    connector_offsets = SharedPath()
+    log_bounds = SharedPath()
+    #: Dataset ``replication_slots``, of a connector that reads one.
+    replication_slots = SharedPath()
+    offset_plan = SharedPath()
+    verdicts = SharedPath()
+
     def of(self, connector: str) -> dict[str, tuple[str]]:
         """Return what ``read_dataset`` takes to read the rows of this change only, which is that of ``connector``."""
         return {"connector": (connector,)} if self.shared else {}
-
-    connectors = SharedPath(CONNECTORS.name)
-    connector_offsets = SharedPath(CONNECTOR_OFFSETS.name)
-    log_bounds = SharedPath(LOG_BOUNDS.name)
-    #: Dataset ``replication_slots``, of a connector that reads one.
-    replication_slots = SharedPath(REPLICATION_SLOTS.name)
-    offset_plan = SharedPath(OFFSET_PLAN.name)
-    verdicts = SharedPath(VERDICTS.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,32 +97,32 @@ class ResetDirectory(RunDirectory):
     #: Dataset ``stored_records``: all records of the offset-syncs topic before the reset.
     sync_records = MemberPath("offset_sync_records")
     #: Dataset ``stored_records``: all records of the checkpoints topic before the reset.
-    checkpoint_records = MemberPath("checkpoint_records")
+    checkpoint_records = MemberPath()
     #: Dataset ``log_bounds`` of the remote topics, by their names on the target.
     target_bounds = MemberPath("target_log_bounds")
-    reset_topics = MemberPath(RESET_TOPICS.name)
+    reset_topics = MemberPath()
     #: Dataset ``rewinds``: the flow's positions on both clusters when it was stopped.
-    rewinds = MemberPath(REWINDS.name)
+    rewinds = MemberPath()
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayDirectory(Directory):
     """Directory of one bounded replay within one DAG run."""
 
-    connectors = MemberPath(CONNECTORS.name)
-    replay_ranges = MemberPath(REPLAY_RANGES.name)
-    replay_plan = MemberPath(REPLAY_PLAN.name)
-    verdicts = MemberPath(VERDICTS.name)
+    connectors = MemberPath()
+    replay_ranges = MemberPath()
+    replay_plan = MemberPath()
+    verdicts = MemberPath()
 
 
 @dataclass(frozen=True, slots=True)
 class OrphansDirectory(Directory):
     """Directory of one search for offsets of deleted connectors, and of their removal."""
 
-    stored_records = MemberPath(STORED_RECORDS.name)
+    stored_records = MemberPath()
     #: Names of the connectors of the Connect cluster, and when they were listed (JSON).
     known = MemberPath("known.json")
-    orphans = MemberPath(ORPHANS.name)
+    orphans = MemberPath()
     #: The offsets to be removed, as a KIP-199 document from which they can be restored.
     removed = MemberPath("removed.json")
 
@@ -153,7 +132,7 @@ class PoisonDirectory(Directory):
     """Directory of one search for the record on which a sink stands."""
 
     #: Datasets ``poison_records``; the newest has all records of the run.
-    poison_records = MemberPath(POISON_RECORDS.name)
+    poison_records = MemberPath()
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,21 +140,21 @@ class FailoverDirectory(Directory):
     """Directory of one observation of a flow, before or during a failover, and of what follows from it."""
 
     #: Dataset ``stored_records`` of the offset-syncs topic.
-    stored_syncs = MemberPath("stored_syncs")
+    stored_syncs = MemberPath()
     #: Dataset ``stored_records`` of the checkpoints topic: the last record of each key.
-    stored_checkpoints = MemberPath("stored_checkpoints")
+    stored_checkpoints = MemberPath()
     #: Dataset ``group_offsets`` of both clusters, by alias.
-    group_offsets = MemberPath(GROUP_OFFSETS.name)
+    group_offsets = MemberPath()
     #: Groups with members on each side of the flow: side → group → state (JSON).
     members = MemberPath("members.json")
-    mirror_partitions = MemberPath(MIRROR_PARTITIONS.name)
+    mirror_partitions = MemberPath()
     #: Dataset ``kept_mappings``, if the source is alive.
-    kept_mappings = MemberPath(KEPT_MAPPINGS.name)
+    kept_mappings = MemberPath()
     #: Dataset ``mirror_ledger``, if the source is lost and readiness observations have written one.
-    ledger = MemberPath(MIRROR_LEDGER.name)
+    ledger = MemberPath("mirror_ledger")
     #: Dataset ``flow_topics`` with the present ids of the remote topics, if there is a ledger.
-    flow_topics = MemberPath(FLOW_TOPICS.name)
-    record_digests = MemberPath(RECORD_DIGESTS.name)
+    flow_topics = MemberPath()
+    record_digests = MemberPath()
 
     @property
     def forward(self) -> FailoverDirectory:
@@ -183,17 +162,17 @@ class FailoverDirectory(Directory):
         return FailoverDirectory(join(self.uri, "forward"))
 
     #: Dataset ``return_partitions`` of a failback.
-    return_partitions = MemberPath(RETURN_PARTITIONS.name)
-    compare_ranges = MemberPath(COMPARE_RANGES.name)
+    return_partitions = MemberPath()
+    compare_ranges = MemberPath()
     #: Dataset ``sampled_claims``; missing if no claim rests on offset mappings alone.
-    sampled_claims = MemberPath(SAMPLED_CLAIMS.name)
+    sampled_claims = MemberPath()
     #: Dataset ``checked_claims``, if there was any claim to check.
-    checked_claims = MemberPath(CHECKED_CLAIMS.name)
-    translation = MemberPath(TRANSLATION.name)
+    checked_claims = MemberPath()
+    translation = MemberPath()
     #: Datasets ``prior_group_offsets``, one for each commit or restore; the newest is what can be restored.
-    before = MemberPath("before")
+    before = MemberPath()
     #: Datasets ``deleted_group_offsets``; the newest is what a restore has yet to commit again.
-    deleted_groups = MemberPath("deleted_groups")
+    deleted_groups = MemberPath()
     #: The outcome of the last restore (JSON).
     restored = MemberPath("restored.json")
     #: The translation for other tools (CSV).

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
-from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.files import JsonFile
 
 
 class Result(StrEnum):
@@ -57,7 +56,7 @@ class MovedOffset:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome(JsonRecord):
+class Outcome(JsonFile):
     """The outcome of a change.
 
     Attributes:
@@ -87,13 +86,3 @@ class Outcome(JsonRecord):
     finished_at: datetime
     warnings: tuple[str, ...]
     offsets: tuple[MovedOffset, ...]
-
-    def write(self, uri: str) -> None:
-        """Publish the outcome as a JSON file."""
-        files.write_json(uri, self.as_json())
-
-    @classmethod
-    def read(cls, uri: str) -> Outcome | None:
-        """Read an outcome; None if no change has ended yet."""
-        fields = files.read_json_if_any(uri)
-        return None if fields is None else cls.from_json(fields)

@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
-from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.files import JsonFile, read_json
 
 
 class PoisonResult(StrEnum):
@@ -37,7 +37,7 @@ class SkippedPlace(JsonRecord):
 
 
 @dataclass(frozen=True, slots=True)
-class PoisonOutcome(JsonRecord):
+class PoisonOutcome(JsonFile):
     """The outcome of a run.
 
     Attributes:
@@ -54,11 +54,7 @@ class PoisonOutcome(JsonRecord):
     skipped: tuple[SkippedPlace, ...]
     written_at: datetime
 
-    def write(self, uri: str) -> None:
-        """Publish the outcome as a JSON file."""
-        files.write_json(uri, self.as_json())
-
     @classmethod
     def read(cls, uri: str) -> PoisonOutcome:
         """Read an outcome; raises :class:`DatasetError` if there is none."""
-        return cls.from_json(files.read_json(uri))
+        return cls.from_json(read_json(uri))

@@ -7,25 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from airflow_provider_connect_offsets.workspace.flow_schemas import (
-    FLOW_TOPICS,
-    GROUP_READINESS,
-    KEPT_MAPPINGS,
-    LAG_TREND,
-    MIRROR_PARTITIONS,
-    READINESS,
-    RECORD_DIGESTS,
-    REMAINING,
-)
 from airflow_provider_connect_offsets.workspace.layout import Directory, MemberPath, ledger_root, rewinds_root
 from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
-from airflow_provider_connect_offsets.workspace.schemas import (
-    CONNECTOR_OFFSETS,
-    CONNECTORS,
-    GROUP_OFFSETS,
-    LOG_BOUNDS,
-    VERDICTS,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,32 +17,32 @@ class ReadinessDirectory(Directory):
 
     #: Time of the observation, the flow, and the URI of its history (JSON); written last of the snapshot.
     snapshot = MemberPath("snapshot.json")
-    connectors = MemberPath(CONNECTORS.name)
+    connectors = MemberPath()
     #: Dataset ``connector_offsets`` of the MirrorSource.
-    connector_offsets = MemberPath(CONNECTOR_OFFSETS.name)
-    flow_topics = MemberPath(FLOW_TOPICS.name)
+    connector_offsets = MemberPath()
+    flow_topics = MemberPath()
     #: Dataset ``log_bounds`` of the source topics and of their remote topics, by cluster alias.
-    log_bounds = MemberPath(LOG_BOUNDS.name)
+    log_bounds = MemberPath()
     #: Dataset ``remaining``: the first record of each partition that was not replicated yet.
-    remaining = MemberPath(REMAINING.name)
+    remaining = MemberPath()
     #: Dataset ``stored_records`` of the offset-syncs topic.
-    stored_syncs = MemberPath("stored_syncs")
+    stored_syncs = MemberPath()
     #: Dataset ``stored_records`` of the checkpoints topic.
-    stored_checkpoints = MemberPath("stored_checkpoints")
+    stored_checkpoints = MemberPath()
     #: Dataset ``group_offsets`` of the groups on both clusters, by cluster alias.
-    group_offsets = MemberPath(GROUP_OFFSETS.name)
+    group_offsets = MemberPath()
     #: Dataset ``mirror_partitions`` of topics with group offsets, as a planned failover observes them.
-    mirror_partitions = MemberPath(MIRROR_PARTITIONS.name)
+    mirror_partitions = MemberPath()
     #: Dataset ``mirror_partitions`` of the target alone, as a failover observes them if the source is lost.
-    left_partitions = MemberPath("left_partitions")
-    kept_mappings = MemberPath(KEPT_MAPPINGS.name)
+    left_partitions = MemberPath()
+    kept_mappings = MemberPath()
     #: Dataset ``record_digests`` of a few source records before the highest positions of groups.
-    record_digests = MemberPath(RECORD_DIGESTS.name)
-    readiness = MemberPath(READINESS.name)
-    group_readiness = MemberPath(GROUP_READINESS.name)
+    record_digests = MemberPath()
+    readiness = MemberPath()
+    group_readiness = MemberPath()
     #: Dataset ``lag_trend``, which the report draws; topic null: all partitions together.
-    lag_trend = MemberPath(LAG_TREND.name)
-    verdicts = MemberPath(VERDICTS.name)
+    lag_trend = MemberPath()
+    verdicts = MemberPath()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
-from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.files import JsonFile
 
 
 class ReplayResult(StrEnum):
@@ -46,7 +46,7 @@ class DeliveredRange(JsonRecord):
 
 
 @dataclass(frozen=True, slots=True)
-class ReplayOutcome(JsonRecord):
+class ReplayOutcome(JsonFile):
     """The outcome of a replay.
 
     Attributes:
@@ -83,13 +83,3 @@ class ReplayOutcome(JsonRecord):
         """Offsets after the interval that were delivered too; None: unknown."""
         counts = [one.beyond for one in self.ranges]
         return None if None in counts else sum(count for count in counts if count is not None)
-
-    def write(self, uri: str) -> None:
-        """Publish the outcome as a JSON file."""
-        files.write_json(uri, self.as_json())
-
-    @classmethod
-    def read(cls, uri: str) -> ReplayOutcome | None:
-        """Read an outcome; None if the replay has not ended yet."""
-        fields = files.read_json_if_any(uri)
-        return None if fields is None else cls.from_json(fields)

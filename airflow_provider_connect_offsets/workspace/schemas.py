@@ -53,6 +53,18 @@ def dataset_schema(name: str, **columns: str) -> Schema:
     )
 
 
+#: Columns of a partition of a Kafka topic.
+KAFKA_PARTITION = {"topic": "string", "kafka_partition": "int"}
+# Columns of a change: offsets (JSON) and positions.
+_BEFORE_AND_AFTER = {
+    "before": "string?",
+    "before_position": "long?",
+    "after": "string?",
+    "after_position": "long?",
+}
+# Columns of an offset to be committed for a group; null: no offset.
+_GROUP_OFFSET = {**KAFKA_PARTITION, "offset": "long?", "metadata": "string?", "leader_epoch": "int?"}
+
 # config: the settings that ``offsets.kept_config`` lists (JSON), with credentials in addresses masked.
 CONNECTORS = dataset_schema(
     "connectors",
@@ -90,8 +102,7 @@ CONNECTOR_OFFSETS = dataset_schema(
 LOG_BOUNDS = dataset_schema(
     "log_bounds",
     kafka_cluster="string",
-    topic="string",
-    kafka_partition="int",
+    **KAFKA_PARTITION,
     log_start="long",
     log_end="long",
     lookup_timestamp="timestamp?",
@@ -122,10 +133,7 @@ OFFSET_PLAN = dataset_schema(
     partition="string",
     topic="string?",
     kafka_partition="int?",
-    before="string?",
-    before_position="long?",
-    after="string?",
-    after_position="long?",
+    **_BEFORE_AND_AFTER,
     action="string",
     reason="string",
 )
@@ -150,10 +158,7 @@ OFFSET_CHANGES = dataset_schema(
     partition="string",
     topic="string?",
     kafka_partition="int?",
-    before="string?",
-    before_position="long?",
-    after="string?",
-    after_position="long?",
+    **_BEFORE_AND_AFTER,
     moved="long?",
     log_end="long?",
     lag="long?",
@@ -169,8 +174,7 @@ REPLAY_RANGES = dataset_schema(
     clone="string",
     family="string",
     partition="string",
-    topic="string",
-    kafka_partition="int",
+    **KAFKA_PARTITION,
     log_start="long",
     log_end="long",
     begins="long",
@@ -186,8 +190,7 @@ REPLAY_PLAN = dataset_schema(
     clone="string",
     family="string",
     partition="string",
-    topic="string",
-    kafka_partition="int",
+    **KAFKA_PARTITION,
     begins="long",
     ends="long",
     action="string",
@@ -196,8 +199,7 @@ REPLAY_PLAN = dataset_schema(
 
 STORED_RECORDS = dataset_schema(
     "stored_records",
-    topic="string",
-    kafka_partition="int",
+    **KAFKA_PARTITION,
     log_offset="long",
     written_at="timestamp",
     key="binary",
@@ -209,8 +211,7 @@ ORPHANS = dataset_schema(
     connector="string",
     partition="string",
     offset="string",
-    topic="string",
-    kafka_partition="int",
+    **KAFKA_PARTITION,
     log_offset="long",
     written_at="timestamp",
     size_bytes="long",
@@ -223,8 +224,7 @@ ORPHANS = dataset_schema(
 POISON_RECORDS = dataset_schema(
     "poison_records",
     connector="string",
-    topic="string",
-    kafka_partition="int",
+    **KAFKA_PARTITION,
     offset="long",
     written_at="timestamp",
     position="long?",
@@ -243,8 +243,7 @@ POISON_RECORDS = dataset_schema(
 
 OFFSET_SYNCS = dataset_schema(
     "offset_syncs",
-    topic="string",
-    kafka_partition="int",
+    **KAFKA_PARTITION,
     upstream="long",
     downstream="long",
     log_offset="long",
@@ -254,8 +253,7 @@ OFFSET_SYNCS = dataset_schema(
 CHECKPOINTS = dataset_schema(
     "checkpoints",
     group="string",
-    topic="string",
-    kafka_partition="int",
+    **KAFKA_PARTITION,
     upstream="long",
     downstream="long",
     metadata="string",
@@ -268,8 +266,7 @@ GROUP_OFFSETS = dataset_schema(
     kafka_cluster="string",
     group="string",
     group_state="string",
-    topic="string",
-    kafka_partition="int",
+    **KAFKA_PARTITION,
     offset="long",
     metadata="string",
 )
@@ -279,11 +276,7 @@ PRIOR_GROUP_OFFSETS = dataset_schema(
     "prior_group_offsets",
     group="string",
     existed="boolean",
-    topic="string",
-    kafka_partition="int",
-    offset="long?",
-    metadata="string?",
-    leader_epoch="int?",
+    **_GROUP_OFFSET,
     committed="long",
     digest="string",
 )
@@ -292,9 +285,5 @@ PRIOR_GROUP_OFFSETS = dataset_schema(
 DELETED_GROUP_OFFSETS = dataset_schema(
     "deleted_group_offsets",
     group="string",
-    topic="string",
-    kafka_partition="int",
-    offset="long?",
-    metadata="string?",
-    leader_epoch="int?",
+    **_GROUP_OFFSET,
 )

@@ -13,13 +13,6 @@ from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.offsets.requests.snapshots import ALL
 from airflow_provider_connect_offsets.workspace.layout import Directory, MemberPath
 from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
-from airflow_provider_connect_offsets.workspace.schemas import (
-    CONNECTOR_OFFSETS,
-    CONNECTORS,
-    LOG_BOUNDS,
-    OFFSET_CHANGES,
-    VERDICTS,
-)
 
 #: Version of the layout and meaning of a kept snapshot. Raise it if readers of the earlier one would be wrong.
 FORMAT = 1
@@ -31,9 +24,9 @@ class SnapshotDirectory(Directory):
 
     #: A :class:`SnapshotRecord` (JSON), written last and removed first.
     record = MemberPath("snapshot.json")
-    connectors = MemberPath(CONNECTORS.name)
-    connector_offsets = MemberPath(CONNECTOR_OFFSETS.name)
-    log_bounds = MemberPath(LOG_BOUNDS.name)
+    connectors = MemberPath()
+    connector_offsets = MemberPath()
+    log_bounds = MemberPath()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +35,8 @@ class ComparisonDirectory(Directory):
 
     #: Which snapshots: a :class:`KeptSnapshot` (JSON).
     kept = MemberPath("kept.json")
-    offset_changes = MemberPath(OFFSET_CHANGES.name)
-    verdicts = MemberPath(VERDICTS.name)
+    offset_changes = MemberPath()
+    verdicts = MemberPath()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

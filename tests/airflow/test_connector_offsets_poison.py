@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_connect_offsets.operators.poison import ApprovePoisonSkipOperator
-from airflow_provider_connect_offsets.report import PoisonedRecords, poison_question
+from airflow_provider_connect_offsets.report import PoisonedRecords
 from airflow_provider_connect_offsets.workspace.layout import PoisonDirectory
 from airflow_provider_connect_offsets.workspace.poison import PoisonOutcome, PoisonResult
 from sandbox import Sandbox, wait_until
@@ -59,7 +59,7 @@ def test_a_run_skips_the_record_and_a_dry_run_names_it(sink: Poisoned, run_dag: 
     report = Path(done.directory.report.removeprefix("file://")).read_text()
     assert "&lt;script&gt;" in report
     assert "<script>" not in report
-    assert r"\<script\>alert(1)\</script\> \*bold\*" in poison_question(records)
+    assert r"\<script\>alert(1)\</script\> \*bold\*" in records.question()
 
     again = run_dag("connector_offsets_poison", **given)
 

@@ -28,7 +28,7 @@ from airflow_provider_connect_offsets.operations.orphans.orphan_stages import (
     remove_orphans,
 )
 from airflow_provider_connect_offsets.operations.orphans.orphans import existing_on, take_orphan_snapshot
-from airflow_provider_connect_offsets.pipeline.orphans import orphans_job
+from airflow_provider_connect_offsets.pipeline import orphans_job
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory

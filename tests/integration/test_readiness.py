@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from airflow_provider_connect_offsets.report import write_readiness_report
+from airflow_provider_connect_offsets.report import Readiness
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.files import list_names
 from airflow_provider_connect_offsets.workspace.flow_schemas import LAG_TREND
@@ -210,7 +210,7 @@ def test_the_history_holds_so_many_runs(story: Story) -> None:
 
 def test_the_page_shows_all_of_it(story: Story) -> None:
     """The headline, the worst, a class for each kind of finding, the plots, and the settings."""
-    page = Path(write_readiness_report(story.broken.directory).removeprefix("file://")).read_text()
+    page = Path(Readiness.read(story.broken.directory).write().removeprefix("file://")).read_text()
     assert "Not ready: 9 errors" in page
     for text in ("Lost or created again", "Connectors and their tasks", "Groups after a failover", "offset.lag.max"):
         assert text in page

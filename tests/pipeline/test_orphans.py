@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.offsets.plan import plan_digest
 from airflow_provider_connect_offsets.offsets.requests.orphans import Orphan, OrphanRequest
-from airflow_provider_connect_offsets.pipeline.orphans import orphans_job
+from airflow_provider_connect_offsets.pipeline import orphans_job
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.files import read_bytes, read_json, write_json
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.offsets.requests.replay import ReplayRequest
 from airflow_provider_connect_offsets.operations.connector.plans import read_replay
-from airflow_provider_connect_offsets.pipeline.replay import replay_job
+from airflow_provider_connect_offsets.pipeline import replay_job
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.files import write_json
 from airflow_provider_connect_offsets.workspace.layout import ReplayDirectory

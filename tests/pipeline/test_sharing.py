@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from airflow_provider_connect_offsets.pipeline.failover.sharing import shared_out
+from airflow_provider_connect_offsets.pipeline.failover.worth_reading import shared_out
 from tests.support.rows.frames import frame_of
 
 _RANGES = "topic string, kafka_partition int, source_from long, target_from long"

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.offsets.requests.snapshots import COMPARED
 from airflow_provider_connect_offsets.offsets.verdicts import Rule
-from airflow_provider_connect_offsets.report.snapshots.changes import SnapshotChanges, write_changes_report
+from airflow_provider_connect_offsets.report import SnapshotChanges
 from airflow_provider_connect_offsets.workspace.files import read_bytes
 from tests.support.rows.snapshots import SINK, At, Comparison, Taken, at
 
@@ -169,7 +169,7 @@ def test_the_report_names_findings_worst_first(comparison: Comparison) -> None:
         fail_on="moved_back",
     )
 
-    page = (read_bytes(write_changes_report(comparison.directory)) or b"").decode()
+    page = (read_bytes(SnapshotChanges.read(comparison.directory).write()) or b"").decode()
 
     assert "Look at this: 1 finding that fail_on names" in page
     assert page.index("<h3>moved_back</h3>") < page.index("<h3>stuck</h3>")

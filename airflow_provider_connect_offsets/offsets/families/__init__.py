@@ -90,7 +90,6 @@ class Sink(Family):
 
     def partition_of(self, where: TopicPartition, config: Config) -> dict[str, str | int]:
         """Write ``kafka_topic`` and ``kafka_partition``."""
-        del config
         return {"kafka_topic": where.topic, "kafka_partition": where.partition}
 
     def consumed_topics(self, config: Config) -> str | None:
@@ -117,7 +116,6 @@ class ConsumerGroup(Sink):
 
     def offset_reset(self, config: Config) -> OffsetReset:
         """``auto.offset.reset`` is a setting of its applications."""
-        del config
         return OffsetReset.UNKNOWN
 
 
@@ -226,13 +224,9 @@ def config_told_by(partition: JsonMap) -> dict[str, str]:
     Returns:
         ``connector.class``, by the partition's keys (empty if unknown), and the file or source alias in the partition.
     """
-    family = next((family for family in _TOLD_BY_KEYS if _has_keys(family, partition)), None)
+    family = next((family for family in _TOLD_BY_KEYS if set(family.partition_keys) == set(partition)), None)
     if family is None:
         return {"connector.class": ""}
     config = {"connector.class": family.classes[0].rpartition(".")[2]}
     fields = {"file": "filename", "source.cluster.alias": "cluster"}
     return config | {setting: str(partition[field]) for setting, field in fields.items() if field in partition}
-
-
-def _has_keys(family: Family, partition: JsonMap) -> bool:
-    return family.partition_keys is not None and set(family.partition_keys) == set(partition)

@@ -124,7 +124,6 @@ class JdbcSource(Family):
 
     def check_partition(self, partition: JsonMap, config: Config) -> Iterator[Finding]:
         """Require a table or the query."""
-        del config
         keys = set(partition)
         if keys not in ({"protocol", "table"}, {"table"}, {"query"}):
             found = ", ".join(sorted(keys)) or "none"

@@ -23,6 +23,11 @@ class Debezium(Family):
     partition_keys: ClassVar[Keys | None] = {"server": str}
     without_offset: ClassVar[str] = "snapshot.mode decides where it starts; initial reads all tables again"
 
+    def only_partition(self, config: Config) -> JsonMap | None:
+        """``server``, which is ``topic.prefix``; None if its partitions have other keys too."""
+        server = server_of(config)
+        return None if server is None or self.partition_keys != {"server": str} else {"server": server}
+
     def check_partition(self, partition: JsonMap, config: Config) -> Iterator[Finding]:
         """Require the configured ``topic.prefix``."""
         named, configured = partition.get(self.server_field), server_of(config)

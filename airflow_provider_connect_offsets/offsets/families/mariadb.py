@@ -13,8 +13,8 @@ from typing import ClassVar
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.offsets.document import JsonMap
-from airflow_provider_connect_offsets.offsets.families.debezium import Debezium, server_of
-from airflow_provider_connect_offsets.offsets.family import Config, Keys, error
+from airflow_provider_connect_offsets.offsets.families.debezium import Debezium
+from airflow_provider_connect_offsets.offsets.family import Keys, error
 from airflow_provider_connect_offsets.offsets.verdicts import Finding, Rule
 
 # Domain and server are 32 bits, the sequence number 64.
@@ -61,8 +61,3 @@ class DebeziumMariaDb(Debezium):
                 "SELECT BINLOG_GTID_POS('binlog.000001', 1919))"
             )
         return {"file": "", "pos": 0, "gtids": gtids}
-
-    def only_partition(self, config: Config) -> JsonMap | None:
-        """``server``, which is ``topic.prefix``."""
-        server = server_of(config)
-        return None if server is None else {"server": server}

@@ -100,35 +100,42 @@ class MirrorSource(Family):
 
 
 @dataclass(frozen=True, slots=True)
-class MirrorCheckpoint(Family):
-    """MirrorCheckpointConnector stores offsets that its task never reads; only 0 is accepted."""
+class _NeverRead(Family):
+    """A connector that stores offsets which its task never reads; only 0 is accepted."""
+
+    offset_keys: ClassVar[Keys] = {"offset": int}
+    without_offset: ClassVar[str] = "nothing changes, since it never reads its offsets"
+
+    def check_offset(self, offset: JsonMap) -> Iterator[Finding]:
+        """Require 0."""
+        value = whole_field(offset, "offset")
+        if value is not None and value > 0:
+            message = f"the offset must be 0, not {value}: MirrorMaker 2 refuses any other here, and never reads it"
+            yield error(Rule.ONLY_ZERO, message)
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorCheckpoint(_NeverRead):
+    """MirrorCheckpointConnector, whose partitions are those of groups' checkpoints."""
 
     name: ClassVar[str] = "mirror_checkpoint"
     classes: ClassVar[tuple[str, ...]] = ("org.apache.kafka.connect.mirror.MirrorCheckpointConnector",)
     partition_keys: ClassVar[Keys] = {"group": str, "topic": str, "partition": int}
-    offset_keys: ClassVar[Keys] = {"offset": int}
     why_no_position: ClassVar[str] = "a MirrorCheckpointConnector stores offsets and never reads them"
-    without_offset: ClassVar[str] = "nothing changes, since it never reads its offsets"
 
     def topic_partition(self, partition: JsonMap) -> TopicPartition | None:
         """Read ``topic`` and ``partition``: of the group's checkpoint, not where this connector resumes."""
         return topic_partition(partition, "topic", "partition")
 
-    def check_offset(self, offset: JsonMap) -> Iterator[Finding]:
-        """Require 0."""
-        yield from _check_zero(offset)
-
 
 @dataclass(frozen=True, slots=True)
-class MirrorHeartbeat(Family):
-    """MirrorHeartbeatConnector stores offsets that its task never reads; only 0 is accepted."""
+class MirrorHeartbeat(_NeverRead):
+    """MirrorHeartbeatConnector, which has one partition: both aliases."""
 
     name: ClassVar[str] = "mirror_heartbeat"
     classes: ClassVar[tuple[str, ...]] = ("org.apache.kafka.connect.mirror.MirrorHeartbeatConnector",)
     partition_keys: ClassVar[Keys] = {"sourceClusterAlias": str, "targetClusterAlias": str}
-    offset_keys: ClassVar[Keys] = {"offset": int}
     why_no_position: ClassVar[str] = "a MirrorHeartbeatConnector stores offsets and never reads them"
-    without_offset: ClassVar[str] = "nothing changes, since it never reads its offsets"
 
     def under(self, partition: JsonMap, config: Config, *, before: Config) -> JsonMap:
         """Write the aliases anew that are other ones."""
@@ -139,10 +146,6 @@ class MirrorHeartbeat(Family):
         yield from _check_alias(partition, "sourceClusterAlias", config, "source")
         yield from _check_alias(partition, "targetClusterAlias", config, "target")
 
-    def check_offset(self, offset: JsonMap) -> Iterator[Finding]:
-        """Require 0."""
-        yield from _check_zero(offset)
-
 
 def _check_alias(partition: JsonMap, field: str, config: Config, side: str) -> Iterator[Finding]:
     alias, configured = partition.get(field), _alias(config, side)
@@ -152,13 +155,6 @@ def _check_alias(partition: JsonMap, field: str, config: Config, side: str) -> I
             "never read this offset"
         )
         yield error(Rule.FOREIGN_ALIAS, message)
-
-
-def _check_zero(offset: JsonMap) -> Iterator[Finding]:
-    value = whole_field(offset, "offset")
-    if value is not None and value > 0:
-        message = f"the offset must be 0, not {value}: MirrorMaker 2 refuses any other here, and never reads it"
-        yield error(Rule.ONLY_ZERO, message)
 
 
 def _realiased(partition: JsonMap, sides: Mapping[str, str], config: Config, before: Config) -> JsonMap:

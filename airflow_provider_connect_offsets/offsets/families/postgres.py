@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.offsets.document import JsonMap
-from airflow_provider_connect_offsets.offsets.families.debezium import Debezium, server_of
+from airflow_provider_connect_offsets.offsets.families.debezium import Debezium
 from airflow_provider_connect_offsets.offsets.family import MAX_OFFSET, Config, Keys, plain
 
 _LSN = re.compile(r"([0-9A-F]{1,8})/([0-9A-F]{1,8})", re.IGNORECASE | re.ASCII)
@@ -76,8 +76,3 @@ class DebeziumPostgres(Debezium):
     def offset_from(self, value: str) -> JsonMap:
         """Return the offset of an LSN; raises :class:`InvalidRequest`."""
         return {"lsn": parse_lsn(value)}
-
-    def only_partition(self, config: Config) -> JsonMap | None:
-        """``server``, which is ``topic.prefix``."""
-        server = server_of(config)
-        return None if server is None else {"server": server}

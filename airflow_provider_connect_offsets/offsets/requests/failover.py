@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
+from typing import Any
 from zlib import crc32
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
@@ -92,7 +93,6 @@ class FailoverRequest(JsonRecord):
         cls,
         *,
         planned: bool,
-        flow: Flow,
         groups: str,
         topics: str = "",
         rewind: str = "",
@@ -100,28 +100,23 @@ class FailoverRequest(JsonRecord):
         max_rereads: object = "",
         compared: object = DEFAULT_COMPARED,
         compared_total: object = DEFAULT_COMPARED_TOTAL,
-        reads_committed: bool = False,
-        trust_checkpoints: bool = True,
-        source_connector: str = "",
-        checkpoint_connector: str = "",
-        forward: Flow | None = None,
-        forward_connector: str = "",
+        **others: Any,
     ) -> FailoverRequest:
-        """Parse what a person typed, numbers also as texts; raises :class:`InvalidRequest`."""
-        if forward is not None and not planned:
-            raise InvalidRequest("A failback needs both clusters, so it is always planned.")
-        if forward is not None and flow.source_alias == forward.source_alias:
-            raise InvalidRequest(
-                f"{source_connector!r} replicates the same way as {forward_connector!r}, from {flow.source_alias!r}: a "
-                "failback goes the other way."
-            )
-        if planned and not source_connector and forward is None:
-            raise InvalidRequest(
-                "A planned failover drains replication first: source_connector must name MirrorSource."
-            )
-        return cls(
+        """Parse what a person typed, numbers also as texts; raises :class:`InvalidRequest`.
+
+        Args:
+            planned: Whether the source is alive.
+            groups: Pattern for whole names; empty: all.
+            topics: Pattern for whole names; empty: all.
+            rewind: Pattern for whole names; empty: no group.
+            min_coverage: A number from 0 to 1.
+            max_rereads: A whole number; empty: as many as the preview predicted.
+            compared: A whole number.
+            compared_total: A whole number.
+            others: The other attributes, as they are.
+        """
+        request = cls(
             mode=Mode.PLANNED if planned else Mode.UNPLANNED,
-            flow=flow,
             groups=selection(groups, param="groups") or ".*",
             topics=selection(topics, param="topics"),
             rewind=selection(rewind, param="rewind"),
@@ -129,13 +124,25 @@ class FailoverRequest(JsonRecord):
             max_rereads=optional_count(max_rereads, param="max_rereads"),
             compared=count(compared, param="compared"),
             compared_total=count(compared_total, param="compared_total"),
-            reads_committed=reads_committed,
-            trust_checkpoints=trust_checkpoints,
-            source_connector=source_connector,
-            checkpoint_connector=checkpoint_connector,
-            forward=forward,
-            forward_connector=forward_connector,
+            **others,
         )
+        request.refuse_impossible()
+        return request
+
+    def refuse_impossible(self) -> None:
+        """Raise :class:`InvalidRequest` if the mode, the flows and the connectors don't fit together."""
+        planned, forward = self.mode is Mode.PLANNED, self.forward
+        if forward is not None and not planned:
+            raise InvalidRequest("A failback needs both clusters, so it is always planned.")
+        if forward is not None and self.flow.source_alias == forward.source_alias:
+            raise InvalidRequest(
+                f"{self.source_connector!r} replicates the same way as {self.forward_connector!r}, from "
+                f"{self.flow.source_alias!r}: a failback goes the other way."
+            )
+        if planned and not self.source_connector and forward is None:
+            raise InvalidRequest(
+                "A planned failover drains replication first: source_connector must name MirrorSource."
+            )
 
 
 def row_numbers(group: str, target_topic: str, kafka_partition: int, offset: int) -> tuple[int, ...]:

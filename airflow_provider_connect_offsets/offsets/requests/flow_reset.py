@@ -88,15 +88,9 @@ def refuse_other_flow(flow: Flow, connector: str, family: Family, config: Config
 def shares_syncs(flow: Flow, config: Config) -> bool:
     """Whether a MirrorSource or MirrorCheckpoint with this configuration writes or reads the same offset-syncs."""
     try:
-        other = Flow.of(config)
+        return _shared(Flow.of(config)) == _shared(flow)
     except InvalidInput:
         return False  # the names of its topics are unknown
-    return (other.offset_syncs_topic, other.syncs_on, other.source_alias, other.target_alias) == (
-        flow.offset_syncs_topic,
-        flow.syncs_on,
-        flow.source_alias,
-        flow.target_alias,
-    )
 
 
 def _flow(connector: str, family: Family, config: Config, *, expected: str, param: str) -> Flow:

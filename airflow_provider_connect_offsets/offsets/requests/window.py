@@ -38,7 +38,9 @@ class Window:
             return None
         match = _WINDOW.fullmatch(text.strip())
         try:
-            window = match and cls(time.fromisoformat(match[1]), time.fromisoformat(match[2]), _zone(match[3]))
+            window = match and cls(
+                time.fromisoformat(match[1]), time.fromisoformat(match[2]), ZoneInfo(match[3] or "UTC")
+            )
         except (ValueError, ZoneInfoNotFoundError, OSError) as error:
             raise _no_window(text, str(error)) from error
         if not window or window.opens == window.closes:
@@ -73,10 +75,6 @@ class Window:
     def __str__(self) -> str:
         """As it is written in a Param."""
         return f"{self.opens:%H:%M}-{self.closes:%H:%M} {self.zone.key}"
-
-
-def _zone(name: str | None) -> ZoneInfo:
-    return ZoneInfo(name or "UTC")
 
 
 def _no_window(text: str, why: str) -> InvalidRequest:

@@ -35,7 +35,7 @@ class ApprovePoisonSkipOperator(TakesParameters, AskOperator):
 
     def execute(self, context: Context) -> Any:
         """Ask, go on, or skip the rest."""
-        from airflow_provider_connect_offsets.report import PoisonedRecords, poison_question
+        from airflow_provider_connect_offsets.report import PoisonedRecords
 
         given = self.given(QuestionParams)
         if given.plan_only:
@@ -48,7 +48,7 @@ class ApprovePoisonSkipOperator(TakesParameters, AskOperator):
         link = report_url(self.directory.report, dag_id=self.dag_id)
         count, name = len(records.lines), self.summary["connector"]
         self.subject = f"Skip {'this record' if count == 1 else f'these {count} records'} of {name}?"
-        self.body = poison_question(records, link=link)
+        self.body = records.question(link=link)
         return super().execute(context)
 
     @property

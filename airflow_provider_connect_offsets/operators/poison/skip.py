@@ -215,9 +215,9 @@ class ReleasePoisonedSinkOperator(_PoisonOperator):
 
 def report_of_poison(directory: PoisonDirectory) -> str:
     """Write the run's report, and return its URI."""
-    from airflow_provider_connect_offsets.report import write_poison_report
+    from airflow_provider_connect_offsets.report import PoisonedRecords
 
-    return report_written(lambda: write_poison_report(directory), directory.report)
+    return report_written(lambda: PoisonedRecords.read(directory).write(), directory.report)
 
 
 def _place(record: Any) -> Place:

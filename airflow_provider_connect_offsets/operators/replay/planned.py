@@ -96,12 +96,12 @@ class PlanReplayOperator(OffsetsJobOperator):
 
     def judged(self) -> dict[str, Any]:
         """Show what the job found; raises :class:`PlanRefused` for an error, and skips an empty interval."""
-        from airflow_provider_connect_offsets.report import Replay, as_text, replay_table
+        from airflow_provider_connect_offsets.report import Replay, as_text
         from airflow_provider_connect_offsets.workspace.files import read_json
 
         run = replay_at(self.run_uri)
         summary, replay = read_json(run.summary), Replay.read(run)
-        self.log.info("The plan:\n%s", as_text(replay_table(replay)))
+        self.log.info("The plan:\n%s", as_text(replay.table()))
         for verdict in replay.verdicts:
             self.log.info("%s: %s", verdict["severity"], verdict["message"])
         report = report_at(replay_report(run), dag_id=self.dag_id)
@@ -126,10 +126,10 @@ class ApproveReplayOperator(ApproveOffsetPlanOperator):
 
     def question(self) -> tuple[str, str]:
         """Subject and body, in Markdown."""
-        from airflow_provider_connect_offsets.report import Replay, replay_question
+        from airflow_provider_connect_offsets.report import Replay
 
         replay = Replay.read(replay_at(self.summary["run_uri"]))
-        return f"Deliver {replay.request.connector} once more?", replay_question(replay, link=self.link)
+        return f"Deliver {replay.request.connector} once more?", replay.question(link=self.link)
 
 
 class BeginReplayOperator(TakesParameters, BaseOperator):
@@ -165,6 +165,6 @@ def replay_at(run_uri: str) -> ReplayDirectory:
 
 def replay_report(run: ReplayDirectory, *, pending: Pending | None = None) -> str:
     """Write the run's report, and return its URI; ``pending`` is why the replay was not made yet."""
-    from airflow_provider_connect_offsets.report import write_replay_report
+    from airflow_provider_connect_offsets.report import Replay
 
-    return report_written(lambda: write_replay_report(run, pending=pending), run.report)
+    return report_written(lambda: Replay.read(run, pending=pending).write(), run.report)

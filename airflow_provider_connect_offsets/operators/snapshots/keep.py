@@ -88,19 +88,14 @@ class CompareSnapshotsOperator(OffsetsJobOperator):
 
     def judged(self) -> dict[str, Any]:
         """Write the report, remove old snapshots, and return what the task returns."""
-        from airflow_provider_connect_offsets.report import as_text
-        from airflow_provider_connect_offsets.report.snapshots.changes import (
-            SnapshotChanges,
-            changes_table,
-            write_changes_report,
-        )
+        from airflow_provider_connect_offsets.report import SnapshotChanges, as_text
         from airflow_provider_connect_offsets.workspace.series import SnapshotSeries
 
         directory, kept, now = _directory(self.run_uri), self.given(KeptSnapshotsParams), datetime.now(tz=UTC)
         since = kept.since(now=now)
         found = SnapshotChanges.read(directory)
-        self.log.info("%s", as_text(changes_table(found)))
-        uri = report_written(lambda: write_changes_report(directory), directory.report)
+        self.log.info("%s", as_text(found.table()))
+        uri = report_written(found.write, directory.report)
         report = report_at(uri, dag_id=self.dag_id)
         for gone in SnapshotSeries(found.summary["series"]).prune(keep=kept.keep, since=since, now=now):
             self.log.info("Removed, as keep=%s and keep_for=%r: %s", kept.keep, kept.keep_for, gone)

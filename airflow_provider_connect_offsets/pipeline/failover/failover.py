@@ -13,9 +13,8 @@ from airflow_provider_connect_offsets.pipeline.failover.observed import Observed
 from airflow_provider_connect_offsets.pipeline.failover.sampling import claims_at_home, mismatches, with_checked_claims
 from airflow_provider_connect_offsets.pipeline.failover.unplanned import PositionOf
 from airflow_provider_connect_offsets.pipeline.frames import matches_whole, shaped
-from airflow_provider_connect_offsets.pipeline.translate.checkpoints import translate_by_checkpoints
 from airflow_provider_connect_offsets.pipeline.translate.records import MARGIN
-from airflow_provider_connect_offsets.pipeline.translate.translation import translate
+from airflow_provider_connect_offsets.pipeline.translate.translation import translate, translate_by_checkpoints
 from airflow_provider_connect_offsets.workspace.flow_schemas import TRANSLATION
 
 _REASONS = {

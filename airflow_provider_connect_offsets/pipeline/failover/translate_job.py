@@ -14,43 +14,28 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.flow import Side
-from airflow_provider_connect_offsets.offsets.requests.failover import (
-    FailoverRequest,
-    Mode,
-)
+from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest, Mode
 from airflow_provider_connect_offsets.pipeline import jvm
-from airflow_provider_connect_offsets.pipeline.failover.approved import beyond_approval
 from airflow_provider_connect_offsets.pipeline.failover.failback import Forward
 from airflow_provider_connect_offsets.pipeline.failover.failover import as_dataset, translated, without_source
 from airflow_provider_connect_offsets.pipeline.failover.observed import ObservedFlow
 from airflow_provider_connect_offsets.pipeline.failover.sampling import claims_of, claims_of_home, sampled_claims
-from airflow_provider_connect_offsets.pipeline.failover.translation_summary import counted, errors_of, summarise
+from airflow_provider_connect_offsets.pipeline.failover.translation_summary import (
+    beyond_approval,
+    counted,
+    errors_of,
+    summarise,
+)
 from airflow_provider_connect_offsets.pipeline.failover.unplanned import Remains
 from airflow_provider_connect_offsets.pipeline.failover.worth_reading import to_be_found, write_ranges
-from airflow_provider_connect_offsets.pipeline.frames import (
-    few_rows,
-    is_finished,
-    read_dataset,
-    write_dataset,
-)
-from airflow_provider_connect_offsets.pipeline.session import Job, set_default
+from airflow_provider_connect_offsets.pipeline.frames import few_rows, is_finished, read_dataset, write_dataset
+from airflow_provider_connect_offsets.pipeline.session import Job, begin, set_default
 from airflow_provider_connect_offsets.pipeline.summary import now, write_summary
 from airflow_provider_connect_offsets.pipeline.translate.home import replicated
 from airflow_provider_connect_offsets.pipeline.translate.ledger import newest
 from airflow_provider_connect_offsets.pipeline.translate.mirror_records import checkpoints, offset_syncs
-from airflow_provider_connect_offsets.workspace.flow_schemas import (
-    CHECKED_CLAIMS,
-    COMPARE_RANGES,
-    FLOW_TOPICS,
-    KEPT_MAPPINGS,
-    MIRROR_LEDGER,
-    MIRROR_PARTITIONS,
-    RECORD_DIGESTS,
-    RETURN_PARTITIONS,
-    TRANSLATION,
-)
+from airflow_provider_connect_offsets.workspace import flow_schemas, schemas
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
-from airflow_provider_connect_offsets.workspace.schemas import GROUP_OFFSETS, STORED_RECORDS, Schema
 
 CLUSTER_PARTITIONS = 8
 DEFAULTS = {
@@ -68,9 +53,7 @@ def run(spark: SparkSession, directory: FailoverDirectory, preview: FailoverDire
         directory: the run
         preview: the run whose translation was approved, for a final translation; None for a preview
     """
-    # The summary of an earlier attempt would belong to another dataset.
-    jvm.remove(spark, directory.summary)
-    document = jvm.read_json(spark, directory.request)
+    document = begin(spark, directory)
     request = FailoverRequest.from_json(document)
     problem = _pattern_problem(spark, request)
     summary = {"errors": [problem]} if problem else _translate(spark, request, directory)
@@ -81,53 +64,53 @@ def run(spark: SparkSession, directory: FailoverDirectory, preview: FailoverDire
 
 def read(spark: SparkSession, directory: FailoverDirectory, request: FailoverRequest) -> ObservedFlow:
     """Read the datasets of the observed flow; those of a comparison of records only if there was one."""
-    partitions = read_dataset(spark, directory.mirror_partitions, MIRROR_PARTITIONS)
-    without_metadata = checkpoints(read_dataset(spark, directory.stored_checkpoints, STORED_RECORDS)).drop("metadata")
+    partitions = read_dataset(spark, directory.mirror_partitions, flow_schemas.MIRROR_PARTITIONS)
+    stored_checkpoints = read_dataset(spark, directory.stored_checkpoints, schemas.STORED_RECORDS)
     is_lost = request.mode is Mode.UNPLANNED
     return ObservedFlow(
-        group_offsets=read_dataset(spark, directory.group_offsets, GROUP_OFFSETS),
+        group_offsets=read_dataset(spark, directory.group_offsets, schemas.GROUP_OFFSETS),
         partitions=without_source(partitions) if is_lost else partitions,
         syncs=None if is_lost and request.flow.syncs_on is Side.SOURCE else _syncs(spark, directory),
         # The dataset has only the last record of each key.
-        latest=without_metadata,
+        latest=checkpoints(stored_checkpoints).drop("metadata"),
         members=_members(spark, jvm.read_json(spark, directory.members)),
-        digests=_if_finished(spark, directory.record_digests, RECORD_DIGESTS),
-        kept=None if is_lost else read_dataset(spark, directory.kept_mappings, KEPT_MAPPINGS),
+        digests=_if_finished(spark, directory.record_digests, flow_schemas.RECORD_DIGESTS),
+        kept=None if is_lost else read_dataset(spark, directory.kept_mappings, flow_schemas.KEPT_MAPPINGS),
         forward=None if request.forward is None else _forward(spark, directory),
-        claims=_if_finished(spark, directory.checked_claims, CHECKED_CLAIMS),
+        claims=_if_finished(spark, directory.checked_claims, flow_schemas.CHECKED_CLAIMS),
         remains=_remains(spark, directory) if is_lost and is_finished(spark, directory.ledger) else None,
     )
 
 
-def _if_finished(spark: SparkSession, uri: str, schema: Schema) -> DataFrame | None:
+def _if_finished(spark: SparkSession, uri: str, schema: schemas.Schema) -> DataFrame | None:
     return read_dataset(spark, uri, schema) if is_finished(spark, uri) else None
 
 
 def _remains(spark: SparkSession, directory: FailoverDirectory) -> Remains:
     return Remains(
-        ledger=newest(read_dataset(spark, directory.ledger, MIRROR_LEDGER)),
-        topics=read_dataset(spark, directory.flow_topics, FLOW_TOPICS),
+        ledger=newest(read_dataset(spark, directory.ledger, flow_schemas.MIRROR_LEDGER)),
+        topics=read_dataset(spark, directory.flow_topics, flow_schemas.FLOW_TOPICS),
     )
 
 
 def _forward(spark: SparkSession, directory: FailoverDirectory) -> Forward:
     own = directory.forward
-    partitions = read_dataset(spark, own.mirror_partitions, MIRROR_PARTITIONS)
+    partitions = read_dataset(spark, own.mirror_partitions, flow_schemas.MIRROR_PARTITIONS)
     return Forward(
-        here=read_dataset(spark, directory.return_partitions, RETURN_PARTITIONS),
+        here=read_dataset(spark, directory.return_partitions, flow_schemas.RETURN_PARTITIONS),
         partitions=partitions,
         elements=replicated(
             partitions,
             syncs=_syncs(spark, own),
-            digests=_if_finished(spark, own.record_digests, RECORD_DIGESTS),
-            kept=read_dataset(spark, own.kept_mappings, KEPT_MAPPINGS),
+            digests=_if_finished(spark, own.record_digests, flow_schemas.RECORD_DIGESTS),
+            kept=read_dataset(spark, own.kept_mappings, flow_schemas.KEPT_MAPPINGS),
         ),
-        claims=_if_finished(spark, own.checked_claims, CHECKED_CLAIMS),
+        claims=_if_finished(spark, own.checked_claims, flow_schemas.CHECKED_CLAIMS),
     )
 
 
 def _syncs(spark: SparkSession, directory: FailoverDirectory) -> DataFrame:
-    return offset_syncs(read_dataset(spark, directory.stored_syncs, STORED_RECORDS))
+    return offset_syncs(read_dataset(spark, directory.stored_syncs, schemas.STORED_RECORDS))
 
 
 def _members(spark: SparkSession, members: dict[str, dict[str, str]]) -> DataFrame:
@@ -147,13 +130,13 @@ def _translate(spark: SparkSession, request: FailoverRequest, directory: Failove
         rows = translated(request, observed)
         totals = Observation()
         write_dataset(as_dataset(counted(rows, totals)), directory.translation)
-        written = read_dataset(spark, directory.translation, TRANSLATION)
+        written = read_dataset(spark, directory.translation, flow_schemas.TRANSLATION)
         summary = summarise(totals.get, written, rows)
         unread = request.mode is Mode.PLANNED and observed.digests is None
         if unread and request.compared:
             summary["beyond_limit"] = write_ranges(request, observed, directory, written)
             if summary["left_groups"] and observed.forward is None:
-                ranges = read_dataset(spark, directory.compare_ranges, COMPARE_RANGES)
+                ranges = read_dataset(spark, directory.compare_ranges, flow_schemas.COMPARE_RANGES)
                 summary["to_be_found"] = to_be_found(written, observed.partitions, ranges)
         # The final translation may move groups that this one leaves alone.
         if unread and observed.claims is None and (summary["by_bracket"] or summary["left_groups"]):
@@ -168,7 +151,7 @@ def _translate(spark: SparkSession, request: FailoverRequest, directory: Failove
 def _write_sampled(
     spark: SparkSession, request: FailoverRequest, claims: DataFrame, directory: FailoverDirectory, *, seed: str
 ) -> None:
-    ranges = read_dataset(spark, directory.compare_ranges, COMPARE_RANGES) if request.compared else None
+    ranges = read_dataset(spark, directory.compare_ranges, flow_schemas.COMPARE_RANGES) if request.compared else None
     write_dataset(sampled_claims(claims, ranges, seed=seed), directory.sampled_claims)
 
 
@@ -180,7 +163,7 @@ def _beyond(
     summary: dict[str, Any],
 ) -> list[str]:
     """Sentences on what the preview did not show."""
-    final, shown = (read_dataset(spark, run.translation, TRANSLATION) for run in (directory, preview))
+    final, shown = (read_dataset(spark, run.translation, flow_schemas.TRANSLATION) for run in (directory, preview))
     rereads = (summary["max_rereads"], jvm.read_json(spark, preview.summary)["max_rereads"])
     return beyond_approval(final, shown, request=request, rereads=rereads)
 

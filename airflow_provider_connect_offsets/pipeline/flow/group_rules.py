@@ -8,8 +8,7 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.requests.failover import Mode
 from airflow_provider_connect_offsets.offsets.requests.readiness import Thresholds
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
-from airflow_provider_connect_offsets.pipeline.flow.readiness_rules import number, weighed_verdicts
-from airflow_provider_connect_offsets.pipeline.plan.findings import finding
+from airflow_provider_connect_offsets.pipeline.verdicts import found, sentence, verdicts
 
 
 def group_verdicts(rows: DataFrame, thresholds: Thresholds, *, connector: str) -> DataFrame:
@@ -23,11 +22,16 @@ def group_verdicts(rows: DataFrame, thresholds: Thresholds, *, connector: str) -
     Returns:
         dataset ``verdicts``, and weight (long)
     """
-    findings = [*_coverage(thresholds), *_rereads(thresholds), *_checkpoints(thresholds), *_on_target()]
-    prefix = F.concat(F.lit(f"`{connector}`, group `"), F.col("group"), F.lit("`: "))
+    findings = [*_coverage(thresholds), _rereads(thresholds), *_checkpoints(thresholds), *_on_target()]
     weight = F.col("partitions") - F.col("covered") + F.coalesce("rereads", F.lit(0))
-    group = F.to_json(F.struct("group"))
-    return weighed_verdicts(rows, findings, connector=connector, prefix=prefix, partition=group, weight=weight)
+    return verdicts(
+        rows,
+        findings,
+        weight.cast("long").alias("weight"),
+        connector=F.lit(connector),
+        partition=F.to_json(F.struct("group")),
+        prefix=sentence("`{connector}`, group `{group}`: ", connector=connector),
+    )
 
 
 def by_group(rows: DataFrame, thresholds: Thresholds, mirrored: tuple[str, str] | None) -> DataFrame:
@@ -84,50 +88,40 @@ def _left_out(mirrored: tuple[str, str] | None) -> Column:
 
 
 def _coverage(thresholds: Thresholds) -> list[Column]:
+    planned = "a planned failover now would translate"
+    unplanned = "if the source were lost now, a failover would translate"
     return [
-        _covered(thresholds, Rule.COVERAGE, Mode.PLANNED, "a planned failover now would translate "),
-        _covered(
-            thresholds,
-            Rule.UNPLANNED_COVERAGE,
-            Mode.UNPLANNED,
-            "if the source were lost now, a failover would translate ",
-        ),
+        _covered(thresholds, Rule.COVERAGE, Mode.PLANNED, planned),
+        _covered(thresholds, Rule.UNPLANNED_COVERAGE, Mode.UNPLANNED, unplanned),
     ]
 
 
 def _covered(thresholds: Thresholds, rule: Rule, kind: Mode, beginning: str) -> Column:
-    too_little = F.lit(thresholds.min_coverage > 0) & (
-        F.col(kind.value) < thresholds.min_coverage * F.col("partitions")
-    )
-    return finding(
+    covered = F.col(kind.value)
+    too_little = F.lit(thresholds.min_coverage > 0) & (covered < thresholds.min_coverage * F.col("partitions"))
+    limit = F.when(too_little, f", less than min_coverage {thresholds.min_coverage:.0%}").otherwise("")
+    return found(
         rule,
         F.when(too_little, Severity.ERROR.value).otherwise(Severity.WARNING.value),
-        F.col(kind.value) < F.col("partitions"),
-        beginning,
-        number(kind.value),
-        " of ",
-        number("partitions"),
-        " partitions",
-        F.when(too_little, f", less than min_coverage {thresholds.min_coverage:.0%}").otherwise(""),
-        ". Partition `",
-        F.col(f"{kind.value}_example"),
-        "`: ",
-        F.col(f"{kind.value}_reason"),
-        ".",
+        covered < F.col("partitions"),
+        "{beginning} {covered:number} of {partitions:number} partitions{limit}. Partition `{example}`: {reason}.",
+        beginning=beginning,
+        covered=covered,
+        limit=limit,
+        example=F.col(f"{kind.value}_example"),
+        reason=F.col(f"{kind.value}_reason"),
     )
 
 
-def _rereads(thresholds: Thresholds) -> list[Column]:
-    return [
-        finding(
-            Rule.REREADS,
-            Severity.ERROR,
-            F.lit(thresholds.max_rereads > 0) & (F.col("rereads") > thresholds.max_rereads),
-            "after a planned failover now it would read up to ",
-            number("rereads"),
-            f" records again, more than max_rereads {thresholds.max_rereads:,}.",
-        )
-    ]
+def _rereads(thresholds: Thresholds) -> Column:
+    return found(
+        Rule.REREADS,
+        Severity.ERROR,
+        F.lit(thresholds.max_rereads > 0) & (F.col("rereads") > thresholds.max_rereads),
+        "after a planned failover now it would read up to {rereads:number} records again, more than max_rereads "
+        "{limit:number}.",
+        limit=thresholds.max_rereads,
+    )
 
 
 def _checkpoints(thresholds: Thresholds) -> list[Column]:
@@ -136,45 +130,38 @@ def _checkpoints(thresholds: Thresholds) -> list[Column]:
         "refresh.groups.interval.seconds."
     )
     return [
-        finding(
+        found(
             Rule.CHECKPOINT_MISSING,
             Severity.WARNING,
             F.col("without_checkpoint") > 0,
-            number("without_checkpoint"),
-            " of its ",
-            number("partitions"),
-            " partitions have no checkpoint. ",
-            cause,
+            "{without_checkpoint:number} of its {partitions:number} partitions have no checkpoint. {cause}",
+            cause=cause,
         ),
-        finding(
+        found(
             Rule.CHECKPOINT_OLD,
             Severity.ERROR,
             F.col("old_checkpoints") > 0,
-            "in ",
-            number("old_checkpoints"),
-            f" partitions the group passed an offset sync more than {thresholds.max_checkpoint_age:,} s ago, but its "
-            "checkpoint is still before that sync, so nothing writes checkpoints any more.",
+            "in {old_checkpoints:number} partitions the group passed an offset sync more than {limit:number} s ago, "
+            "but its checkpoint is still before that sync, so nothing writes checkpoints any more.",
+            limit=thresholds.max_checkpoint_age,
         ),
     ]
 
 
 def _on_target() -> list[Column]:
     return [
-        finding(
+        found(
             Rule.TARGET_GROUP,
             Severity.WARNING,
             F.col("target_state") != "Empty",
-            "the group of that name on the target has members (",
-            F.col("target_state"),
-            "), so neither a failover nor MirrorMaker 2 can commit its offsets there.",
+            "the group of that name on the target has members ({target_state}), so neither a failover nor "
+            "MirrorMaker 2 can commit its offsets there.",
         ),
-        finding(
+        found(
             Rule.TARGET_GROUP,
             Severity.INFO,
             F.col("ahead_on_target") > 0,
-            "in ",
-            number("ahead_on_target"),
-            " partitions the target's group of that name is ahead of its translated offset; a failover does not move "
-            "it back.",
+            "in {ahead_on_target:number} partitions the target's group of that name is ahead of its translated "
+            "offset; a failover does not move it back.",
         ),
     ]

@@ -24,7 +24,7 @@ from airflow_provider_connect_offsets.pipeline.frames import (
 from airflow_provider_connect_offsets.pipeline.plan.plan import Planned, plan
 from airflow_provider_connect_offsets.pipeline.plan.plan_job import DEFAULTS, publish, summarise
 from airflow_provider_connect_offsets.pipeline.plan.subjects import read_subjects
-from airflow_provider_connect_offsets.pipeline.session import Job
+from airflow_provider_connect_offsets.pipeline.session import Job, begin
 from airflow_provider_connect_offsets.pipeline.summary import write_summary
 from airflow_provider_connect_offsets.pipeline.translate.mirror_records import (
     checkpoints,
@@ -38,9 +38,7 @@ from airflow_provider_connect_offsets.workspace.schemas import LOG_BOUNDS, STORE
 
 def run(spark: SparkSession, directory: ResetDirectory) -> dict[str, Any]:
     """Plan the request of ``directory``, write the datasets, and return the summary."""
-    # The summary of an earlier attempt would belong to another plan.
-    jvm.remove(spark, directory.summary)
-    request = Request.from_json(jvm.read_json(spark, directory.request))
+    request = Request.from_json(begin(spark, directory))
     reset = FlowReset.from_json(jvm.read_json(spark, directory.flow))
     snapshot = PlanFrames.read(spark, directory)
     planned = plan(spark, snapshot, request)
@@ -75,10 +73,4 @@ def _plan_flow(
     }
 
 
-JOB = Job(
-    name="mirror-reset",
-    usage="RUN_DIRECTORY",
-    run=lambda spark, arguments: run(spark, ResetDirectory(*arguments)),
-    takes={1},
-    defaults=DEFAULTS,
-)
+JOB = Job.of_one_run("mirror-reset", run, ResetDirectory, DEFAULTS)

@@ -36,15 +36,9 @@ from airflow_provider_connect_offsets.pipeline.flow.readiness import (
 )
 from airflow_provider_connect_offsets.pipeline.flow.readiness_rules import partition_verdicts
 from airflow_provider_connect_offsets.pipeline.flow.readiness_run import ReadinessRun
-from airflow_provider_connect_offsets.pipeline.flow.readiness_summary import (
-    counted,
-    lines,
-    partition_lines,
-    sums,
-    worst,
-)
+from airflow_provider_connect_offsets.pipeline.flow.readiness_summary import summarise
 from airflow_provider_connect_offsets.pipeline.frames import few_rows, shaped, struct_type, write_dataset
-from airflow_provider_connect_offsets.pipeline.session import Job
+from airflow_provider_connect_offsets.pipeline.session import Job, begin
 from airflow_provider_connect_offsets.pipeline.summary import now, write_summary
 from airflow_provider_connect_offsets.pipeline.translate.ledger import LedgerInput, ledger
 from airflow_provider_connect_offsets.pipeline.translate.mirror_records import (
@@ -52,25 +46,8 @@ from airflow_provider_connect_offsets.pipeline.translate.mirror_records import (
     latest_checkpoints,
     offset_syncs,
 )
-from airflow_provider_connect_offsets.workspace.flow_schemas import (
-    FLOW_TOPICS,
-    GROUP_READINESS,
-    KEPT_MAPPINGS,
-    LAG_HISTORY,
-    MIRROR_LEDGER,
-    MIRROR_PARTITIONS,
-    READINESS,
-    RECORD_DIGESTS,
-    REMAINING,
-)
+from airflow_provider_connect_offsets.workspace import flow_schemas, schemas
 from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
-from airflow_provider_connect_offsets.workspace.schemas import (
-    CONNECTOR_OFFSETS,
-    GROUP_OFFSETS,
-    LOG_BOUNDS,
-    STORED_RECORDS,
-    VERDICTS,
-)
 
 KEEP = 672
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -89,9 +66,7 @@ def run(spark: SparkSession, directory: ReadinessDirectory, *, keep: int = KEEP)
         directory: the run
         keep: how many runs the history keeps, this job included
     """
-    # The summary of an earlier attempt would belong to other datasets.
-    jvm.remove(spark, directory.summary)
-    document = jvm.read_json(spark, directory.request)
+    document = begin(spark, directory)
     snapshot = jvm.read_json(spark, directory.snapshot)
     summary = _judge(ReadinessRun(spark, directory, ReadinessRequest.from_json(document), snapshot), keep=keep)
     return write_summary(spark, directory.summary, {"request": document, **snapshot, **summary})
@@ -103,16 +78,16 @@ def _judge(job: ReadinessRun, *, keep: int) -> dict[str, Any]:
     source = connectors[job.request.source_connector]
     checkpoint = connectors.get(job.request.checkpoint_connector)
     flow = Flow.from_json(job.snapshot["flow"])
-    syncs = offset_syncs(job.read(directory.stored_syncs, STORED_RECORDS)).persist()
-    rows = job.write(readiness(_observed_logs(job, flow, source, syncs)), directory.readiness, READINESS)
-    latest = latest_checkpoints(checkpoints(job.read(directory.stored_checkpoints, STORED_RECORDS)))
+    syncs = offset_syncs(job.read(directory.stored_syncs, schemas.STORED_RECORDS)).persist()
+    rows = job.write(readiness(_observed_logs(job, flow, source, syncs)), directory.readiness, flow_schemas.READINESS)
+    latest = latest_checkpoints(checkpoints(job.read(directory.stored_checkpoints, schemas.STORED_RECORDS)))
     groups = _groups(job, flow, rows, syncs, latest, _publish_ledger(job, flow, syncs, latest))
     syncs.unpersist()
     history = job.history().persist()
     earlier = _runs(history)
     since = min((at for at, _ in earlier[: keep - 1]), default=job.observed_at)
     this_run = as_history(rows, run_uri=directory.uri)
-    job.publish(this_run, LAG_HISTORY, job.snapshot["next_history"])
+    job.publish(this_run, flow_schemas.LAG_HISTORY, job.snapshot["next_history"])
     kept = history.where(F.col("observed_at") >= F.lit(since)).unionByName(this_run)
     write_dataset(trend(kept).coalesce(1), directory.lag_trend)
 
@@ -126,15 +101,9 @@ def _judge(job: ReadinessRun, *, keep: int) -> dict[str, Any]:
     if checkpoint is not None:
         weighed = weighed.unionByName(group_verdicts(totals, thresholds, connector=checkpoint.name))
     weighed = weighed.unionByName(_unweighed(job.spark, list(flow_verdicts(source, checkpoint)))).persist()
-    job.write(shaped(weighed, VERDICTS), directory.verdicts, VERDICTS)
+    job.write(shaped(weighed, schemas.VERDICTS), directory.verdicts, schemas.VERDICTS)
     summary = {
-        **sums(rows, totals),
-        **counted(weighed),
-        "worst": worst(weighed),
-        "group_lines": lines(
-            totals, F.desc(F.col("partitions") - F.col("covered")), F.desc_nulls_last("rereads"), "group"
-        ),
-        "partition_lines": partition_lines(rows),
+        **summarise(rows, totals, weighed),
         "expired": sorted(uri for _, uri in earlier[keep - 1 :]),
         "history_since": since.isoformat(),
         "judged_at": now(),
@@ -154,24 +123,24 @@ def _groups(
     """
     directory = job.directory
     planned = ObservedFlow(
-        group_offsets=job.read(directory.group_offsets, GROUP_OFFSETS),
-        partitions=job.read(directory.mirror_partitions, MIRROR_PARTITIONS),
+        group_offsets=job.read(directory.group_offsets, schemas.GROUP_OFFSETS),
+        partitions=job.read(directory.mirror_partitions, flow_schemas.MIRROR_PARTITIONS),
         syncs=syncs,
         latest=latest.drop("metadata"),
         members=few_rows(job.spark, [], "group string, on_source boolean, on_target boolean"),
         digests=None,
-        kept=job.read(directory.kept_mappings, KEPT_MAPPINGS),
+        kept=job.read(directory.kept_mappings, flow_schemas.KEPT_MAPPINGS),
     ).with_known()
     unplanned = replace(
         planned,
-        partitions=failover.without_source(job.read(directory.left_partitions, MIRROR_PARTITIONS)),
+        partitions=failover.without_source(job.read(directory.left_partitions, flow_schemas.MIRROR_PARTITIONS)),
         syncs=syncs if flow.syncs_on is Side.TARGET else None,
         kept=None,
         known=None,
-        remains=Remains(ledger_now, job.read(directory.flow_topics, FLOW_TOPICS)),
+        remains=Remains(ledger_now, job.read(directory.flow_topics, flow_schemas.FLOW_TOPICS)),
     ).with_known()
     groups = group_readiness(rows, planned, unplanned, latest, flow=flow)
-    return job.write(groups, directory.group_readiness, GROUP_READINESS)
+    return job.write(groups, directory.group_readiness, flow_schemas.GROUP_READINESS)
 
 
 def _publish_ledger(job: ReadinessRun, flow: Flow, syncs: DataFrame, latest: DataFrame) -> DataFrame:
@@ -179,27 +148,27 @@ def _publish_ledger(job: ReadinessRun, flow: Flow, syncs: DataFrame, latest: Dat
     directory = job.directory
     of_source = F.col("kafka_cluster") == flow.source_alias
     observed = LedgerInput(
-        partitions=job.read(directory.mirror_partitions, MIRROR_PARTITIONS),
-        topics=job.read(directory.flow_topics, FLOW_TOPICS),
+        partitions=job.read(directory.mirror_partitions, flow_schemas.MIRROR_PARTITIONS),
+        topics=job.read(directory.flow_topics, flow_schemas.FLOW_TOPICS),
         syncs=syncs,
-        kept=job.read(directory.kept_mappings, KEPT_MAPPINGS),
+        kept=job.read(directory.kept_mappings, flow_schemas.KEPT_MAPPINGS),
         checkpoints=latest,
-        positions=job.read(directory.group_offsets, GROUP_OFFSETS).where(of_source),
-        digests=job.read(directory.record_digests, RECORD_DIGESTS),
+        positions=job.read(directory.group_offsets, schemas.GROUP_OFFSETS).where(of_source),
+        digests=job.read(directory.record_digests, flow_schemas.RECORD_DIGESTS),
         observed_at=job.observed_at,
     )
     uri = job.snapshot["next_ledger"]
-    job.publish(ledger(observed, job.ledger()), MIRROR_LEDGER, uri)
-    return job.read_file(uri, MIRROR_LEDGER)
+    job.publish(ledger(observed, job.ledger()), flow_schemas.MIRROR_LEDGER, uri)
+    return job.read_file(uri, flow_schemas.MIRROR_LEDGER)
 
 
 def _observed_logs(job: ReadinessRun, flow: Flow, source: FlowConnector, syncs: DataFrame) -> ObservedLogs:
     directory = job.directory
     return ObservedLogs(
-        offsets=job.read(directory.connector_offsets, CONNECTOR_OFFSETS),
-        topics=job.read(directory.flow_topics, FLOW_TOPICS),
-        bounds=job.read(directory.log_bounds, LOG_BOUNDS),
-        remaining=job.read(directory.remaining, REMAINING),
+        offsets=job.read(directory.connector_offsets, schemas.CONNECTOR_OFFSETS),
+        topics=job.read(directory.flow_topics, flow_schemas.FLOW_TOPICS),
+        bounds=job.read(directory.log_bounds, schemas.LOG_BOUNDS),
+        remaining=job.read(directory.remaining, flow_schemas.REMAINING),
         syncs=syncs,
         source=flow.source_alias,
         target=flow.target_alias,
@@ -210,7 +179,7 @@ def _observed_logs(job: ReadinessRun, flow: Flow, source: FlowConnector, syncs: 
 
 def _unweighed(spark: SparkSession, verdicts: list[Verdict]) -> DataFrame:
     rows = [(str(v.rule), v.severity.value, v.connector, v.partition, v.message, 0) for v in verdicts]
-    return few_rows(spark, rows, struct_type(VERDICTS).add("weight", "long"))
+    return few_rows(spark, rows, struct_type(schemas.VERDICTS).add("weight", "long"))
 
 
 def _runs(history: DataFrame) -> list[tuple[datetime, str]]:

@@ -37,13 +37,26 @@ _NOT_OF: Mapping[Mode, Collection[Rule]] = {
 }
 
 
-def sums(rows: DataFrame, totals: DataFrame) -> dict[str, Any]:
-    """Totals of partitions, lag, loss, groups, coverage and re-reads.
+def summarise(rows: DataFrame, totals: DataFrame, weighed: DataFrame) -> dict[str, Any]:
+    """The parts of the summary that these frames give.
 
     Args:
         rows: dataset ``readiness``
         totals: what ``group_rules.by_group`` returns
+        weighed: dataset ``verdicts``, and weight
     """
+    worst_groups = F.desc(F.col("partitions") - F.col("covered")), F.desc_nulls_last("rereads"), "group"
+    return {
+        **_sums(rows, totals),
+        **_counted(weighed),
+        "worst": _worst(weighed),
+        "group_lines": _lines(totals, *worst_groups),
+        "partition_lines": _partition_lines(rows),
+    }
+
+
+def _sums(rows: DataFrame, totals: DataFrame) -> dict[str, Any]:
+    """Totals of partitions, lag, loss, groups, coverage and re-reads."""
     partitions = rows.agg(
         F.count("*").alias("partitions"),
         F.count_if(F.col("lag") > 0).alias("lagging"),
@@ -60,7 +73,7 @@ def sums(rows: DataFrame, totals: DataFrame) -> dict[str, Any]:
     return {**(partitions.asDict() if partitions else {}), **(groups.asDict() if groups else {})}
 
 
-def counted(verdicts: DataFrame) -> dict[str, Any]:
+def _counted(verdicts: DataFrame) -> dict[str, Any]:
     """Counts and samples of ``verdicts``, and for which kinds of failover the flow is ready."""
     sample = sampled(verdicts)
     errors = {row["rule"] for row in sample if row["severity"] == Severity.ERROR}
@@ -72,7 +85,7 @@ def counted(verdicts: DataFrame) -> dict[str, Any]:
     }
 
 
-def worst(weighed: DataFrame) -> dict[str, Any] | None:
+def _worst(weighed: DataFrame) -> dict[str, Any] | None:
     """The error that a person should learn of first; None if there is none."""
     ranks = F.create_map(*[F.lit(part) for rank, rule in enumerate(WORST_FIRST) for part in (rule.value, rank)])
     order = [F.coalesce(ranks[F.col("rule")], F.lit(len(WORST_FIRST))), F.desc("weight"), F.col("message")]
@@ -80,19 +93,13 @@ def worst(weighed: DataFrame) -> dict[str, Any] | None:
     return None if row is None else {"rule": row["rule"], "message": row["message"]}
 
 
-def partition_lines(rows: DataFrame) -> list[dict[str, Any]]:
+def _partition_lines(rows: DataFrame) -> list[dict[str, Any]]:
     """The first rows of dataset ``readiness``, worst first; ``sync_at`` in milliseconds since 1970."""
     shown = rows.withColumn("sync_at", F.unix_millis("sync_at")).drop("observed_at", "topic_id", "target_topic_id")
-    orders = (
-        F.desc(F.coalesce("lost", F.lit(0))),
-        F.desc_nulls_last("lag"),
-        F.desc_nulls_last("unsynced"),
-        "topic",
-        "kafka_partition",
-    )
-    return lines(shown, *orders)
+    lag, unsynced = F.desc_nulls_last("lag"), F.desc_nulls_last("unsynced")
+    return _lines(shown, F.desc(F.coalesce("lost", F.lit(0))), lag, unsynced, "topic", "kafka_partition")
 
 
-def lines(frame: DataFrame, *order: Any) -> list[dict[str, Any]]:
+def _lines(frame: DataFrame, *order: Any) -> list[dict[str, Any]]:
     """The first ``LISTED`` rows in that order."""
     return [row.asDict() for row in frame.orderBy(*order).limit(LISTED).collect()]

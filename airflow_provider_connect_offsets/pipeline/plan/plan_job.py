@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.pipeline import jvm
 from airflow_provider_connect_offsets.pipeline.frames import PlanFrames, read_dataset, write_together
 from airflow_provider_connect_offsets.pipeline.plan.counts import Counts
 from airflow_provider_connect_offsets.pipeline.plan.plan import Planned, plans
-from airflow_provider_connect_offsets.pipeline.session import Job
+from airflow_provider_connect_offsets.pipeline.session import Job, begin
 from airflow_provider_connect_offsets.pipeline.summary import SAMPLE, now, sampled, verdict_counts, write_summary
 from airflow_provider_connect_offsets.workspace.layout import FleetPaths, RunDirectory
 from airflow_provider_connect_offsets.workspace.schemas import VERDICTS
@@ -39,10 +39,7 @@ def run(spark: SparkSession, directory: RunDirectory) -> dict[str, Any]:
 
 def run_all(spark: SparkSession, runs: Sequence[RunDirectory]) -> list[dict[str, Any]]:
     """Plan the requests of runs that share their datasets, write these, and return the summaries."""
-    for one in runs:
-        # The summary of an earlier attempt would belong to another plan.
-        jvm.remove(spark, one.summary)
-    requests = [Request.from_json(jvm.read_json(spark, one.request)) for one in runs]
+    requests = [Request.from_json(begin(spark, one)) for one in runs]
     planned = list(plans(spark, PlanFrames.read(spark, runs[0]), requests))
     try:
         summaries = summarise(planned, requests, publish(spark, runs[0], planned))

@@ -15,9 +15,13 @@ from airflow_provider_connect_offsets.offsets.requests.snapshots import COMPARED
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.pipeline import jvm
 from airflow_provider_connect_offsets.pipeline.frames import few_rows, read_dataset, write_dataset
-from airflow_provider_connect_offsets.pipeline.session import Job
-from airflow_provider_connect_offsets.pipeline.snapshots.change_rules import change_verdicts
-from airflow_provider_connect_offsets.pipeline.snapshots.changes import Observed, OffsetChange, offset_changes
+from airflow_provider_connect_offsets.pipeline.session import Job, begin
+from airflow_provider_connect_offsets.pipeline.snapshots.changes import (
+    Observed,
+    OffsetChange,
+    change_verdicts,
+    offset_changes,
+)
 from airflow_provider_connect_offsets.pipeline.summary import now, sampled, verdict_counts, write_summary
 from airflow_provider_connect_offsets.workspace.schemas import (
     CONNECTOR_OFFSETS,
@@ -41,9 +45,7 @@ DEFAULTS = {"spark.sql.shuffle.partitions": "4"}
 
 def run(spark: SparkSession, directory: ComparisonDirectory) -> dict[str, Any]:
     """Compare the snapshots that ``directory`` names, write the datasets, and return the summary."""
-    # The summary of an earlier attempt would belong to other datasets.
-    jvm.remove(spark, directory.summary)
-    document = jvm.read_json(spark, directory.request)
+    document = begin(spark, directory)
     request = SnapshotRequest.from_json(document)
     kept = KeptSnapshot.from_json(jvm.read_json(spark, directory.kept))
     record, later = _read(spark, kept.uri)
@@ -117,10 +119,4 @@ def _connector_lines(rows: DataFrame) -> list[dict[str, Any]]:
     return [row.asDict() for row in ordered.limit(LISTED).collect()]
 
 
-JOB = Job(
-    name="offset-changes",
-    usage="RUN_DIRECTORY",
-    run=lambda spark, arguments: run(spark, ComparisonDirectory(*arguments)),
-    takes={1},
-    defaults=DEFAULTS,
-)
+JOB = Job.of_one_run("offset-changes", run, ComparisonDirectory, DEFAULTS)

@@ -9,10 +9,15 @@ import io
 import re
 from enum import StrEnum
 from html import escape
-from typing import Self
+from typing import Any, Self
 
 from matplotlib import rc_context
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
+WIDTH = 720.0
+LARGE, SMALL = 12.0, 11.0
+_POINTS_PER_INCH = 72
 
 
 class Ink(StrEnum):
@@ -39,6 +44,22 @@ class Ink(StrEnum):
     NEVER = "#0a0b07", "--never", "#d55e00"
     AGAIN_PALE = "#0a0b08", "--again-pale", "#cfe5f3"
     NEVER_PALE = "#0a0b09", "--never-pale", "#fbdcc6"
+
+
+def canvas(height: float, *, margin: float = 0.0) -> tuple[Figure, Axes]:
+    """A figure, ``WIDTH`` wide without its margins, and its axes: in pixels, y grows downwards."""
+    figure = Figure(figsize=(WIDTH / _POINTS_PER_INCH, height / _POINTS_PER_INCH), dpi=_POINTS_PER_INCH)
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set(xlim=(-margin, WIDTH + margin), ylim=(height, 0))
+    axes.axis("off")
+    return figure, axes
+
+
+def write(axes: Axes, x: float, y: float, text: str, *, anchor: str = "left", **style: Any) -> None:
+    """Write a text; ``anchor``: which part of it is at ``x``, ``style``: as matplotlib's ``Text`` takes it."""
+    # A dollar sign in a name must not begin a formula.
+    style = {"fontsize": SMALL, "color": Ink.TEXT, "parse_math": False, **style}
+    axes.text(x, y, text, ha=anchor, va="center_baseline", **style)
 
 
 def to_svg(figure: Figure, *, name: str, label: str) -> str:

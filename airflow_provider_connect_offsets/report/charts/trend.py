@@ -8,23 +8,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from airflow_provider_connect_offsets.report import words
-from airflow_provider_connect_offsets.report.charts.svg import Ink, to_svg
+from airflow_provider_connect_offsets.report.charts.svg import LARGE, Ink, canvas, to_svg, write
 
-WIDTH = 720.0
 MOST_GROUPS = 15
 
-_POINTS_PER_INCH = 72
+_MARGIN = 6.0
 _ROW, _PANEL, _FOOT, _HEAD = 66.0, 34.0, 22.0, 26.0
 _LEFT, _RIGHT = (0.0, 340.0), (380.0, 720.0)
 _FEW = 40  # points that are marked one by one
-_LARGE, _SMALL = 12.0, 11.0
 _LARGE_CHARACTER, _SMALL_CHARACTER = 7.6, 6.6  # widths, roughly
 _LONGEST_NAME = 48
 _BAR, _BAR_ROW, _BAR_LEFT, _BAR_RIGHT = 11.0, 46.0, 0.0, 600.0
@@ -62,9 +58,9 @@ def draw_trend(series: Series, *, name: str) -> str | None:
     if not points:
         return None
     began, ended = min(point.at for point in points), max(point.at for point in points)
-    figure, axes = _canvas(_HEAD + _ROW * len(series) + _FOOT)
+    figure, axes = canvas(_HEAD + _ROW * len(series) + _FOOT, margin=_MARGIN)
     for (low, _), title in ((_LEFT, "Records not replicated yet"), (_RIGHT, "Age of the oldest, in seconds")):
-        _text(axes, low, 8, title, color=Ink.MUTED)
+        write(axes, low, 8, title, color=Ink.MUTED)
     for row, (label, line) in enumerate(series.items()):
         top = _HEAD + row * _ROW
         shares = [_share(point.at, began, ended) for point in line]
@@ -74,12 +70,12 @@ def draw_trend(series: Series, *, name: str) -> str | None:
         _panel(axes, top, _RIGHT, ages)
         room = _LEFT[1] - _LEFT[0] - (len(value) + 1) * _SMALL_CHARACTER
         text = _shortened(label, int(room / _LARGE_CHARACTER))
-        _text(axes, _LEFT[0], top + 8, text, fontweight="bold", fontsize=_LARGE)
+        write(axes, _LEFT[0], top + 8, text, fontweight="bold", fontsize=LARGE)
     bottom = _HEAD + len(series) * _ROW + 8
     for low, high in (_LEFT, _RIGHT):
-        _text(axes, low, bottom, words.moment(began), color=Ink.MUTED)
+        write(axes, low, bottom, words.moment(began), color=Ink.MUTED)
         if ended > began:
-            _text(axes, high, bottom, words.moment(ended), color=Ink.MUTED, anchor="right")
+            write(axes, high, bottom, words.moment(ended), color=Ink.MUTED, anchor="right")
     label = "; ".join(f"{label}: {_last_lag(line)}" for label, line in series.items())
     return to_svg(figure, name=name, label=f"Lag over time. {label}.")
 
@@ -105,10 +101,10 @@ def draw_rereads(bars: Sequence[GroupBar], *, name: str) -> str | None:
     if not shown:
         return None
     most = max(1, *(number or 0 for bar in shown for number in (bar.planned, bar.by_checkpoints)))
-    figure, axes = _canvas(_BAR_ROW * len(shown) + 4)
+    figure, axes = canvas(_BAR_ROW * len(shown) + 4, margin=_MARGIN)
     for row, bar in enumerate(shown):
         top = row * _BAR_ROW
-        _text(axes, _BAR_LEFT, top + 8, _shortened(bar.group), fontweight="bold", fontsize=_LARGE)
+        write(axes, _BAR_LEFT, top + 8, _shortened(bar.group), fontweight="bold", fontsize=LARGE)
         _bar(axes, top + 22, bar.planned, most, colour=(Ink.AGAIN_PALE, Ink.AGAIN), label="after a planned failover")
         _bar(axes, top + 35, bar.by_checkpoints, most, colour=(Ink.LOG, Ink.MUTED), label="by its checkpoints")
     label = "; ".join(f"{bar.group}: {_count(bar.planned)} and {_count(bar.by_checkpoints)}" for bar in shown[:5])
@@ -139,7 +135,7 @@ def _panel(axes: Axes, top: float, span: tuple[float, float], marks: Sequence[_M
     now = "unknown" if not marks or marks[-1].value is None else _figure(marks[-1].value)
     greatest = f" (most {_figure(most)})" if most and known and most != known[-1] else ""
     text = f"{now}{greatest}"
-    _text(axes, high, top + 8, text, anchor="right")
+    write(axes, high, top + 8, text, anchor="right")
     return text
 
 
@@ -160,15 +156,7 @@ def _bar(axes: Axes, y: float, number: int | None, most: int, *, colour: tuple[I
     if number is not None:
         axes.add_patch(Rectangle((_BAR_LEFT, y - _BAR / 2), width, _BAR, facecolor=face, edgecolor=edge, lw=1.0))
     x = _BAR_LEFT if number is None else _BAR_LEFT + width + 6
-    _text(axes, x, y, f"{_count(number)} {label}", color=Ink.MUTED)
-
-
-def _canvas(height: float) -> tuple[Figure, Axes]:
-    figure = Figure(figsize=(WIDTH / _POINTS_PER_INCH, height / _POINTS_PER_INCH), dpi=_POINTS_PER_INCH)
-    axes = figure.add_axes((0, 0, 1, 1))
-    axes.set(xlim=(-6, WIDTH + 6), ylim=(height, 0))
-    axes.axis("off")
-    return figure, axes
+    write(axes, x, y, f"{_count(number)} {label}", color=Ink.MUTED)
 
 
 def _share(moment: datetime, began: datetime, ended: datetime) -> float:
@@ -192,9 +180,3 @@ def _count(number: int | None) -> str:
 
 def _shortened(text: str, longest: int = _LONGEST_NAME) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
-
-
-def _text(axes: Axes, x: float, y: float, text: str, *, anchor: str = "left", **style: Any) -> None:
-    # A dollar sign in a name must not begin a formula.
-    style = {"fontsize": _SMALL, "color": Ink.TEXT, "parse_math": False, **style}
-    axes.text(x, y, text, ha=anchor, va="center_baseline", **style)

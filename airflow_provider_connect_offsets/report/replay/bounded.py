@@ -11,9 +11,16 @@ from rich.console import Group
 from airflow_provider_connect_offsets.offsets.requests.replay import ReplayRequest
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.html import Figure, publish
-from airflow_provider_connect_offsets.report.question import MOST_ROWS, markdown, markdown_row, more, plain, report_link
+from airflow_provider_connect_offsets.report.question import (
+    MOST_ROWS,
+    Rows,
+    markdown,
+    plain,
+    report_link,
+    verdict_lines,
+)
 from airflow_provider_connect_offsets.report.standing import Pending, Standing, Tone, planned
-from airflow_provider_connect_offsets.report.tables import cells, more_in, new_table, titled
+from airflow_provider_connect_offsets.report.tables import row_table
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.layout import ReplayDirectory
@@ -77,6 +84,13 @@ class Replay:
         return [_line(row, found) for row, found in pairs if row["action"] == "replay" or (found and found.beyond)]
 
     @property
+    def shown(self) -> Rows:
+        """The lines for a log and an approver; before the outcome, without what was delivered."""
+        columns = 3 if self.outcome is None else len(_HEADINGS)
+        rows = [line[:columns] for line in self.lines]
+        return Rows("partitions", _HEADINGS[:columns], rows, range(1, columns), self.run.replay_plan)
+
+    @property
     def standing(self) -> Standing:
         """The banner."""
         if self.outcome is None:
@@ -84,68 +98,53 @@ class Replay:
         headline, tone = _ENDS[self.outcome.result]
         return Standing(headline, tone, self.outcome.message, applied=self.outcome.result is ReplayResult.DELIVERED)
 
+    def table(self, *, limit: int = MOST_ROWS) -> Group:
+        """The ranges, and what was delivered of each."""
+        return row_table(f"Replay of {self.request.connector}, {self.request.interval}", self.shown, limit=limit)
 
-def replay_table(replay: Replay, *, limit: int = MOST_ROWS) -> Group:
-    """The ranges, and what was delivered of each."""
-    table = new_table(_HEADINGS[0], numbers=_HEADINGS[1:])
-    for line in replay.lines[:limit]:
-        table.add_row(*cells(*line))
-    note = more_in(len(replay.lines), limit, replay.run.replay_plan)
-    return titled(f"Replay of {replay.request.connector}, {replay.request.interval}", table, note)
+    def question(self, *, link: str | None = None) -> str:
+        """The question to the approver: what would be delivered once more; ``link`` as of ``question.question``."""
+        request, summary = self.request, self.summary
+        parts = [
+            (
+                f"**{summary['offsets']:,}** offsets of {words.count(summary['partitions'], 'partition')} would be "
+                f"delivered once more: those of {plain(request.interval)}. A temporary connector, "
+                f"{plain(request.clone)}, delivers them; {plain(request.connector)} keeps running."
+            ),
+            self.shown.markdown(),
+            verdict_lines([(one["severity"], one["message"]) for one in self.verdicts]),
+            report_link(self.run.report, link),
+            f"Exactly plan `{summary['digest'][:12]}` will be made. Nothing has been created yet.",
+        ]
+        return markdown(parts)
 
-
-def replay_question(replay: Replay, *, limit: int = MOST_ROWS, link: str | None = None) -> str:
-    """The question to the approver: what would be delivered once more; arguments as of ``question.question``."""
-    request, summary = replay.request, replay.summary
-    rows = [
-        f"| {' | '.join(_HEADINGS[:3])} |",
-        "|---|--:|--:|",
-        *(markdown_row(*line[:3]) for line in replay.lines[:limit]),
-    ]
-    verdicts = [f"- **{one['severity']}**: {plain(one['message'])}" for one in replay.verdicts[:limit]]
-    parts = [
-        (
-            f"**{summary['offsets']:,}** offsets of {words.count(summary['partitions'], 'partition')} would be "
-            f"delivered once more: those of {plain(request.interval)}. A temporary connector, {plain(request.clone)}, "
-            f"delivers them; {plain(request.connector)} keeps running."
-        ),
-        "\n".join([*rows, *more(len(replay.lines), limit, "partitions")]),
-        "\n".join([*verdicts, *more(len(replay.verdicts), limit, "verdicts")]),
-        report_link(replay.run.report, link),
-        f"Exactly plan `{summary['digest'][:12]}` will be made. Nothing has been created yet.",
-    ]
-    return markdown(parts)
-
-
-def write_replay_report(run: ReplayDirectory, *, pending: Pending | None = None) -> str:
-    """Write the report as the run's ``report.html``, and return its URI.
-
-    Args:
-        run: the run
-        pending: why the replay was not made yet; None if unknown
-    """
-    replay = Replay.read(run, pending=pending)
-    outcome, lines = replay.outcome, replay.lines
-    figures = [
-        Figure(f"{replay.summary['offsets']:,}", "offsets in the interval"),
-        Figure(f"{replay.summary['partitions']:,}", "partitions", f"{replay.summary['left_out']:,} have none"),
-    ]
-    if outcome is not None and outcome.ranges:
-        beyond = "unknown" if outcome.beyond is None else f"{outcome.beyond:,}"
-        figures += [Figure(f"{outcome.delivered:,}", "delivered once more"), Figure(beyond, "delivered beyond the end")]
-    uris = {"Request": run.request, "Ranges": run.replay_ranges, "Plan": run.replay_plan, "Verdicts": run.verdicts}
-    return publish(
-        run.report,
-        "replay.html.j2",
-        title=f"Replay of {replay.request.connector}",
-        replay=replay,
-        figures=figures,
-        headings=_HEADINGS,
-        lines=lines[:_IN_THE_REPORT],
-        hidden=max(0, len(lines) - _IN_THE_REPORT),
-        meaning=_MEANING,
-        datasets=words.uris(uris),
-    )
+    def write(self) -> str:
+        """Write the report as the run's ``report.html``, and return its URI."""
+        run = self.run
+        outcome, lines = self.outcome, self.lines
+        figures = [
+            Figure(f"{self.summary['offsets']:,}", "offsets in the interval"),
+            Figure(f"{self.summary['partitions']:,}", "partitions", f"{self.summary['left_out']:,} have none"),
+        ]
+        if outcome is not None and outcome.ranges:
+            beyond = "unknown" if outcome.beyond is None else f"{outcome.beyond:,}"
+            figures += [
+                Figure(f"{outcome.delivered:,}", "delivered once more"),
+                Figure(beyond, "delivered beyond the end"),
+            ]
+        uris = {"Request": run.request, "Ranges": run.replay_ranges, "Plan": run.replay_plan, "Verdicts": run.verdicts}
+        return publish(
+            run.report,
+            "replay.html.j2",
+            title=f"Replay of {self.request.connector}",
+            replay=self,
+            figures=figures,
+            headings=_HEADINGS,
+            lines=lines[:_IN_THE_REPORT],
+            hidden=max(0, len(lines) - _IN_THE_REPORT),
+            meaning=_MEANING,
+            datasets=words.uris(uris),
+        )
 
 
 def _line(row: Mapping[str, Any], found: DeliveredRange | None) -> tuple[str, ...]:

@@ -10,11 +10,11 @@ from typing import Any
 from rich.console import Group
 
 from airflow_provider_connect_offsets.offsets.requests.snapshots import COMPARED
-from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
+from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.report import words
-from airflow_provider_connect_offsets.report.html import Figure, publish
+from airflow_provider_connect_offsets.report.html import Figure, Findings, publish
 from airflow_provider_connect_offsets.report.standing import Standing, Tone
-from airflow_provider_connect_offsets.report.tables import MOST_ROWS, cells, new_table, titled
+from airflow_provider_connect_offsets.report.tables import finding_table
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.snapshots import ComparisonDirectory
 
@@ -29,16 +29,6 @@ CHANGES: Mapping[str, str] = {
     "unchanged": "unchanged",
     "not_compared": "not compared",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class RuleFindings:
-    """Findings of one rule, with one severity: messages of some, and how many more there are."""
-
-    rule: Rule
-    severity: Severity
-    messages: tuple[str, ...]
-    more: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,42 +88,34 @@ class SnapshotChanges:
         return [(text, self.summary["changes"][change]) for change, text in CHANGES.items()]
 
     @property
-    def findings(self) -> tuple[RuleFindings, ...]:
+    def findings(self) -> list[Findings]:
         """The findings by rule, worst first."""
-        found = []
-        for severity in Severity:
-            for rule in COMPARED:
-                rows = [row for row in self.summary["found"] if (row["rule"], row["severity"]) == (rule, severity)]
-                if rows:
-                    messages = tuple(str(row["message"]) for row in rows)
-                    found.append(RuleFindings(rule, severity, messages, rows[0]["times"] - len(rows)))
-        return tuple(found)
+        found = self.summary["found"]
+        by_rule = [Findings.of(rule.value, found, [rule], most=len(found)) for rule in COMPARED]
+        severities = list(Severity)
+        return sorted((one for one in by_rule if one.rows), key=lambda one: severities.index(one.rows[0][0]))
 
+    def table(self) -> Group:
+        """The findings, worst first."""
+        findings = [(severity, one.title, message) for one in self.findings for severity, _, message in one.rows]
+        counted = ", ".join(f"{number:,} {text}" for text, number in self.changes if number)
+        title, note = f"Snapshot: {self.standing.headline}", f"Partitions: {counted or 'none'}"
+        return finding_table(title, findings, note)
 
-def changes_table(changes: SnapshotChanges, *, limit: int = MOST_ROWS) -> Group:
-    """The findings, worst first."""
-    table = new_table("Severity", "Rule", "Message")
-    rows = [(one.severity, one.rule, message) for one in changes.findings for message in one.messages]
-    for severity, rule, message in rows[:limit]:
-        table.add_row(*cells(severity.upper(), rule, words.without_credentials(message)))
-    counted = ", ".join(f"{number:,} {text}" for text, number in changes.changes if number)
-    return titled(f"Snapshot: {changes.standing.headline}", table, f"Partitions: {counted or 'none'}")
-
-
-def write_changes_report(directory: ComparisonDirectory) -> str:
-    """Write the report as the run's ``report.html``, and return its URI."""
-    changes = SnapshotChanges.read(directory)
-    summary = changes.summary
-    uris = {
-        "This snapshot": summary["uri"],
-        "Snapshot before": summary["previous"] or "none",
-        "Changes": directory.offset_changes,
-        "Verdicts": directory.verdicts,
-    }
-    return publish(
-        directory.report,
-        "snapshot.html.j2",
-        title=f"Snapshot of {words.count(summary['connectors'], 'connector')}",
-        changes=changes,
-        datasets=words.uris(uris),
-    )
+    def write(self) -> str:
+        """Write the report as the run's ``report.html``, and return its URI."""
+        directory = self.directory
+        summary = self.summary
+        uris = {
+            "This snapshot": summary["uri"],
+            "Snapshot before": summary["previous"] or "none",
+            "Changes": directory.offset_changes,
+            "Verdicts": directory.verdicts,
+        }
+        return publish(
+            directory.report,
+            "snapshot.html.j2",
+            title=f"Snapshot of {words.count(summary['connectors'], 'connector')}",
+            changes=self,
+            datasets=words.uris(uris),
+        )

@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.observe.replay import take_replay_snapshot
 from airflow_provider_connect_offsets.offsets.requests.replay import ReplayRequest, clone_prefix
 from airflow_provider_connect_offsets.operations.connector.plans import read_replay
 from airflow_provider_connect_offsets.operations.connector.replay import release, replay
-from airflow_provider_connect_offsets.pipeline.replay import replay_job
+from airflow_provider_connect_offsets.pipeline import replay_job
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.layout import ReplayDirectory, run_directory
 from airflow_provider_connect_offsets.workspace.replay import ReplayOutcome

@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.offsets.requests.snapshots import Snapshot
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.pipeline.snapshots import changes_job
 from airflow_provider_connect_offsets.pipeline.snapshots.changes import OffsetChange
-from airflow_provider_connect_offsets.report.snapshots.changes import write_changes_report
+from airflow_provider_connect_offsets.report import SnapshotChanges
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.files import write_json
 from airflow_provider_connect_offsets.workspace.schemas import (
@@ -172,4 +172,4 @@ def changes_report(path: Path, *, name: str = SINK, number: int = 1) -> str:
         "connector_lines": [{**line, "partitions": number, "moved": -number, "lag": number}],
     }
     write_json(directory.summary, summary)
-    return write_changes_report(directory)
+    return SnapshotChanges.read(directory).write()

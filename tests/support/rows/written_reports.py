@@ -12,12 +12,12 @@ from airflow_provider_connect_offsets.offsets.requests.failover import FailoverR
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.report import (
-    write_failover_report,
+    Failover,
+    Orphans,
+    Readiness,
+    Reset,
     write_fleet_report,
-    write_orphans_report,
-    write_readiness_report,
     write_report,
-    write_reset_report,
 )
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
@@ -112,7 +112,7 @@ def failover_report(path: Path) -> str:
     directory = FailoverDirectory(path.as_uri())
     busy = failover_row("busy", action="skip", covered=False, reason="it has members on the target: stop them first")
     write_failover(directory, [failover_row(LONG, exact=False, max_rereads=LARGE), busy])
-    return write_failover_report(directory)
+    return Failover.read(directory).write()
 
 
 def readiness_report(path: Path) -> str:
@@ -126,16 +126,16 @@ def readiness_report(path: Path) -> str:
     ]
     write_dataset(directory.lag_trend, LAG_TREND, trend)
     files.write_json(directory.summary, _readiness_summary())
-    return write_readiness_report(directory)
+    return Readiness.read(directory).write()
 
 
 #: Writes a report of a kind into a directory, and returns its URI.
 REPORTS: Mapping[str, Callable[[Path], str]] = {
     "change": change_report,
     "fleet": fleet_report,
-    "orphans": lambda path: write_orphans_report(orphaned(path)),
+    "orphans": lambda path: Orphans.read(orphaned(path)).write(),
     "failover": failover_report,
-    "reset": lambda path: write_reset_report(planned_reset(path, foreign=LONG)),
+    "reset": lambda path: Reset.read(planned_reset(path, foreign=LONG)).write(),
     "readiness": readiness_report,
     "snapshot": lambda path: changes_report(path, name=LONG, number=LARGE),
 }

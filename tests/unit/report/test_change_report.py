@@ -218,6 +218,13 @@ def test_large_plans_show_the_worst_and_say_how_many_more(tmp_path: Path) -> Non
     assert "partition 4 … and 225 more of this kind, in the dataset verdicts." in page.text
 
 
+def test_a_log_without_records_is_shown(tmp_path: Path) -> None:
+    """Retention may have deleted all records of a log, which still has its offsets."""
+    written = begin(tmp_path).snapshot({("flights", 0): (7, 7)}).plan([mirror_row(0, 9, 7)])
+
+    assert "flights · 0 7 to 7 9" in page_of(written.run).text
+
+
 def test_one_page_over_several_changes(tmp_path: Path) -> None:
     """It begins with the banner of each change, and has the caller's notes and facts."""
     applied = rewound(tmp_path / "one").outcome(Result.APPLIED)

@@ -8,14 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_connect_offsets.report import (
-    Failover,
-    Pending,
-    as_text,
-    failover_question,
-    failover_table,
-    write_failover_report,
-)
+from airflow_provider_connect_offsets.report import Failover, Pending, as_text
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset, write_newest
 from airflow_provider_connect_offsets.workspace.flow_schemas import TRANSLATION
@@ -43,12 +36,12 @@ def directory(tmp_path: Path) -> FailoverDirectory:
 
 
 def page_of(directory: FailoverDirectory, pending: Pending | None = None) -> str:
-    return Path(write_failover_report(directory, pending=pending).removeprefix("file://")).read_text()
+    return Path(Failover.read(directory, pending=pending).write().removeprefix("file://")).read_text()
 
 
 def test_the_question(directory: FailoverDirectory) -> None:
     """It has the groups, the stops, escaped names, and says that nothing has happened yet."""
-    markdown = failover_question(Failover.read(directory))
+    markdown = Failover.read(directory).question()
 
     assert "**3 groups** with 3 partitions would move from `eu` to `us`." in markdown
     assert "The run waits for replication, stops `eu-\\>us`, translates all positions once more" in markdown
@@ -64,14 +57,14 @@ def test_partitions_beyond_the_limit_are_named(directory: FailoverDirectory) -> 
         "Too few records of 2 partitions will be read to prove every translated offset: 23,456 records of both logs"
     )
 
-    assert sentence in failover_question(Failover.read(directory))
+    assert sentence in Failover.read(directory).question()
     page = page_of(directory)
     assert sentence in page
     assert "&lt;orders&gt;" in page
     assert "12,345" in page
     assert "Partitions with the most such records are shown" in page
     write_failover(directory, ROWS, beyond_limit={"partitions": 0, "records": 0, "first": []})
-    assert "Too few records" not in failover_question(Failover.read(directory))
+    assert "Too few records" not in Failover.read(directory).question()
     assert "Records that will not be read" not in page_of(directory)
 
 
@@ -84,10 +77,10 @@ def test_partitions_that_only_records_tell_are_counted(directory: FailoverDirect
         "partitions is translated."
     )
 
-    assert sentence in failover_question(Failover.read(directory))
+    assert sentence in Failover.read(directory).question()
     assert sentence in page_of(directory)
     write_failover(directory, ROWS)
-    assert "No offset sync translates" not in failover_question(Failover.read(directory))
+    assert "No offset sync translates" not in Failover.read(directory).question()
     assert "No offset sync translates" not in page_of(directory)
 
 
@@ -95,7 +88,7 @@ def test_unplanned_without_a_ledger_says_how_to_get_one(directory: FailoverDirec
     """It says what a ledger would improve, how old the positions are, and what is read again."""
     write_failover(directory, ROWS, planned=False, ledger_at=None, by_ledger=0, positions_since=1_769_860_800_000)
 
-    markdown = failover_question(Failover.read(directory))
+    markdown = Failover.read(directory).question()
 
     assert "positions are those of MirrorMaker 2's last checkpoints. The oldest is of 2026-01-31 12:00:00" in markdown
     assert "With a ledger, groups without a checkpoint would be moved too" in markdown
@@ -107,20 +100,20 @@ def test_what_rests_on_checkpoints_alone_is_said(directory: FailoverDirectory) -
     """The approver learns that checkpoints may skip records, and how to leave these groups alone."""
     write_failover(directory, ROWS, planned=False, ledger_at=None, by_ledger=0, positions_since=None, by_checkpoint=2)
 
-    markdown = failover_question(Failover.read(directory))
+    markdown = Failover.read(directory).question()
 
     assert "checkpoint translates the positions of the groups in 2 partitions" in markdown
     assert "The checkpoint may lie beyond unread records" in markdown
     assert "checkpoint translates the positions" in page_of(directory)
     write_failover(directory, ROWS, planned=False, ledger_at=None, by_ledger=0, positions_since=None)
-    assert "checkpoint translates the positions" not in failover_question(Failover.read(directory))
+    assert "checkpoint translates the positions" not in Failover.read(directory).question()
 
 
 def test_unplanned_with_a_ledger_says_how_old_it_is(directory: FailoverDirectory) -> None:
     """It says how many positions are from the ledger."""
     write_failover(directory, ROWS, planned=False, ledger_at=1_769_860_800_000, by_ledger=2, positions_since=None)
 
-    markdown = failover_question(Failover.read(directory))
+    markdown = Failover.read(directory).question()
 
     assert "of the ledger that mirror_readiness wrote at 2026-01-31 12:00:00 UTC; 2 are from the ledger." in markdown
     assert "There is no ledger" not in markdown
@@ -128,7 +121,7 @@ def test_unplanned_with_a_ledger_says_how_old_it_is(directory: FailoverDirectory
 
 def test_the_table_for_the_log(directory: FailoverDirectory) -> None:
     """Groups left alone come first; a shortened table says where the rest is."""
-    text = as_text(failover_table(Failover.read(directory), limit=1))
+    text = as_text(Failover.read(directory).table(limit=1))
 
     assert "Consumer groups from eu to us: 3 groups" in text
     assert ("busy" in text, "coarse" in text) == (True, False)
@@ -160,7 +153,7 @@ def test_unread_records_without_a_copy_are_counted(tmp_path: Path) -> None:
     directory = FailoverDirectory(tmp_path.as_uri())
     write_failover(directory, [row("behind", exact=False, missing=5_678)])
 
-    page = Path(write_failover_report(directory).removeprefix("file://")).read_text()
+    page = Path(Failover.read(directory).write().removeprefix("file://")).read_text()
 
     [line] = Failover.read(directory).groups
     assert (line.missing, line.standing) == (5_678, "without a copy")

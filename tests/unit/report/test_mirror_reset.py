@@ -7,14 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_connect_offsets.report import (
-    Pending,
-    Reset,
-    as_text,
-    reset_question,
-    reset_table,
-    write_reset_report,
-)
+from airflow_provider_connect_offsets.report import Pending, Reset, as_text
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Result
@@ -31,12 +24,12 @@ def run(tmp_path: Path) -> ResetDirectory:
 
 
 def page_of(run: ResetDirectory, pending: Pending | None = None) -> str:
-    return Path(write_reset_report(run, pending=pending).removeprefix("file://")).read_text()
+    return Path(Reset.read(run, pending=pending).write().removeprefix("file://")).read_text()
 
 
 def test_the_question(run: ResetDirectory) -> None:
     """Duplicates and deletions come first; then the topics, then the offsets."""
-    markdown = reset_question(Reset.read(run))
+    markdown = Reset.read(run).question()
 
     assert markdown.startswith(
         "**300** records would be duplicated on the target. `flow` and `check` would be stopped,"
@@ -69,7 +62,7 @@ def test_the_page(run: ResetDirectory) -> None:
 
 def test_the_table(run: ResetDirectory) -> None:
     """A shortened table says how many rows it leaves out."""
-    text = as_text(reset_table(Reset.read(run), limit=1))
+    text = as_text(Reset.read(run).table(limit=1))
 
     assert "Reset of the flow of flow" in text
     assert "not of this flow" in text

@@ -6,14 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_connect_offsets.report import (
-    Orphans,
-    OrphansPending,
-    as_text,
-    orphans_question,
-    orphans_table,
-    write_orphans_report,
-)
+from airflow_provider_connect_offsets.report import Orphans, Pending, as_text
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 from tests.support.rows.written import orphaned
@@ -26,13 +19,13 @@ def directory(tmp_path: Path) -> OrphansDirectory:
     return orphaned(tmp_path)
 
 
-def page_of(directory: OrphansDirectory, pending: OrphansPending | None = None) -> str:
-    return Path(write_orphans_report(directory, pending=pending).removeprefix("file://")).read_text()
+def page_of(directory: OrphansDirectory, pending: Pending | None = None) -> str:
+    return Path(Orphans.read(directory, pending=pending).write().removeprefix("file://")).read_text()
 
 
 def test_the_question(directory: OrphansDirectory) -> None:
     """It has a row for each connector, escaped names, the effect, and says that nothing has happened yet."""
-    markdown = orphans_question(Orphans.read(directory))
+    markdown = Orphans.read(directory).question()
 
     assert "Topic connect-offsets has **4 offsets** (2.1 KiB) of **2 deleted connectors**." in markdown
     example = "/data/in.txt"
@@ -51,8 +44,8 @@ def test_a_topic_that_may_be_of_another_cluster(tmp_path: Path) -> None:
     directory = orphaned(tmp_path, existing=0)
 
     for text in (
-        orphans_question(Orphans.read(directory)),
-        as_text(orphans_table(Orphans.read(directory))),
+        Orphans.read(directory).question(),
+        as_text(Orphans.read(directory).table()),
         page_of(directory),
     ):
         assert "No connector of this Connect cluster has an offset in" in text
@@ -60,7 +53,7 @@ def test_a_topic_that_may_be_of_another_cluster(tmp_path: Path) -> None:
 
 def test_the_table_for_the_log(directory: OrphansDirectory) -> None:
     """A shortened table says where the rest is."""
-    text = as_text(orphans_table(Orphans.read(directory), limit=1))
+    text = as_text(Orphans.read(directory).table(limit=1))
 
     assert "Offsets of 2 deleted connectors in connect-offsets" in text
     assert "files-old" in text
@@ -71,12 +64,12 @@ def test_the_table_for_the_log(directory: OrphansDirectory) -> None:
     ("pending", "headline"),
     [
         (None, "Found, not removed"),
-        (OrphansPending.REPORT, "Found, not removed"),
-        (OrphansPending.APPROVAL, "Waiting for approval"),
-        (OrphansPending.REJECTED, "Rejected: nothing was removed"),
+        (Pending.DRY_RUN, "Found, not removed"),
+        (Pending.APPROVAL, "Waiting for approval"),
+        (Pending.REJECTED, "Rejected: nothing was removed"),
     ],
 )
-def test_a_page_before_the_removal(directory: OrphansDirectory, pending: OrphansPending | None, headline: str) -> None:
+def test_a_page_before_the_removal(directory: OrphansDirectory, pending: Pending | None, headline: str) -> None:
     """It has the banner and escaped names."""
     page = page_of(directory, pending)
 

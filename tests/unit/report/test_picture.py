@@ -12,8 +12,7 @@ import pytest
 
 from airflow_provider_connect_offsets.offsets.plan import PlanRow
 from airflow_provider_connect_offsets.report import Change
-from airflow_provider_connect_offsets.report.charts.bands import is_enlarged
-from airflow_provider_connect_offsets.report.charts.picture import Names, draw
+from airflow_provider_connect_offsets.report.charts.picture import Names, draw, is_enlarged
 from airflow_provider_connect_offsets.report.charts.svg import Ink
 from tests.support.rows.written import begin, mirror_row
 

@@ -1,4 +1,4 @@
-"""The report on records on which a sink stood: where they are, why they fail, and what they hold."""
+"""Records on which a sink stood: the report on them, and the question to the approver of a skip."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.html import publish
+from airflow_provider_connect_offsets.report.question import Rows, markdown, plain, report_link
 from airflow_provider_connect_offsets.report.standing import Standing, Tone
 from airflow_provider_connect_offsets.workspace.datasets import read_newest
 from airflow_provider_connect_offsets.workspace.layout import PoisonDirectory
@@ -25,6 +26,10 @@ _HEADLINES = {
     PoisonResult.SKIPPED: ("Skipped", Tone.GOOD),
     PoisonResult.FAILED: ("The sink does not run", Tone.BAD),
 }
+_MEANING = (
+    "Exactly these records will be skipped: the sink never gets them. They are kept in the run's directory. "
+    "Nothing has been skipped yet."
+)
 _WAYS = {"read": "read", "reported": "reported by Connect"}
 
 
@@ -78,23 +83,38 @@ class PoisonedRecords:
         is_applied = self.outcome.result is PoisonResult.SKIPPED
         return Standing(headline, tone, self.outcome.message, applied=is_applied)
 
+    def question(self, *, link: str | None = None) -> str:
+        """Where the records are, why they fail, and what they hold, shortened; ``link`` as of ``question.question``."""
+        headings = ("Topic", "Partition", "Offset", "Why", "Key", "Value")
+        table = Rows("records", headings, list(map(_row, self.lines)), {1, 2}, self.directory.poison_records)
+        parts = [
+            f"{plain(self.outcome.connector)} has failed on what is listed here. Everything before it is delivered.",
+            table.markdown(),
+            report_link(self.directory.report, link),
+            _MEANING,
+        ]
+        return markdown(parts)
 
-def write_poison_report(directory: PoisonDirectory) -> str:
-    """Write the report as the run's ``report.html``, and return its URI."""
-    records = PoisonedRecords.read(directory)
-    return publish(
-        directory.report,
-        "poison.html.j2",
-        title=f"Records on which {records.outcome.connector} stood",
-        records=records,
-        datasets=words.uris({"Records": directory.poison_records}),
-    )
+    def write(self) -> str:
+        """Write the report as the run's ``report.html``, and return its URI."""
+        return publish(
+            self.directory.report,
+            "poison.html.j2",
+            title=f"Records on which {self.outcome.connector} stood",
+            records=self,
+            datasets=words.uris({"Records": self.directory.poison_records}),
+        )
 
 
 def shortened(text: str) -> str:
     """Shorten a text; characters that can't be printed are written as escapes."""
     printable = "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text[:SHOWN])
     return f"{printable}…" if len(text) > SHOWN else printable
+
+
+def _row(line: PoisonLine) -> tuple[str, ...]:
+    why = f"{line.why}: {line.message}" if line.message else line.why
+    return line.topic, str(line.partition), f"{line.offset:,}", why, line.key, line.value
 
 
 def _line(row: Mapping[str, Any], skipped: set[tuple[str, int, int]]) -> PoisonLine:

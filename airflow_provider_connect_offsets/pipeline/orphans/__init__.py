@@ -1,1 +1,0 @@
-"""Find offsets of connectors that no longer exist: job ``orphans``."""

@@ -1,1 +1,0 @@
-"""Plan bounded replays: job ``replay``."""

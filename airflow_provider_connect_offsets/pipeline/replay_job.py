@@ -1,0 +1,179 @@
+"""The job ``replay``: plan a bounded replay from the ranges of an interval in each log.
+
+Reads ``request.json`` and ``replay_ranges``; writes ``replay_plan``, ``verdicts`` and, last of all, ``summary.json``.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import functions as F
+
+from airflow_provider_connect_offsets.offsets.replay import ReplayAction
+from airflow_provider_connect_offsets.offsets.requests.replay import ReplayRequest
+from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
+from airflow_provider_connect_offsets.pipeline.frames import read_dataset, shaped, write_dataset
+from airflow_provider_connect_offsets.pipeline.plan.counts import digest_of
+from airflow_provider_connect_offsets.pipeline.session import Job, begin
+from airflow_provider_connect_offsets.pipeline.summary import SAMPLE, now, sampled, verdict_counts, write_summary
+from airflow_provider_connect_offsets.pipeline.verdicts import found, sentence, verdicts
+from airflow_provider_connect_offsets.workspace.layout import ReplayDirectory
+from airflow_provider_connect_offsets.workspace.schemas import REPLAY_PLAN, REPLAY_RANGES, VERDICTS
+
+_REASONS = {
+    ReplayAction.REPLAY: "its records of the interval are delivered",
+    ReplayAction.AT_END: "it has no record in the interval; the clone, which reads its topic, starts at the log end",
+    ReplayAction.LEAVE_OUT: "its topic has no record in the interval, so the clone does not read it",
+}
+
+
+def with_action(ranges: DataFrame) -> DataFrame:
+    """Decide what is done with each partition.
+
+    Args:
+        ranges: dataset ``replay_ranges``
+
+    Returns:
+        its columns, ``action``, ``reason``, and ``starts``, ``stops``: where the clone starts, and the end of what it
+        is to deliver; both are the log end in a partition without a record in the interval
+    """
+    is_replayed = F.coalesce(F.col("first_record") < F.col("ends"), F.expr("false"))
+    of_topic = F.max("is_replayed").over(Window.partitionBy("topic"))
+    action = (
+        F.when(F.col("is_replayed"), ReplayAction.REPLAY.value)
+        .when(F.col("topic_is_read"), ReplayAction.AT_END.value)
+        .otherwise(ReplayAction.LEAVE_OUT.value)
+    )
+    reasons = F.create_map(*[F.lit(text) for pair in _REASONS.items() for text in (pair[0].value, pair[1])])
+    return (
+        ranges.withColumn("is_replayed", is_replayed)
+        .withColumn("topic_is_read", of_topic)
+        .withColumn("action", action)
+        .withColumn("reason", reasons[F.col("action")])
+        .withColumn("starts", F.when(F.col("is_replayed"), F.col("begins")).otherwise(F.col("log_end")))
+        .withColumn("stops", F.when(F.col("is_replayed"), F.col("ends")).otherwise(F.col("log_end")))
+    )
+
+
+def plan_rows(decided: DataFrame) -> DataFrame:
+    """Dataset ``replay_plan``. ``decided``: the frame of ``with_action``."""
+    renamed = decided.drop("begins", "ends").withColumnsRenamed({"starts": "begins", "stops": "ends"})
+    return shaped(renamed, REPLAY_PLAN)
+
+
+def row_digest() -> Column:
+    """The digest that ``ReplayRow.digest`` computes."""
+    fields = ("connector", "clone", "partition", "begins", "ends", "action")
+    return F.sha2(F.concat_ws("\n", *[F.col(field).cast("string") for field in fields]), 256)
+
+
+def replay_verdicts(decided: DataFrame, request: ReplayRequest, *, age_ms: int) -> DataFrame:
+    """Judge single partitions.
+
+    Args:
+        decided: the frame of ``with_action``
+        request: the request
+        age_ms: how long ago the interval begins, in milliseconds
+
+    Returns:
+        dataset ``verdicts``
+    """
+    return verdicts(
+        decided,
+        [_start_gone(request, age_ms), _expiring()],
+        connector=F.col("connector"),
+        partition=F.col("partition"),
+        prefix=sentence("`{connector}`, topic `{topic}`, partition {kafka_partition}: "),
+    )
+
+
+def _start_gone(request: ReplayRequest, age_ms: int) -> Column:
+    """Records before the log start were deleted, and no record that is left is older than the interval.
+
+    A log whose records are all gone is no finding while the interval is younger than ``retention.ms``: what was deleted
+    by age is older than the interval then.
+    """
+    by_age = (F.col("log_start") == F.col("log_end")) & (F.col("retention_ms") > F.lit(age_ms))
+    gone = (F.col("log_start") > 0) & (F.col("begins") == F.col("log_start")) & ~F.coalesce(by_age, F.expr("false"))
+    what_follows = (
+        "What is left of the interval is delivered."
+        if request.partial
+        else "Set partial to deliver what is left of the interval, or topics to leave the topic out."
+    )
+    return found(
+        Rule.INTERVAL_START_GONE,
+        Severity.WARNING if request.partial else Severity.ERROR,
+        gone,
+        "records before offset {log_start} were deleted, and the first one left is not older than the interval's "
+        "start, {start}, so records of the interval may be gone. {left} offsets of it are left. {what_follows}",
+        start=request.begins.isoformat(),
+        left=F.col("ends") - F.col("begins"),
+        what_follows=what_follows,
+    )
+
+
+def _expiring() -> Column:
+    """Retention may delete records before they are delivered."""
+    soon = F.col("is_replayed") & (F.col("begins") < F.col("expiring_offset"))
+    return found(
+        Rule.EXPIRING,
+        Severity.WARNING,
+        soon,
+        "records before offset {expiring_offset} are older than retention.ms, or will be within an hour, so brokers "
+        "may delete them before they are delivered. Raise retention.ms until the replay has ended.",
+    )
+
+
+# A replay has one connector's partitions: more tasks and adaptive execution would only cost time.
+DEFAULTS = {"spark.sql.shuffle.partitions": "2", "spark.sql.adaptive.enabled": "false"}
+
+
+def run(spark: SparkSession, directory: ReplayDirectory) -> dict[str, Any]:
+    """Plan the replay of ``directory``, write the datasets, and return the summary."""
+    request = ReplayRequest.from_json(begin(spark, directory))
+    decided = with_action(read_dataset(spark, directory.replay_ranges, REPLAY_RANGES))
+    age = datetime.now(tz=UTC) - request.begins
+    in_order = plan_rows(decided).coalesce(1).sortWithinPartitions("topic", "kafka_partition")
+    write_dataset(in_order, directory.replay_plan)
+    judged = replay_verdicts(decided, request, age_ms=int(age.total_seconds() * 1000))
+    write_dataset(judged.coalesce(1), directory.verdicts)
+    rows = read_dataset(spark, directory.replay_plan, REPLAY_PLAN)
+    judged = read_dataset(spark, directory.verdicts, VERDICTS)
+    return write_summary(spark, directory.summary, summarise(rows, judged, request))
+
+
+def summarise(rows: DataFrame, judged: DataFrame, request: ReplayRequest) -> dict[str, Any]:
+    """The summary: counts of partitions and offsets, verdicts, and the digest.
+
+    Args:
+        rows: dataset ``replay_plan``
+        judged: dataset ``verdicts``
+        request: the request
+    """
+    is_replayed = F.col("action") == ReplayAction.REPLAY.value
+    totals = rows.agg(
+        F.count_if(is_replayed).alias("partitions"),
+        F.count_if(~is_replayed).alias("left_out"),
+        F.coalesce(F.sum(F.col("ends") - F.col("begins")), F.lit(0)).alias("offsets"),
+        digest_of(row_digest()).alias("digest"),
+    ).first()
+    sample = sampled(judged)
+    messages = {
+        severity: [row["message"] for row in sample if row["severity"] == severity][:SAMPLE] for severity in Severity
+    }
+    return {
+        "connector": request.connector,
+        "clone": request.clone,
+        "request": request.as_json(),
+        **({} if totals is None else totals.asDict()),
+        **verdict_counts(sample),
+        "worst": next((severity.value for severity in Severity if messages[severity]), None),
+        "errors": messages[Severity.ERROR],
+        "warnings": messages[Severity.WARNING],
+        "planned_at": now(),
+    }
+
+
+JOB = Job.of_one_run("replay", run, ReplayDirectory, DEFAULTS)
