@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.apache.kafka.hooks.base import KafkaBaseHook
 from airflow.sdk.log import mask_secret
 
+from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.hooks.connections import connection_of, extra_of
+from airflow_provider_connect_offsets.kafka.cluster import open_cluster
+from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
+from airflow_provider_connect_offsets.kafka.record_reader import RecordReader
+from airflow_provider_connect_offsets.kafka.remaining import RemainingRecords
 
 if TYPE_CHECKING:
-    from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
     from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
-    from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
-    from airflow_provider_connect_offsets.kafka.record_reader import RecordReader
-    from airflow_provider_connect_offsets.kafka.remaining import RemainingRecords
 
 DEFAULT_CONN_ID = "kafka_default"
 _EXAMPLE = """--conn-type kafka --conn-extra '{"bootstrap.servers": "kafka.example.com:9092"}'"""
@@ -44,38 +45,28 @@ def kafka_config(conn_id: str = DEFAULT_CONN_ID) -> dict[str, Any]:
 
 def kafka_logs(conn_id: str = DEFAULT_CONN_ID) -> RemainingRecords:
     """Open the logs of a ``kafka`` connection's cluster; raises as ``kafka_config`` does."""
-    from airflow_provider_connect_offsets.kafka.remaining import RemainingRecords
-
     return RemainingRecords(kafka_config(conn_id))
 
 
 def consumer_groups(conn_id: str = DEFAULT_CONN_ID) -> ConsumerGroups:
     """Open the consumer groups of a ``kafka`` connection's cluster; raises as ``kafka_config`` does."""
-    from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
-
     return ConsumerGroups(kafka_config(conn_id))
 
 
 def record_reader(conn_id: str) -> RecordReader:
     """Open a reader of the records of a ``kafka`` connection's cluster; raises as ``kafka_config`` does."""
-    from airflow_provider_connect_offsets.kafka.record_reader import RecordReader
-
     return RecordReader(kafka_config(conn_id))
 
 
 @contextmanager
 def kafka_cluster(conn_id: str) -> Iterator[KafkaCluster]:
     """Open the logs, groups and records of a ``kafka`` connection's cluster; raises as ``kafka_config`` does."""
-    from airflow_provider_connect_offsets.kafka.cluster import open_cluster
-
     with open_cluster(kafka_config(conn_id)) as cluster:
         yield cluster
 
 
 def offsets_topic(conn_id: str, topic: str) -> OffsetsTopic:
     """Open the offsets topic of a Connect cluster that works on this Kafka; raises as ``kafka_config`` does."""
-    from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
-
     return OffsetsTopic(kafka_config(conn_id), topic)
 
 

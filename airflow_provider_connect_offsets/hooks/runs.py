@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_connect_offsets.hooks.clients import workspace_uri
+from airflow_provider_connect_offsets.workspace.layout import run_directory
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -19,8 +20,6 @@ def directory_of(context: Context, *, part: str) -> RunDirectory:
 
 def directory_of_instance(instance: Any, *, part: str) -> RunDirectory:
     """Return the directory of a task instance's run."""
-    from airflow_provider_connect_offsets.workspace.layout import run_directory
-
     mapped = str(instance.map_index) if instance.map_index is not None and instance.map_index >= 0 else ""
     parts = "-".join(word for word in (part, mapped) if word)
     return run_directory(workspace_uri(), dag_id=instance.dag_id, run_id=instance.run_id, part=parts)

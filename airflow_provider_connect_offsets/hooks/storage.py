@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
+from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
+from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
+from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage, WorkerTopics
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.hooks.connect_endpoint import CONN_TYPE, EXAMPLE, endpoint_of
 from airflow_provider_connect_offsets.hooks.connections import connection_of, extra_of, flag_of
@@ -16,10 +20,6 @@ from airflow_provider_connect_offsets.hooks.kafka import kafka_config
 if TYPE_CHECKING:
     from airflow.sdk import Connection
 
-    from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
-    from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
-    from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
-    from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage
 
 # The offsets topic of a dedicated MirrorMaker 2; its other names follow from it (``MirrorMakerConfig.workerConfig``).
 _MIRROR_MAKER = re.compile(r"mm2-offsets\.(?P<source>.+)\.internal")
@@ -65,8 +65,6 @@ def open_storage(connect_conn_id: str) -> ConnectStorage:
 
 
 def _file(connection: Connection, path: Path) -> ConnectStorage:
-    from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
-    from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
 
     storage = StandaloneFile(path)
     configured = endpoint_of(connection).urls if connection.host else ()
@@ -75,8 +73,6 @@ def _file(connection: Connection, path: Path) -> ConnectStorage:
 
 
 def _topics(connection: Connection, extra: Mapping[str, Any]) -> ConnectStorage:
-    from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
-    from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage, WorkerTopics
 
     topic = str(extra["offsets_topic"])
     mirror_maker = _MIRROR_MAKER.fullmatch(topic)
@@ -102,6 +98,5 @@ def _topics(connection: Connection, extra: Mapping[str, Any]) -> ConnectStorage:
 
 
 def _rest(connection: Connection, urls: tuple[str, ...], timeout: float) -> ConnectRest:
-    from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 
     return ConnectRest(endpoint_of(connection, observed=urls), timeout=timeout)

@@ -1,17 +1,19 @@
-"""The button on a task's page that opens the report of its run."""
+"""The button on a task's page that opens the report of its run, and the operators that have it."""
 
 from __future__ import annotations
 
 import logging
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import BaseOperatorLink
+from airflow.sdk import BaseOperator, BaseOperatorLink
 
 from airflow_provider_connect_offsets.hooks.reports import report_url
 from airflow_provider_connect_offsets.hooks.runs import directory_of_instance
+from airflow_provider_connect_offsets.parameters.taking import TakesParameters
+from airflow_provider_connect_offsets.workspace.files import exists
+from airflow_provider_connect_offsets.workspace.layout import Directory
 
 if TYPE_CHECKING:
-    from airflow.sdk import BaseOperator
     from airflow.sdk.types import TaskInstanceKey
 
 log = logging.getLogger(__name__)
@@ -28,9 +30,6 @@ class ReportLink(BaseOperatorLink):
 
     def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
         """Return the report's URL; empty, which Airflow shows as no button, if there is none or it isn't served."""
-        from airflow_provider_connect_offsets.workspace.files import exists
-        from airflow_provider_connect_offsets.workspace.layout import Directory
-
         try:
             uri = Directory(_run_uri(operator, ti_key)).report
             url = report_url(uri, dag_id=ti_key.dag_id)
@@ -38,6 +37,12 @@ class ReportLink(BaseOperatorLink):
         except Exception:  # a button must not fail a task, as before Airflow 3.2 it would
             log.warning("No link to a report: the workspace can't be read.", exc_info=True)
             return ""
+
+
+class ReportedOperator(TakesParameters, BaseOperator):
+    """An operator whose task's page has the button."""
+
+    operator_extra_links = (ReportLink(),)
 
 
 def _run_uri(operator: Any, instance: Any) -> str:
