@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager
+from typing import Any
 
 from airflow.providers.apache.kafka.hooks.base import KafkaBaseHook
 from airflow.sdk.log import mask_secret
@@ -12,13 +11,10 @@ from airflow.sdk.log import mask_secret
 from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.hooks.connections import connection_of, extra_of
-from airflow_provider_connect_offsets.kafka.cluster import open_cluster
+from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster, open_cluster
 from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
 from airflow_provider_connect_offsets.kafka.record_reader import RecordReader
 from airflow_provider_connect_offsets.kafka.remaining import RemainingRecords
-
-if TYPE_CHECKING:
-    from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 
 DEFAULT_CONN_ID = "kafka_default"
 _EXAMPLE = """--conn-type kafka --conn-extra '{"bootstrap.servers": "kafka.example.com:9092"}'"""
@@ -58,11 +54,9 @@ def record_reader(conn_id: str) -> RecordReader:
     return RecordReader(kafka_config(conn_id))
 
 
-@contextmanager
-def kafka_cluster(conn_id: str) -> Iterator[KafkaCluster]:
+def kafka_cluster(conn_id: str) -> AbstractContextManager[KafkaCluster]:
     """Open the logs, groups and records of a ``kafka`` connection's cluster; raises as ``kafka_config`` does."""
-    with open_cluster(kafka_config(conn_id)) as cluster:
-        yield cluster
+    return open_cluster(kafka_config(conn_id))
 
 
 def offsets_topic(conn_id: str, topic: str) -> OffsetsTopic:

@@ -61,19 +61,18 @@ def open_storage(connect_conn_id: str) -> ConnectStorage:
             f"Airflow connection {connect_conn_id!r} names no storage: control=storage needs either offsets_topic "
             "(with storage_kafka_conn_id and group_id) or offsets_file in its extra."
         )
-    return _file(connection, Path(str(file))) if file else _topics(connection, extra)
+    storage = StandaloneFile(Path(str(file))) if file else TopicStorage(_topics(connection, extra))
+    # The worker of a file is asked by its configured URL; those of a topic are members of their group.
+    configured = endpoint_of(connection).urls if file and connection.host else ()
+
+    def open_rest(urls: tuple[str, ...], timeout: float) -> ConnectRest:
+        return ConnectRest(endpoint_of(connection, observed=urls), timeout=timeout)
+
+    control = StorageControl(storage, open_rest, rest_urls=configured)
+    return ConnectStorage(storage, control, storage.cluster(), "file" if file else "topic")
 
 
-def _file(connection: Connection, path: Path) -> ConnectStorage:
-
-    storage = StandaloneFile(path)
-    configured = endpoint_of(connection).urls if connection.host else ()
-    control = StorageControl(storage, lambda urls, timeout: _rest(connection, urls, timeout), rest_urls=configured)
-    return ConnectStorage(storage, control, storage.cluster(), "file")
-
-
-def _topics(connection: Connection, extra: Mapping[str, Any]) -> ConnectStorage:
-
+def _topics(connection: Connection, extra: Mapping[str, Any]) -> WorkerTopics:
     topic = str(extra["offsets_topic"])
     mirror_maker = _MIRROR_MAKER.fullmatch(topic)
     source = mirror_maker["source"] if mirror_maker else ""
@@ -83,20 +82,10 @@ def _topics(connection: Connection, extra: Mapping[str, Any]) -> ConnectStorage:
             f"Airflow connection {connection.conn_id!r} has an offsets_topic, but no group_id: without the workers' "
             "group it is unknown whether they are down."
         )
-    exactly_once = flag_of(connection, "exactly_once")
-    storage = TopicStorage(
-        WorkerTopics(
-            client=kafka_config(str(extra.get("storage_kafka_conn_id") or "kafka_default")),
-            offsets_topic=topic,
-            config_topic=extra.get("config_topic") or (f"mm2-configs.{source}.internal" if source else ""),
-            group_id=str(group),
-            exactly_once=exactly_once,
-        )
+    return WorkerTopics(
+        client=kafka_config(str(extra.get("storage_kafka_conn_id") or "kafka_default")),
+        offsets_topic=topic,
+        config_topic=extra.get("config_topic") or (f"mm2-configs.{source}.internal" if source else ""),
+        group_id=str(group),
+        exactly_once=flag_of(connection, "exactly_once"),
     )
-    control = StorageControl(storage, lambda urls, timeout: _rest(connection, urls, timeout))
-    return ConnectStorage(storage, control, storage.cluster(), "topic")
-
-
-def _rest(connection: Connection, urls: tuple[str, ...], timeout: float) -> ConnectRest:
-
-    return ConnectRest(endpoint_of(connection, observed=urls), timeout=timeout)

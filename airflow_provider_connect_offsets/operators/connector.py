@@ -265,4 +265,4 @@ def requested_state(connector: str, state: str) -> State:
 
 def own_file(context: Context) -> str:
     """Return the URI of the task's own JSON file, in the directory of its run."""
-    return join(directory_of(context, part="").uri, f"{unique_segment(context['ti'].task_id)}.json")
+    return join(directory_of(context["ti"], part="").uri, f"{unique_segment(context['ti'].task_id)}.json")

@@ -112,7 +112,7 @@ class BackfillTurnSensor(TakesParameters, BaseSensorOperator):
         interval.refuse_further_than(given.max_rewind, now=datetime.now(tz=UTC))
         return RewindRun(
             run_id=dag_run.run_id,
-            run_uri=directory_of(context, part=self.part).uri,
+            run_uri=directory_of(context["ti"], part=self.part).uri,
             interval=interval,
             topics=given.topics,
             started_at=dag_run.start_date,

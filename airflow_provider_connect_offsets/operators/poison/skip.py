@@ -12,8 +12,8 @@ from airflow_provider_connect_offsets.assets import connector_asset
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, InvalidInput, LeftStopped
 from airflow_provider_connect_offsets.hooks.clients import require_control
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.hooks.runs import directory_of
 from airflow_provider_connect_offsets.operators.shared.common import (
+    new_directory,
     open_connect,
     owner_of,
     report_at,
@@ -85,7 +85,7 @@ class _PoisonOperator(ReportedOperator):
             why="only Connect's REST API shows at once that a sink has failed again; a resource of Strimzi shows it "
             "after the operator's next reconciliation, and a storage never.",
         )
-        directory = PoisonDirectory(directory_of(context, part=self.given(PartParams).part).uri)
+        directory = PoisonDirectory(new_directory(self, context).uri)
         with (
             open_connect(connections, self.given(WaitingParams)) as connect,
             record_reader(connections.kafka_conn_id) as reader,

@@ -43,7 +43,7 @@ def owner_of(context: Context) -> Owner:
 
 def new_directory(operator: TakesParameters, context: Context) -> RunDirectory:
     """Return the directory that this task writes to; raises :class:`InvalidInput`."""
-    return directory_of(context, part=operator.given(PartParams).part)
+    return directory_of(context["ti"], part=operator.given(PartParams).part)
 
 
 def run_at(run_uri: str) -> RunDirectory:

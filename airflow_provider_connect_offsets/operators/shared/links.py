@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.sdk import BaseOperator, BaseOperatorLink
 
 from airflow_provider_connect_offsets.hooks.reports import report_url
-from airflow_provider_connect_offsets.hooks.runs import directory_of_instance
-from airflow_provider_connect_offsets.parameters.taking import TakesParameters
+from airflow_provider_connect_offsets.hooks.runs import directory_of
+from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
 from airflow_provider_connect_offsets.workspace.files import exists
 from airflow_provider_connect_offsets.workspace.layout import Directory
 
@@ -42,6 +42,7 @@ class ReportLink(BaseOperatorLink):
 class ReportedOperator(TakesParameters, BaseOperator):
     """An operator whose task's page has the button."""
 
+    parameters: ClassVar[Models] = ()
     operator_extra_links = (ReportLink(),)
 
 
@@ -51,4 +52,4 @@ def _run_uri(operator: Any, instance: Any) -> str:
         return str(operator.run_uri)
     if hasattr(operator, "summary"):
         return str(operator.summary["run_uri"])
-    return directory_of_instance(instance, part=operator.part).uri
+    return directory_of(instance, part=operator.part).uri
