@@ -110,8 +110,7 @@ def import_(  # noqa: PLR0913 - one for each option
 
     def keep() -> None:
         prior = {change.connector: change.prior for change in changes}
-        kept = importing.keep_before(prior, importing.backup_file(backup))
-        tell(f"The prior offsets are kept in {kept}: import that to undo this.")
+        importing.keep_before(prior, importing.backup_file(backup))
 
     importing.write(opened, changes, workspace=workspace, forced=force, keep=keep)
     tell(f"Written to {opened.name}, and read back.")

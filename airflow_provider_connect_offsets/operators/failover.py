@@ -10,10 +10,7 @@ from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.reports import report_address
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.operators.apply import ApproveOffsetPlanOperator
-from airflow_provider_connect_offsets.operators.failover_flow import (
-    FailoverOperator,
-    failover_report,
-)
+from airflow_provider_connect_offsets.operators.failover_flow import FailoverOperator, failover_report
 from airflow_provider_connect_offsets.operators.shared.common import new_directory, report_at
 from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator
 from airflow_provider_connect_offsets.parameters.connections import FailoverClientsParams

@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow_provider_connect_offsets.assets import moved_groups_asset
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.offsets.requests.failover import Mode
-from airflow_provider_connect_offsets.operators.failover_flow import (
-    HOLD,
-    FailoverOperator,
-    failover_report,
-    request_in,
-)
+from airflow_provider_connect_offsets.operators.failover_flow import HOLD, FailoverOperator, failover_report, request_in
 from airflow_provider_connect_offsets.operators.shared.common import owner_of, report_at, run_key
 from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
 from airflow_provider_connect_offsets.parameters.failover import FlowAfterwardsParams

@@ -98,12 +98,7 @@ class JudgeMirrorReadinessOperator(OffsetsJobOperator):
     def judged(self) -> dict[str, Any]:
         """Write the report, remove expired runs, and return what the task returns."""
         from airflow_provider_connect_offsets.observe.flow.readiness import forget_earlier
-        from airflow_provider_connect_offsets.report import (
-            Readiness,
-            as_text,
-            readiness_table,
-            write_readiness_report,
-        )
+        from airflow_provider_connect_offsets.report import Readiness, as_text, readiness_table, write_readiness_report
 
         directory = ReadinessDirectory(self.run_uri)
         found = Readiness.read(directory)
