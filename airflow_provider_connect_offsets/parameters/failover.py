@@ -19,6 +19,7 @@ from airflow_provider_connect_offsets.parameters.fields import (
     choice,
     count,
     flag,
+    limit,
     optional,
     optional_count,
     required,
@@ -68,19 +69,17 @@ class GroupsToMoveParams(Parameters, section=Section.LIMITS):
         "partition as many as the preview says.",
         example=500,
     )
-    compared: Any = count(
+    compared: Any = limit(
         "Records compared",
         "How many records of either log are read at most, for each partition, to prove exact offsets; of what lies "
         "before, only single records.",
         default=DEFAULT_COMPARED,
-        minimum=0,
     )
-    compared_total: Any = count(
+    compared_total: Any = limit(
         "Records compared, in all",
         "How many records are read at most while the flow is stopped, of both logs and all partitions together. "
         "The preview names the partitions that get less than they need.",
         default=DEFAULT_COMPARED_TOTAL,
-        minimum=0,
     )
 
 

@@ -103,6 +103,11 @@ def count(title: str, description: str, *, section: Section | None = None, defau
     return _shown(title, description, schema, default, example=default, default=default, section=section)
 
 
+def limit(title: str, description: str, *, default: int) -> Any:
+    """Define a whole number, 0 or more."""
+    return count(title, description, default=default, minimum=0)
+
+
 def optional_count(title: str, description: str, *, example: int) -> Any:
     """Define a whole number, 0 or more, that may be left empty."""
     schema = {"type": ["null", "integer"], "minimum": 0}

@@ -16,6 +16,7 @@ from airflow_provider_connect_offsets.parameters.fields import (
     choice,
     count,
     flag,
+    limit,
     optional,
     prefilled,
     required,
@@ -67,47 +68,41 @@ class ClearedSyncsParams(FlowConnectorsParams):
 class ReadinessThresholdsParams(Parameters, section=Section.LIMITS):
     """Where a finding becomes an error; 0: it is only shown."""
 
-    max_lag_records: Any = count(
+    max_lag_records: Any = limit(
         "Records",
         "How many records of a partition may not be replicated yet. 0: not judged.",
         default=_DEFAULTS.max_lag_records,
-        minimum=0,
     )
-    max_lag_seconds: Any = count(
+    max_lag_seconds: Any = limit(
         "Seconds",
         "How old the oldest record that is not replicated may be. More than the workers' offset.flush.interval.ms, "
         "as what they have not flushed yet is not observed. 0: not judged.",
         default=_DEFAULTS.max_lag_seconds,
-        minimum=0,
     )
-    max_sync_age: Any = count(
+    max_sync_age: Any = limit(
         "Age of syncs",
         "Seconds for which records may be replicated without an offset sync. 0: not judged.",
         default=_DEFAULTS.max_sync_age,
-        minimum=0,
     )
-    max_checkpoint_age: Any = count(
+    max_checkpoint_age: Any = limit(
         "Age of checkpoints",
         "Seconds for which a checkpoint may stay behind what the offset syncs allow. 0: not judged.",
         default=_DEFAULTS.max_checkpoint_age,
-        minimum=0,
     )
-    stuck_after: Any = count(
+    stuck_after: Any = limit(
         "Stuck after",
         "Seconds without progress in spite of a lag, by the history. 0: not judged.",
         default=_DEFAULTS.stuck_after,
-        minimum=0,
     )
     min_coverage: Any = share(
         "Coverage",
         "Share of each group's partitions that a failover now would have to translate, planned or not.",
         default=_DEFAULTS.min_coverage,
     )
-    max_rereads: Any = count(
+    max_rereads: Any = limit(
         "Re-reads",
         "How many records a group may read again after a planned failover now. 0: not judged.",
         default=_DEFAULTS.max_rereads,
-        minimum=0,
     )
 
 

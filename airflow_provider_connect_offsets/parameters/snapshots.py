@@ -16,6 +16,7 @@ from airflow_provider_connect_offsets.parameters.fields import (
     Text,
     count,
     flag,
+    limit,
     optional,
     required,
 )
@@ -33,11 +34,10 @@ class ClusterSnapshotParams(Parameters, section=Section.LIMITS):
         example="orders-.*",
         default=ALL,
     )
-    max_jump: Any = count(
+    max_jump: Any = limit(
         "Jump",
         "A position that moved on by more records since the snapshot before is reported as a jump. 0: none is.",
         default=_DEFAULTS.max_jump,
-        minimum=0,
     )
     fail_on: Any = optional(
         "Fail on",
