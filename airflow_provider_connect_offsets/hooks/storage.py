@@ -20,7 +20,6 @@ from airflow_provider_connect_offsets.hooks.kafka import kafka_config
 if TYPE_CHECKING:
     from airflow.sdk import Connection
 
-
 # The offsets topic of a dedicated MirrorMaker 2; its other names follow from it (``MirrorMakerConfig.workerConfig``).
 _MIRROR_MAKER = re.compile(r"mm2-offsets\.(?P<source>.+)\.internal")
 

@@ -35,7 +35,6 @@ from airflow_provider_connect_offsets.workspace.paths import join, unique_segmen
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-
 #: Seconds for which a step leases the connector to the next one.
 HOLD = 3600.0
 #: Airflow ends a task whose triggerer is gone so many seconds after a living one would have.

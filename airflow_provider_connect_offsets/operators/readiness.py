@@ -21,7 +21,6 @@ from airflow_provider_connect_offsets.workspace.readiness import Kept, Readiness
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-
 _HANDED_ON = (
     "ready",
     "ready_for",

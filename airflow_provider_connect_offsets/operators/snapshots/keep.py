@@ -26,7 +26,6 @@ from airflow_provider_connect_offsets.workspace.snapshots import ComparisonDirec
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-
 _HANDED_ON = ("uri", "previous", "connectors", "unread", "partitions", "lag", "changes", "verdicts", "rules", "worst")
 
 
