@@ -89,9 +89,10 @@ def backup_file(target: Path | None) -> Path:
 
 
 def keep_before(prior: Mapping[str, Offsets], target: Path) -> Path:
-    """Write prior offsets as a document that can be imported; returns the file."""
+    """Write prior offsets as a document that can be imported, and say so; returns the file."""
     with target.open("x", encoding="utf-8") as file:
         file.write(kip199_document(prior))
+    tell(f"The prior offsets are kept in {target}: import that to undo this.")
     return target
 
 

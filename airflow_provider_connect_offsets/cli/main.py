@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -29,6 +29,9 @@ from airflow_provider_connect_offsets.cli.options import (
 )
 from airflow_provider_connect_offsets.cli.recover import recover
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, InvalidInput, LeftStopped
+
+if TYPE_CHECKING:
+    from airflow_provider_connect_offsets.cli.opened import WorkerStorage
 
 
 @click.group(
@@ -68,9 +71,8 @@ def export(
 ) -> None:
     """Write the stored offsets as JSON, sorted, one source partition a line."""
     from airflow_provider_connect_offsets.cli import exporting
-    from airflow_provider_connect_offsets.cli.opened import open_storage
 
-    opened = open_storage(_required(config), flow)
+    opened = _opened(config, flow)
     exporting.export(opened, connectors=_names(connectors), from_beginning=from_beginning, target=document)
 
 
@@ -93,11 +95,10 @@ def import_(  # noqa: PLR0913 - one for each option
     left is undone first.
     """
     from airflow_provider_connect_offsets.cli import importing
-    from airflow_provider_connect_offsets.cli.opened import open_storage
 
     if dry_run and backup is not None:
         raise click.UsageError("--backup makes no sense with --dry-run: nothing is overwritten.")
-    opened = open_storage(_required(config), flow)
+    opened = _opened(config, flow)
     offsets = importing.read_document(_text(document), _names(connectors))
     importing.check(opened, offsets, forced=force or dry_run)
     if not dry_run and (settled := importing.settle(opened, workspace, forced=force)):
@@ -110,8 +111,7 @@ def import_(  # noqa: PLR0913 - one for each option
 
     def keep() -> None:
         prior = {change.connector: change.prior for change in changes}
-        kept = importing.keep_before(prior, importing.backup_file(backup))
-        tell(f"The prior offsets are kept in {kept}: import that to undo this.")
+        importing.keep_before(prior, importing.backup_file(backup))
 
     importing.write(opened, changes, workspace=workspace, forced=force, keep=keep)
     tell(f"Written to {opened.name}, and read back.")
@@ -124,7 +124,6 @@ def import_(  # noqa: PLR0913 - one for each option
 def diff(first: Path, second: Path | None, config: Path | None, connectors: str | None, flow: str | None) -> None:
     """Show how export A differs from export B; without B, from what is stored now (needs --config)."""
     from airflow_provider_connect_offsets.cli import comparing, importing
-    from airflow_provider_connect_offsets.cli.opened import open_storage
 
     if (second is None) == (config is None):
         raise click.UsageError("Name two exports, or one and the --config of the storage to compare it with.")
@@ -135,7 +134,7 @@ def diff(first: Path, second: Path | None, config: Path | None, connectors: str 
     right = (
         importing.read_document(_text(second), frozenset())
         if second is not None
-        else dict(open_storage(_required(config), flow).read_all())
+        else dict(_opened(config, flow).read_all())
     )
     comparing.show(left, right, connectors=names)
 
@@ -154,13 +153,12 @@ def orphans(
 ) -> None:
     """List offsets whose connector no longer exists."""
     from airflow_provider_connect_offsets.cli import orphaned
-    from airflow_provider_connect_offsets.cli.opened import open_storage
 
     if backup is not None and not remove:
         raise click.UsageError("--backup makes no sense without --remove: nothing is overwritten.")
     if workspace is not None and not remove:
         raise click.UsageError("--workspace makes no sense without --remove: a list needs no journal.")
-    opened = open_storage(_required(config), flow)
+    opened = _opened(config, flow)
     orphaned.show(opened, connectors=_names(connectors), remove=remove, backup=backup, workspace=workspace)
 
 
@@ -173,9 +171,8 @@ def copy(config: Path | None, connectors: str | None, flow: str | None, *, force
     Connect itself does not read them from the workers' topic, and would begin anew.
     """
     from airflow_provider_connect_offsets.cli import copying
-    from airflow_provider_connect_offsets.cli.opened import open_storage
 
-    copying.copy(open_storage(_required(config), flow), sorted(_names(connectors)), forced=force)
+    copying.copy(_opened(config, flow), sorted(_names(connectors)), forced=force)
 
 
 cli.add_command(recover)
@@ -199,10 +196,12 @@ def _exit_code(error: ConnectOffsetsError) -> int:
     return 2 if isinstance(error, InvalidInput) else 1
 
 
-def _required(config: Path | None) -> Path:
+def _opened(config: Path | None, flow: str | None) -> WorkerStorage:
+    from airflow_provider_connect_offsets.cli.opened import open_storage
+
     if config is None:
         raise click.UsageError("Name the worker's properties with --config.")
-    return config
+    return open_storage(config, flow)
 
 
 def _names(text: str | None) -> frozenset[str]:

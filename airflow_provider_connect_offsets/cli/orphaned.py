@@ -96,7 +96,6 @@ def _remove(
     def keep(documents: Mapping[str, Offsets]) -> None:
         if not kept:  # an earlier attempt of this call has kept all of them
             kept.append(importing.keep_before(documents, target))
-            tell(f"The prior offsets are kept in {target}: import that to undo this.")
 
     directory = OrphansDirectory(join(workspace, "orphans", uuid4().hex))
     digest = keep_found(directory, orphans)

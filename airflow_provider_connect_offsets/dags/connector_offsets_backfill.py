@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 from airflow.providers.standard.operators.python import BranchPythonOperator
 
-from airflow_provider_connect_offsets import task_groups
 from airflow_provider_connect_offsets.dags.ready import ready_dag
 from airflow_provider_connect_offsets.parameters.backfill import BackfillParams
 from airflow_provider_connect_offsets.parameters.change import ApprovalParams, FleetLimitsParams
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams, SparkConnectionParams
+from airflow_provider_connect_offsets.parameters.taking import accepted
 from airflow_provider_connect_offsets.sensors.backfill import BackfillTurnSensor
+from airflow_provider_connect_offsets.task_groups import bounded_replay, guarded_fleet_change, guarded_offset_change
+from airflow_provider_connect_offsets.task_groups.wiring import RETRIES, taken
 
 try:
     from airflow.sdk import CronDataIntervalTimetable
 except ImportError:  # before Airflow 3.2
     from airflow.timetables.interval import CronDataIntervalTimetable  # type: ignore[assignment]
-
-_SELECTION = ("connector", "connectors", "topics", "partitions")
-_OF_REPLAY, _OF_FLEET = ("replay_limit", "partial"), ("max_down", "max_failures")
 
 
 @ready_dag(
@@ -67,37 +66,15 @@ def connector_offsets_backfill(**values: Any) -> None:
     after the end is counted and reported. If it fails, or has not delivered the interval after `replay_limit`, it is
     removed, and the message says how far it had come.
     """
-    selection = {name: values.pop(name) for name in _SELECTION}
-    mode, max_rewind = values.pop("mode"), values.pop("max_rewind")
-    of_replay = {name: values.pop(name) for name in _OF_REPLAY}
-    of_fleet = {name: values.pop(name) for name in _OF_FLEET}
-    turn = BackfillTurnSensor(
-        task_id="turn",
-        kind=mode,
-        max_rewind=max_rewind,
-        window=values["window"],
-        retries=2,
-        retry_delay=timedelta(seconds=10),
-        **selection,
-    )
-    way = BranchPythonOperator(
-        task_id="way", python_callable=_way, op_kwargs={"mode": mode, "connectors": selection["connectors"]}
-    )
-    connector, connectors = selection.pop("connector"), selection.pop("connectors")
-    start = {"to": "datetime", "value": "{{ data_interval_start.isoformat() }}", "only_back": True}
+    mode, connectors = values["mode"], values["connectors"]
+    begins, ends = "{{ data_interval_start.isoformat() }}", "{{ data_interval_end.isoformat() }}"
+    turn = BackfillTurnSensor(task_id="turn", kind=mode, **accepted(BackfillTurnSensor, values), **RETRIES)
+    way = BranchPythonOperator(task_id="way", python_callable=_way, op_kwargs={"mode": mode, "connectors": connectors})
+    start = {"to": "datetime", "value": begins, "only_back": True}
     turn >> way
-    way >> task_groups.guarded_offset_change(connector=connector, **selection, **start, **values)
-    way >> task_groups.guarded_fleet_change(
-        group_id="fleet", connectors=connectors, **selection, **start, **of_fleet, **values
-    )
-    way >> task_groups.bounded_replay(
-        connector=connector,
-        begins="{{ data_interval_start.isoformat() }}",
-        ends="{{ data_interval_end.isoformat() }}",
-        **selection,
-        **of_replay,
-        **values,
-    )
+    way >> guarded_offset_change(**taken(guarded_offset_change, values), **start)
+    way >> guarded_fleet_change(group_id="fleet", **taken(guarded_fleet_change, values), **start)
+    way >> bounded_replay(begins=begins, ends=ends, **taken(bounded_replay, values))
 
 
 def _way(*, mode: str, connectors: str) -> str:

@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.operators.existence import (
 from airflow_provider_connect_offsets.parameters.change import ApprovalParams
 from airflow_provider_connect_offsets.parameters.connections import StepConnectionParams
 from airflow_provider_connect_offsets.parameters.copying import CopyParams
-from airflow_provider_connect_offsets.task_groups.wiring import RETRIES, TEARDOWN, end
+from airflow_provider_connect_offsets.task_groups.wiring import RETRIES, TEARDOWN, Task, end
 
 
 @ready_dag(
@@ -41,17 +41,15 @@ def connector_offsets_copy(**values: Any) -> None:
 
     A copy (without `rename`) runs in addition to the original: what both read and write alike is delivered twice.
     """
-    own = {name: values[name] for name in values if name not in ("approval", "dry_run")}
-    check: Any = CheckCopyOperator(task_id="check", dry_run=values["dry_run"], **own, **RETRIES)
-    approve = ApproveCopyOperator(
-        task_id="approve",
+    check = Task(task_id="check", operator=CheckCopyOperator).make(values, **RETRIES)
+    approve = Task(task_id="approve", operator=ApproveCopyOperator).make(
+        values,
         summary=check.output,
-        approval=values["approval"],
         plan_only=values["dry_run"],
         defaults=ApproveCopyOperator.REJECT,
         response_timeout=timedelta(hours=12),
     )
-    copy = CopyConnectorOperator(task_id="copy", **own, **RETRIES)
+    copy = Task(task_id="copy", operator=CopyConnectorOperator).make(values, **RETRIES)
     check.as_setup() >> approve >> copy
-    release = ReleaseCopyOperator(task_id="release", **own, **TEARDOWN)
+    release = Task(task_id="release", operator=ReleaseCopyOperator).make(values, **TEARDOWN)
     end(copy, release.as_teardown(setups=check, on_failure_fail_dagrun=True))

@@ -13,6 +13,7 @@ from airflow.providers.common.compat.sdk import conf
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput, InvalidRequest
 from airflow_provider_connect_offsets.parameters.connections import ConnectParams, Control
+from airflow_provider_connect_offsets.workspace.layout import journal_root
 
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.connect.protocols import ConnectorControl, OffsetStore
@@ -48,7 +49,6 @@ class ConnectCluster:
     def journal(self, connector: str) -> Journal:
         """Return the journal of one of its connectors."""
         from airflow_provider_connect_offsets.saga.journal import Journal
-        from airflow_provider_connect_offsets.workspace.layout import journal_root
 
         return Journal(journal_root(workspace_uri()), cluster=self.cluster, connector=connector)
 

@@ -20,35 +20,15 @@ from airflow_provider_connect_offsets.connect.rest.endpoint import (
     OAuthClient,
 )
 from airflow_provider_connect_offsets.exceptions import InvalidInput
+from airflow_provider_connect_offsets.get_provider_info import get_provider_info
 from airflow_provider_connect_offsets.hooks.connections import extra_of
 
 log = logging.getLogger(__name__)
 
 CONN_TYPE = "kafka_connect"
 DEFAULT_PORT = 8083
-EXTRA_FIELDS = frozenset(
-    {
-        "token",
-        "oauth_token_url",
-        "oauth_scope",
-        "ca",
-        "client_cert",
-        "client_key",
-        "headers",
-        "connect_timeout",
-        "read_timeout",
-        # Read by hooks.storage.
-        "offsets_topic",
-        "config_topic",
-        "group_id",
-        "exactly_once",
-        "storage_kafka_conn_id",
-        "offsets_file",
-        # Read by hooks.strimzi.
-        "strimzi_cluster",
-        "strimzi_namespace",
-    }
-)
+#: The fields of the form; any other field of an extra is a mistake.
+EXTRA_FIELDS = frozenset(get_provider_info()["connection-types"][0]["conn-fields"])
 # The storage of offsets, for control=storage: a connection with one of these needs no host.
 STORAGE_FIELDS = frozenset({"offsets_topic", "offsets_file"})
 # The resource of Strimzi, for control=strimzi: a connection with one of these needs no host.

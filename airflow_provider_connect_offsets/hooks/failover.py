@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.hooks.clients import ConnectCluster, open_clients, require_control, workspace_uri
+from airflow_provider_connect_offsets.offsets.flow import Flow, Policy, Side
+from airflow_provider_connect_offsets.offsets.requests.failover import Mode
 from airflow_provider_connect_offsets.parameters.connections import ConnectParams, Control, FailoverClientsParams
 from airflow_provider_connect_offsets.parameters.failover import FailoverParams
+from airflow_provider_connect_offsets.workspace.layout import ledger_root, rewinds_root
 
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo
     from airflow_provider_connect_offsets.observe.flow.failover import FailoverClients
-    from airflow_provider_connect_offsets.offsets.flow import Flow
     from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
     from airflow_provider_connect_offsets.operations.connector.stopped import Member
     from airflow_provider_connect_offsets.operations.groups.group_stages import TargetGroups
@@ -48,9 +50,6 @@ class FailoverClusters:
 
     def _ledger(self, request: FailoverRequest) -> str:
         """Return the URI of the ledgers that readiness runs have stored; empty if the source is alive."""
-        from airflow_provider_connect_offsets.offsets.requests.failover import Mode
-        from airflow_provider_connect_offsets.workspace.layout import ledger_root
-
         if request.mode is Mode.PLANNED:
             return ""
         return ledger_root(
@@ -83,7 +82,6 @@ class FailoverClusters:
 
 
 def _rewinds(cluster: ConnectCluster | None, connector: str) -> str:
-    from airflow_provider_connect_offsets.workspace.layout import rewinds_root
 
     if cluster is None or not connector:
         return ""
@@ -146,8 +144,6 @@ def described_flow(params: FailoverParams, info: ConnectorInfo | None) -> Flow:
     Raises:
         InvalidRequest: Params and configuration contradict each other, or neither names both clusters.
     """
-    from airflow_provider_connect_offsets.offsets.flow import Flow, Policy, Side
-
     if info is None:
         if not (params.source_alias and params.target_alias):
             raise InvalidRequest("Name the flow: by source_connector, or by source_alias and target_alias.")

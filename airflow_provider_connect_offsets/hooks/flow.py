@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from airflow_provider_connect_offsets.hooks.clients import ConnectCluster, open_clients, workspace_uri
+from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.parameters.connections import FlowConnectionParams
+from airflow_provider_connect_offsets.workspace.layout import journal_root, rewinds_root
 
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
@@ -23,7 +25,6 @@ class FlowClusters(ConnectCluster):
     def journals_of(self, reset: FlowReset) -> ResetJournals:
         """Return the journals of a reset: of both connectors, and of the topics that it empties."""
         from airflow_provider_connect_offsets.operations.flow.flow_reset import ResetJournals
-        from airflow_provider_connect_offsets.workspace.layout import rewinds_root
 
         checkpoints = [self.journal(reset.checkpoint_connector)] if reset.checkpoint_connector else []
         history = rewinds_root(workspace_uri(), cluster=self.cluster, connector=reset.source_connector)
@@ -32,7 +33,6 @@ class FlowClusters(ConnectCluster):
 
     def _topic_journals(self, reset: FlowReset) -> Iterator[Journal]:
         from airflow_provider_connect_offsets.saga.journal import Journal
-        from airflow_provider_connect_offsets.workspace.layout import journal_root
 
         for emptied in reset.emptied:
             cluster = self.clients.clusters[emptied.side].cluster_id()
@@ -54,7 +54,6 @@ def open_flow(connections: FlowConnectionParams, *, timeout: float | None = None
     # Imported late: the Kafka provider's hook imports confluent_kafka, which parsing a DAG does not need.
     from airflow_provider_connect_offsets.hooks.kafka import kafka_config
     from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
-    from airflow_provider_connect_offsets.offsets.flow import Side
 
     source_id, target_id = connections.source_kafka_conn_id, connections.target_kafka_conn_id
     both = connections.model_dump(include={"source_kafka_conn_id", "target_kafka_conn_id"})

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from airflow.providers.apache.kafka.hooks.base import KafkaBaseHook
 from airflow.sdk.log import mask_secret
 
+from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.hooks.connections import connection_of, extra_of
-
-if TYPE_CHECKING:
-    from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
-    from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
+from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 
 DEFAULT_CONN_ID = "kafka_default"
 _EXAMPLE = """--conn-type kafka --conn-extra '{"bootstrap.servers": "kafka.example.com:9092"}'"""
@@ -39,15 +37,11 @@ def kafka_config(conn_id: str = DEFAULT_CONN_ID) -> dict[str, Any]:
 
 def kafka_cluster(conn_id: str = DEFAULT_CONN_ID) -> KafkaCluster:
     """Open the client of a ``kafka`` connection's cluster; raises as ``kafka_config`` does."""
-    from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
-
     return KafkaCluster(kafka_config(conn_id))
 
 
 def offsets_topic(conn_id: str, topic: str) -> OffsetsTopic:
     """Open the offsets topic of a Connect cluster that works on this Kafka; raises as ``kafka_config`` does."""
-    from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
-
     return OffsetsTopic(kafka_config(conn_id), topic)
 
 

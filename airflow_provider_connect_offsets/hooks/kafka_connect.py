@@ -16,6 +16,7 @@ from airflow_provider_connect_offsets.hooks.connect_endpoint import (
     endpoint_of,
 )
 from airflow_provider_connect_offsets.hooks.connections import connection_of, extra_of
+from airflow_provider_connect_offsets.parameters.connections import ConnectParams
 
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
@@ -80,7 +81,6 @@ class KafkaConnectHook(BaseHook):
     def _test_strimzi(self) -> str:
         """Read the resource by the default Kubernetes connection: which one a DAG names is unknown here."""
         from airflow_provider_connect_offsets.hooks.strimzi import open_strimzi
-        from airflow_provider_connect_offsets.parameters.connections import ConnectParams
 
         through = ConnectParams().kubernetes_conn_id
         with open_strimzi(self.connect_conn_id, through, timeout=_TEST_TIMEOUT) as strimzi:

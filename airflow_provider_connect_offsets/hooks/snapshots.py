@@ -7,10 +7,10 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from airflow_provider_connect_offsets.hooks.clients import open_connect_cluster
+from airflow_provider_connect_offsets.observe.cluster_snapshot import AT_ONCE, SnapshotClients
 from airflow_provider_connect_offsets.offsets.families import MirrorSource, Sink
 
 if TYPE_CHECKING:
-    from airflow_provider_connect_offsets.observe.cluster_snapshot import SnapshotClients
     from airflow_provider_connect_offsets.parameters.snapshots import SnapshotConnectionParams
 
 # Seconds that a thread waits for a connector that a worker does not know yet, or for the end of a rebalance.
@@ -21,7 +21,7 @@ _TIMEOUT = 30.0
 def open_snapshot_clients(named: SnapshotConnectionParams) -> Iterator[SnapshotClients]:
     """Open the clients of a snapshot; raises as ``open_connect_cluster``."""
     from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster
-    from airflow_provider_connect_offsets.observe.cluster_snapshot import AT_ONCE, SnapshotClients
+    from airflow_provider_connect_offsets.observe.cluster_snapshot import SnapshotClients
 
     clusters = {Sink.name: named.kafka_conn_id, MirrorSource.name: named.source_kafka_conn_id}
     with ExitStack() as stack:

@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
+from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
+from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
+from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage, WorkerTopics
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.hooks.connect_endpoint import CONN_TYPE, EXAMPLE, endpoint_of
 from airflow_provider_connect_offsets.hooks.connections import connection_of, extra_of, flag_of
@@ -15,11 +19,6 @@ from airflow_provider_connect_offsets.hooks.kafka import kafka_config
 
 if TYPE_CHECKING:
     from airflow.sdk import Connection
-
-    from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
-    from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
-    from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
-    from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage
 
 # The offsets topic of a dedicated MirrorMaker 2; its other names follow from it (``MirrorMakerConfig.workerConfig``).
 _MIRROR_MAKER = re.compile(r"mm2-offsets\.(?P<source>.+)\.internal")
@@ -61,23 +60,18 @@ def open_storage(connect_conn_id: str) -> ConnectStorage:
             f"Airflow connection {connect_conn_id!r} names no storage: control=storage needs either offsets_topic "
             "(with storage_kafka_conn_id and group_id) or offsets_file in its extra."
         )
-    return _file(connection, Path(str(file))) if file else _topics(connection, extra)
+    storage = StandaloneFile(Path(str(file))) if file else TopicStorage(_topics(connection, extra))
+    # The worker of a file is asked by its configured URL; those of a topic are members of their group.
+    configured = endpoint_of(connection).urls if file and connection.host else ()
+
+    def open_rest(urls: tuple[str, ...], timeout: float) -> ConnectRest:
+        return ConnectRest(endpoint_of(connection, observed=urls), timeout=timeout)
+
+    control = StorageControl(storage, open_rest, rest_urls=configured)
+    return ConnectStorage(storage, control, storage.cluster(), "file" if file else "topic")
 
 
-def _file(connection: Connection, path: Path) -> ConnectStorage:
-    from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
-    from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
-
-    storage = StandaloneFile(path)
-    configured = endpoint_of(connection).urls if connection.host else ()
-    control = StorageControl(storage, lambda urls, timeout: _rest(connection, urls, timeout), rest_urls=configured)
-    return ConnectStorage(storage, control, storage.cluster(), "file")
-
-
-def _topics(connection: Connection, extra: Mapping[str, Any]) -> ConnectStorage:
-    from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
-    from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage, WorkerTopics
-
+def _topics(connection: Connection, extra: Mapping[str, Any]) -> WorkerTopics:
     topic = str(extra["offsets_topic"])
     mirror_maker = _MIRROR_MAKER.fullmatch(topic)
     source = mirror_maker["source"] if mirror_maker else ""
@@ -87,21 +81,10 @@ def _topics(connection: Connection, extra: Mapping[str, Any]) -> ConnectStorage:
             f"Airflow connection {connection.conn_id!r} has an offsets_topic, but no group_id: without the workers' "
             "group it is unknown whether they are down."
         )
-    exactly_once = flag_of(connection, "exactly_once")
-    storage = TopicStorage(
-        WorkerTopics(
-            client=kafka_config(str(extra.get("storage_kafka_conn_id") or "kafka_default")),
-            offsets_topic=topic,
-            config_topic=extra.get("config_topic") or (f"mm2-configs.{source}.internal" if source else ""),
-            group_id=str(group),
-            exactly_once=exactly_once,
-        )
+    return WorkerTopics(
+        client=kafka_config(str(extra.get("storage_kafka_conn_id") or "kafka_default")),
+        offsets_topic=topic,
+        config_topic=extra.get("config_topic") or (f"mm2-configs.{source}.internal" if source else ""),
+        group_id=str(group),
+        exactly_once=flag_of(connection, "exactly_once"),
     )
-    control = StorageControl(storage, lambda urls, timeout: _rest(connection, urls, timeout))
-    return ConnectStorage(storage, control, storage.cluster(), "topic")
-
-
-def _rest(connection: Connection, urls: tuple[str, ...], timeout: float) -> ConnectRest:
-    from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
-
-    return ConnectRest(endpoint_of(connection, observed=urls), timeout=timeout)

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airflow_provider_connect_offsets.connect.strimzi.resources import GROUP, CustomResource
 from airflow_provider_connect_offsets.exceptions import InvalidInput
-from airflow_provider_connect_offsets.hooks.connect_endpoint import (
-    CONN_TYPE,
-    refuse_unknown_fields,
-    text_of,
-)
+from airflow_provider_connect_offsets.hooks.connect_endpoint import CONN_TYPE, refuse_unknown_fields, text_of
 from airflow_provider_connect_offsets.hooks.connections import connection_of, extra_of, is_there
 from airflow_provider_connect_offsets.parameters.connections import DEFAULT_CONNECT
 
@@ -24,20 +19,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 _EXAMPLE = """--conn-type kafka_connect --conn-extra '{"strimzi_cluster": "my-connect"}'"""
-_NEEDS_PROVIDER = (
-    "control=strimzi needs the Kubernetes provider: pip install 'airflow-provider-connect-offsets[strimzi]'"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class _Resource:
-    """A ``KafkaConnect`` or ``KafkaMirrorMaker2``.
-
-    cluster: Its name; empty: the only one of the namespace. namespace: Empty: that of the Kubernetes connection.
-    """
-
-    cluster: str = ""
-    namespace: str = ""
 
 
 def open_strimzi(connect_conn_id: str, kubernetes_conn_id: str, *, timeout: float) -> ConnectStrimzi:
@@ -60,15 +41,15 @@ def open_strimzi(connect_conn_id: str, kubernetes_conn_id: str, *, timeout: floa
     # Imports the Kubernetes client, which comes with the provider.
     from airflow_provider_connect_offsets.connect.strimzi.client import ConnectStrimzi
 
-    resource = _resource(connect_conn_id)
+    cluster, named = _resource(connect_conn_id)
     try:
-        api, namespace = hook.api_client, resource.namespace or hook.get_namespace() or hook.DEFAULT_NAMESPACE
+        api, namespace = hook.api_client, named or hook.get_namespace() or hook.DEFAULT_NAMESPACE
     # The Kubernetes client raises errors of several libraries for a configuration that can't be used.
     except Exception as error:
         raise InvalidInput(
             f"Airflow connection {kubernetes_conn_id!r} leads to no Kubernetes cluster: {error}"
         ) from error
-    return ConnectStrimzi(api, namespace=namespace, cluster=resource.cluster, timeout=timeout)
+    return ConnectStrimzi(api, namespace=namespace, cluster=cluster, timeout=timeout)
 
 
 async def changed(kubernetes_conn_id: str, resource: CustomResource, *, seconds: float) -> bool:
@@ -115,20 +96,22 @@ def _kubernetes(conn_id: str) -> KubernetesHook:
     try:
         from airflow.providers.cncf.kubernetes.hooks.kubernetes import KubernetesHook
     except ImportError as error:
-        raise InvalidInput(_NEEDS_PROVIDER) from error
+        raise InvalidInput(
+            "control=strimzi needs the Kubernetes provider: pip install 'airflow-provider-connect-offsets[strimzi]'"
+        ) from error
     if conn_id != KubernetesHook.default_conn_name:
         connection_of(conn_id, conn_type=KubernetesHook.conn_type, example="--conn-type kubernetes")
     return KubernetesHook(conn_id=conn_id)
 
 
-def _resource(connect_conn_id: str) -> _Resource:
+def _resource(connect_conn_id: str) -> tuple[str, str]:
+    """Return name and namespace of a ``KafkaConnect`` or ``KafkaMirrorMaker2``, each empty if it is not named."""
     if connect_conn_id == DEFAULT_CONNECT and not is_there(connect_conn_id):
-        return _Resource()
+        return "", ""
     connection = connection_of(connect_conn_id, conn_type=CONN_TYPE, example=_EXAMPLE)
     extra = extra_of(connection)
     try:
         refuse_unknown_fields(extra)
-        cluster, namespace = text_of(extra, "strimzi_cluster"), text_of(extra, "strimzi_namespace")
+        return text_of(extra, "strimzi_cluster") or "", text_of(extra, "strimzi_namespace") or ""
     except InvalidInput as error:
         raise InvalidInput(f"Airflow connection {connect_conn_id!r}: {error}") from error
-    return _Resource(cluster or "", namespace or "")

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 from airflow.providers.common.compat.sdk import conf
 from airflow.sdk import BaseOperator
 
+from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import InvalidDocument, InvalidRequest
 from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly, raise_failure
-from airflow_provider_connect_offsets.operators.shared.common import open_connect, owner_of, run_at
+from airflow_provider_connect_offsets.hooks.runs import directory_of
+from airflow_provider_connect_offsets.offsets.document import kip199_document, parse_rest
+from airflow_provider_connect_offsets.operators.shared.common import open_connect, owner_of
 from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 from airflow_provider_connect_offsets.parameters.connections import ConnectParams, Control, StepConnectionParams
@@ -25,11 +28,12 @@ from airflow_provider_connect_offsets.parameters.tasks import (
     WaitingParams,
     WrittenOffsetsParams,
 )
+from airflow_provider_connect_offsets.workspace.files import write_bytes
+from airflow_provider_connect_offsets.workspace.layout import RunDirectory
+from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
-
-    from airflow_provider_connect_offsets.connect.protocols import State
 
 #: Seconds for which a step leases the connector to the next one.
 HOLD = 3600.0
@@ -64,6 +68,8 @@ class _StateOperator(ConnectorOperator):
     With ``deferrable`` a triggerer does the waiting, which takes no worker's slot, but about a second more.
     """
 
+    requested: ClassVar[State]
+
     def __init__(
         self,
         *,
@@ -75,7 +81,7 @@ class _StateOperator(ConnectorOperator):
 
     def target(self) -> State:
         """The requested state."""
-        raise NotImplementedError
+        return self.requested
 
     def answer(self, before: str) -> str:
         """What the task returns."""
@@ -115,7 +121,6 @@ class _StateOperator(ConnectorOperator):
         return super().resume_execution(next_method, next_kwargs, context)
 
     def _there(self, connect: ConnectCluster, target: State, before: str, *, tasks: int | None = None) -> str:
-        from airflow_provider_connect_offsets.connect.protocols import State
         from airflow_provider_connect_offsets.operations.stages import steps
 
         if target is State.STOPPED:
@@ -148,11 +153,7 @@ class StopConnectorOperator(_StateOperator):
     triggerer does the waiting, which takes no worker's slot, but about a second more.
     """
 
-    def target(self) -> State:
-        """STOPPED."""
-        from airflow_provider_connect_offsets.connect.protocols import State
-
-        return State.STOPPED
+    requested = State.STOPPED
 
     def answer(self, before: str) -> str:
         """The state before."""
@@ -162,11 +163,7 @@ class StopConnectorOperator(_StateOperator):
 class PauseConnectorOperator(_StateOperator):
     """Pause a connector and wait until it and its tasks are PAUSED. To change its offsets, stop it."""
 
-    def target(self) -> State:
-        """PAUSED."""
-        from airflow_provider_connect_offsets.connect.protocols import State
-
-        return State.PAUSED
+    requested = State.PAUSED
 
 
 class ResumeConnectorOperator(_StateOperator):
@@ -180,11 +177,7 @@ class ResumeConnectorOperator(_StateOperator):
 
     def target(self) -> State:
         """The requested state; raises :class:`InvalidRequest` for any other."""
-        from airflow_provider_connect_offsets.connect.protocols import State
-
-        if self.state not in {State.RUNNING, State.PAUSED, State.STOPPED}:
-            raise InvalidRequest(f"{self.connector!r}: state {self.state!r} is none of RUNNING, PAUSED and STOPPED.")
-        return State(self.state)
+        return requested_state(self.connector, self.state)
 
 
 class GetConnectorOffsetsOperator(ConnectorOperator):
@@ -200,18 +193,13 @@ class GetConnectorOffsetsOperator(ConnectorOperator):
 
     def step(self, connect: ConnectCluster, context: Context) -> str:
         """Read."""
-        from airflow_provider_connect_offsets.hooks.runs import directory_of
-        from airflow_provider_connect_offsets.offsets.document import kip199_document
         from airflow_provider_connect_offsets.operations.connector import stepwise
-        from airflow_provider_connect_offsets.workspace.files import write_bytes
-        from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
 
         file = self.given(OffsetsFileParams)
         if file.run_uri:
             stepwise.read_back(connect.clients, connect.journal(self.connector), owner_of(context), seconds=HOLD)
         offsets = connect.clients.offsets.read_offsets(self.connector)
-        name = f"{unique_segment(context['ti'].task_id)}.json"
-        uri = file.uri or join(directory_of(context, part="").uri, name)
+        uri = file.uri or own_file(context)
         write_bytes(uri, kip199_document({self.connector: offsets}).encode())
         self.log.info("%r has offsets for %d partitions; written to %s", self.connector, len(offsets.stored()), uri)
         return uri
@@ -232,7 +220,6 @@ class AlterConnectorOffsetsOperator(TellsChanges, ConnectorOperator):
 
     def step(self, connect: ConnectCluster, context: Context) -> int:
         """Write and prove."""
-        from airflow_provider_connect_offsets.offsets.document import parse_rest
         from airflow_provider_connect_offsets.operations.connector import direct, stepwise
         from airflow_provider_connect_offsets.operations.connector.plans import read_plan
 
@@ -247,7 +234,7 @@ class AlterConnectorOffsetsOperator(TellsChanges, ConnectorOperator):
             altered = direct.alter(connect.clients, connect.journal(self.connector), owner_of(context), changes)
             self.tell_step(context, connect, self.connector, altered, kind=ChangeKind.ALTERED)
             return len(altered.changes)
-        plan = read_plan(run_at(written.run_uri), digest=written.digest or None)
+        plan = read_plan(RunDirectory(written.run_uri), digest=written.digest or None)
         journal = connect.journal(plan.connector)
         stepwise.alter(plan, connect.clients, journal, owner_of(context), seconds=HOLD)
         return len(plan.changed_rows())
@@ -266,3 +253,15 @@ class ResetConnectorOffsetsOperator(TellsChanges, ConnectorOperator):
         removed = direct.reset(connect.clients, connect.journal(self.connector), owner_of(context))
         self.tell_step(context, connect, self.connector, removed, kind=ChangeKind.REMOVED)
         return len(removed.prior_offsets.stored())
+
+
+def requested_state(connector: str, state: str) -> State:
+    """Return the state that is requested of a connector; raises :class:`InvalidRequest` for one that can't be."""
+    if state not in {State.RUNNING, State.PAUSED, State.STOPPED}:
+        raise InvalidRequest(f"{connector!r}: state {state!r} is none of RUNNING, PAUSED and STOPPED.")
+    return State(state)
+
+
+def own_file(context: Context) -> str:
+    """Return the URI of the task's own JSON file, in the directory of its run."""
+    return join(directory_of(context["ti"], part="").uri, f"{unique_segment(context['ti'].task_id)}.json")

@@ -8,7 +8,8 @@ from airflow.providers.common.compat.sdk import AirflowSkipException
 
 from airflow_provider_connect_offsets.exceptions import InvalidDocument, InvalidRequest, LeftStopped
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.operators.connector import ConnectorOperator
+from airflow_provider_connect_offsets.offsets.document import parse_rest
+from airflow_provider_connect_offsets.operators.connector import ConnectorOperator, own_file, requested_state
 from airflow_provider_connect_offsets.operators.shared.approval import AskOperator
 from airflow_provider_connect_offsets.operators.shared.common import owner_of
 from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
@@ -40,19 +41,17 @@ class CreateConnectorOperator(TellsChanges, ConnectorOperator):
 
     def step(self, connect: ConnectCluster, context: Context) -> int:
         """Create, write, prove, start."""
-        from airflow_provider_connect_offsets.connect.protocols import State
         from airflow_provider_connect_offsets.operations.existence.create_delete import create
         from airflow_provider_connect_offsets.operations.existence.new_connector import NewConnector
 
         given = self.given(NewConnectorParams)
-        if given.state not in {State.RUNNING, State.PAUSED, State.STOPPED}:
-            raise InvalidRequest(f"{given.connector!r}: state {given.state!r} is none of RUNNING, PAUSED and STOPPED.")
+        state = requested_state(given.connector, given.state)
         config = {str(name): str(value) for name, value in dict(given.config).items()}
         offsets = _starting_offsets(given, config, connect)
-        new = NewConnector(given.connector, config, offsets, State(given.state), given.inherit)
+        new = NewConnector(given.connector, config, offsets, state, given.inherit)
         count = create(new, connect.clients, connect.journal(new.name), owner_of(context))
         self.log.info("%r was created, and is %s; %d partitions have an offset.", new.name, new.state, count)
-        self.tell_existence(context, connect, new.name, count, kind=ChangeKind.CREATED)
+        self.tell_change(context, connect, new.name, kind=ChangeKind.CREATED, partitions=count)
         return count
 
 
@@ -77,9 +76,9 @@ class _CopyOperator(TellsChanges, ConnectorOperator):
 
     def tell_copied(self, context: Context, connect: ConnectCluster, what: Copying, count: int) -> None:
         """Add the events of a copy that has offsets of ``count`` partitions, and of an original that is deleted."""
-        self.tell_existence(context, connect, what.new_name, count, kind=ChangeKind.CREATED)
+        self.tell_change(context, connect, what.new_name, kind=ChangeKind.CREATED, partitions=count)
         if what.rename:
-            self.tell_existence(context, connect, what.connector, count, kind=ChangeKind.DELETED)
+            self.tell_change(context, connect, what.connector, kind=ChangeKind.DELETED, partitions=count)
 
 
 class CopyConnectorOperator(_CopyOperator):
@@ -201,21 +200,17 @@ class DeleteConnectorOperator(TellsChanges, ConnectorOperator):
 
     def step(self, connect: ConnectCluster, context: Context) -> str:
         """Stop, remove, prove, delete."""
-        from airflow_provider_connect_offsets.hooks.runs import directory_of
         from airflow_provider_connect_offsets.operations.existence.create_delete import delete
-        from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
 
-        kept = join(directory_of(context, part="").uri, f"{unique_segment(context['ti'].task_id)}.json")
-        name = self.connector
+        kept, name = own_file(context), self.connector
         count = delete(name, connect.clients, connect.journal(name), owner_of(context), kept=kept)
         self.log.info("%r was deleted with its offsets of %d partitions, which are kept in %s", name, count, kept)
-        self.tell_existence(context, connect, name, count, kind=ChangeKind.DELETED, offsets_uri=kept)
+        self.tell_change(context, connect, name, kind=ChangeKind.DELETED, partitions=count, offsets_uri=kept)
         return kept
 
 
 def _starting_offsets(given: NewConnectorParams, config: Mapping[str, str], connect: ConnectCluster) -> Offsets:
     """Return the offsets that are given, or computed for ``start_at``; raises :class:`InvalidRequest`."""
-    from airflow_provider_connect_offsets.offsets.document import parse_rest
     from airflow_provider_connect_offsets.operations.existence.new_connector import StartAt, log_offsets
 
     if given.start_at:

@@ -8,18 +8,17 @@ from airflow_provider_connect_offsets.exceptions import InvalidRequest, PlanRefu
 from airflow_provider_connect_offsets.hooks.failover import FailoverClusters, described_flow
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.reports import report_address
+from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.operators.apply import ApproveOffsetPlanOperator
-from airflow_provider_connect_offsets.operators.failover_flow import (
-    FailoverOperator,
-    directory_at,
-    failover_report,
-)
+from airflow_provider_connect_offsets.operators.failover_flow import FailoverOperator, failover_report
 from airflow_provider_connect_offsets.operators.shared.common import new_directory, report_at
 from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator
 from airflow_provider_connect_offsets.parameters.connections import FailoverClientsParams
 from airflow_provider_connect_offsets.parameters.failover import FailoverParams
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import PartParams, PreviewParams
+from airflow_provider_connect_offsets.workspace.files import read_json
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -60,7 +59,6 @@ class SnapshotFailoverOperator(FailoverOperator):
     def execute(self, context: Context) -> str:
         """Write what the translation needs."""
         from airflow_provider_connect_offsets.observe.flow.failover import observe_failover
-        from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
         with failing_clearly():
             directory = FailoverDirectory(new_directory(self, context).uri)
@@ -83,7 +81,6 @@ class SnapshotFailoverOperator(FailoverOperator):
         """Parse the request, with what the connectors' configurations say; raises :class:`InvalidRequest`."""
         from airflow_provider_connect_offsets.kafka.spans import Isolation
         from airflow_provider_connect_offsets.observe.lag import isolation_of
-        from airflow_provider_connect_offsets.offsets.flow import Flow
 
         if self.given(FailoverClientsParams).forward_connect_conn_id and not failover.forward_connector:
             raise InvalidRequest("A failback needs the flow that brought the records: forward_connector must name it.")
@@ -125,9 +122,8 @@ class TranslateGroupOffsetsOperator(OffsetsJobOperator):
     def judged(self) -> dict[str, Any]:
         """Log and report the translation; raises :class:`PlanRefused` if it must not be committed."""
         from airflow_provider_connect_offsets.report import Failover, as_text
-        from airflow_provider_connect_offsets.workspace.files import read_json
 
-        directory = directory_at(self.run_uri)
+        directory = FailoverDirectory(self.run_uri)
         summary = read_json(directory.summary)
         if "digest" not in summary:
             raise PlanRefused(f"No group was moved. {' '.join(summary['errors'])}")
@@ -145,11 +141,11 @@ class ApproveFailoverOperator(ApproveOffsetPlanOperator):
 
     def write_report(self, pending: Pending) -> None:
         """Write the report with the current state of the approval."""
-        failover_report(directory_at(self.summary["run_uri"]), pending=pending)
+        failover_report(FailoverDirectory(self.summary["run_uri"]), pending=pending)
 
     def question(self) -> tuple[str, str]:
         """Subject and body, in Markdown."""
         from airflow_provider_connect_offsets.report import Failover
 
-        found = Failover.read(directory_at(self.summary["run_uri"]))
+        found = Failover.read(FailoverDirectory(self.summary["run_uri"]))
         return f"Move {found.title[0].lower()}{found.title[1:]}?", found.question(link=self.link)

@@ -5,33 +5,32 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, ClassVar
 
-from airflow.sdk import BaseOperator
-
 from airflow_provider_connect_offsets.hooks.failover import FailoverClusters, open_failover
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest, Mode
 from airflow_provider_connect_offsets.operators.shared.common import owner_of, report_written
-from airflow_provider_connect_offsets.operators.shared.links import ReportLink
+from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
 from airflow_provider_connect_offsets.parameters.connections import FailoverClientsParams
 from airflow_provider_connect_offsets.parameters.failover import DrainingParams
-from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import RunParams, WaitingParams
+from airflow_provider_connect_offsets.workspace.files import read_json
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from airflow_provider_connect_offsets.workspace.paths import join
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
     from airflow_provider_connect_offsets.report import Pending
-    from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
 #: Seconds for which the flow's connectors are leased to the next task of the run.
 HOLD = 3600.0
 
 
-class FailoverOperator(TakesParameters, BaseOperator):
+class FailoverOperator(ReportedOperator):
     """A task of a failover or failback."""
 
     parameters: ClassVar[Models] = (FailoverClientsParams, WaitingParams)
-    operator_extra_links = (ReportLink(),)
 
     def open_flow(self, *, planned: bool) -> AbstractContextManager[FailoverClusters]:
         """Open the clients of the failover; raises as ``hooks.failover.open_failover``."""
@@ -39,25 +38,8 @@ class FailoverOperator(TakesParameters, BaseOperator):
         return open_failover(connections, planned=planned, timeout=timeout)
 
 
-def directory_at(run_uri: str) -> FailoverDirectory:
-    """Return the directory of a failover."""
-    from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
-
-    return FailoverDirectory(run_uri)
-
-
-def final_directory(run_uri: str) -> FailoverDirectory:
-    """Return the directory of what is observed once the flow is stopped."""
-    from airflow_provider_connect_offsets.workspace.paths import join
-
-    return directory_at(join(run_uri, "final"))
-
-
 def request_in(directory: FailoverDirectory) -> FailoverRequest:
     """Return the request."""
-    from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
-    from airflow_provider_connect_offsets.workspace.files import read_json
-
     return FailoverRequest.from_json(read_json(directory.request))
 
 
@@ -79,11 +61,10 @@ class OpenFailoverOperator(FailoverOperator):
 
     def execute(self, context: Context) -> None:
         """Check."""
-        from airflow_provider_connect_offsets.offsets.requests.failover import Mode
         from airflow_provider_connect_offsets.operations.stages.steps import lasting_status
 
         with failing_clearly():
-            directory = directory_at(self.given(RunParams).run_uri)
+            directory = FailoverDirectory(self.given(RunParams).run_uri)
             request = request_in(directory)
             planned = request.mode is Mode.PLANNED
             with self.open_flow(planned=planned) as flow:
@@ -107,10 +88,10 @@ class BeginFailoverOperator(FailoverOperator):
     def execute(self, context: Context) -> str:
         """Wait, stop, observe."""
         from airflow_provider_connect_offsets.observe.flow import failover
-        from airflow_provider_connect_offsets.offsets.requests.failover import Mode
         from airflow_provider_connect_offsets.operations.connector import stopped
 
-        before, after = directory_at(self.given(RunParams).run_uri), final_directory(self.given(RunParams).run_uri)
+        before = FailoverDirectory(self.given(RunParams).run_uri)
+        after = FailoverDirectory(join(before.uri, "final"))
         with failing_clearly():
             request = request_in(before)
             planned = request.mode is Mode.PLANNED
@@ -136,12 +117,11 @@ class ReleaseFlowOperator(FailoverOperator):
 
     def execute(self, context: Context) -> str:
         """Release."""
-        from airflow_provider_connect_offsets.offsets.requests.failover import Mode
         from airflow_provider_connect_offsets.operations.connector import stopped
 
         done = None
         with failing_clearly():
-            request = request_in(directory_at(self.given(RunParams).run_uri))
+            request = request_in(FailoverDirectory(self.given(RunParams).run_uri))
             if request.mode is Mode.PLANNED:
                 with self.open_flow(planned=True) as flow:
                     done = stopped.restore(flow.members(request), owner_of(context))

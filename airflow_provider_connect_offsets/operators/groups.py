@@ -6,18 +6,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_provider_connect_offsets.assets import moved_groups_asset
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.operators.failover_flow import (
-    HOLD,
-    FailoverOperator,
-    directory_at,
-    failover_report,
-    request_in,
-)
+from airflow_provider_connect_offsets.offsets.requests.failover import Mode
+from airflow_provider_connect_offsets.operators.failover_flow import HOLD, FailoverOperator, failover_report, request_in
 from airflow_provider_connect_offsets.operators.shared.common import owner_of, report_at, run_key
 from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
 from airflow_provider_connect_offsets.parameters.failover import FlowAfterwardsParams
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import ApprovedParams, RunParams
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -41,16 +37,13 @@ class CommitGroupOffsetsOperator(TellsChanges, FailoverOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Commit."""
-        from airflow_provider_connect_offsets.offsets.requests.failover import Mode
         from airflow_provider_connect_offsets.operations.connector import stopped
         from airflow_provider_connect_offsets.operations.groups.group_commit import commit_translation
         from airflow_provider_connect_offsets.operations.groups.group_stages import move_groups
 
         with failing_clearly():
-            directory, resume = (
-                directory_at(self.given(RunParams).run_uri),
-                self.given(FlowAfterwardsParams).resume_flow,
-            )
+            directory = FailoverDirectory(self.given(RunParams).run_uri)
+            resume = self.given(FlowAfterwardsParams).resume_flow
             request, digest = request_in(directory), self.given(ApprovedParams).digest
             planned = request.mode is Mode.PLANNED
             with self.open_flow(planned=planned) as flow:
@@ -105,7 +98,7 @@ class RestoreGroupOffsetsOperator(FailoverOperator):
         from airflow_provider_connect_offsets.operations.groups.group_stages import move_groups
 
         with failing_clearly(), self.open_flow(planned=False) as flow:
-            directory = directory_at(self.given(RunParams).run_uri)
+            directory = FailoverDirectory(self.given(RunParams).run_uri)
             target = flow.clients.clusters.target
             restored = move_groups(
                 flow.target_groups(), owner_of(context), directory, lambda: restore_groups(directory, target)

@@ -24,7 +24,7 @@ from airflow_provider_connect_offsets.operators.shared.common import (
     run_key,
 )
 from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
-from airflow_provider_connect_offsets.operators.shared.flow import FlowOperator, requested_flow, reset_directory
+from airflow_provider_connect_offsets.operators.shared.flow import FlowOperator, requested_flow
 from airflow_provider_connect_offsets.parameters.connections import Control, FlowConnectionParams
 from airflow_provider_connect_offsets.parameters.flow import FlowResetParams
 from airflow_provider_connect_offsets.parameters.taking import Models
@@ -36,12 +36,13 @@ from airflow_provider_connect_offsets.parameters.tasks import (
     SyncsAwaitedParams,
     WaitingParams,
 )
+from airflow_provider_connect_offsets.workspace.files import read_json
+from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_connect_offsets.report import Pending
-    from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 
 
 class SnapshotMirrorFlowOperator(FlowOperator):
@@ -59,10 +60,7 @@ class SnapshotMirrorFlowOperator(FlowOperator):
         from airflow_provider_connect_offsets.observe.flow.flow_snapshot import find_flow, take_flow_snapshot
 
         with failing_clearly():
-            run, given = (
-                reset_directory(new_directory(self, context).uri),
-                self.given(FlowResetParams),
-            )
+            run, given = ResetDirectory(new_directory(self, context).uri), self.given(FlowResetParams)
             request = given.request(given.source_connector, now=datetime.now(tz=UTC))
             with self.open_flow() as flow:
                 reset = find_flow(requested_flow(given), flow.clients)
@@ -85,9 +83,8 @@ class PlanMirrorResetOperator(PlanConnectorOffsetsOperator):
         """Show what the job found; raises :class:`PlanRefused` if that is an error."""
         from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset
         from airflow_provider_connect_offsets.report import Reset, as_text
-        from airflow_provider_connect_offsets.workspace.files import read_json
 
-        plan, run = super().judged(), reset_directory(self.run_uri)
+        plan, run = super().judged(), ResetDirectory(self.run_uri)
         self.log.info("Topic by topic:\n%s", as_text(Reset.read(run).table()))
         summary = read_json(run.summary)
         more = {name: summary[name] for name in ("duplicates", "syncs", "checkpoints", "stale_checkpoints")}
@@ -99,13 +96,13 @@ class ApproveMirrorResetOperator(ApproveOffsetPlanOperator):
 
     def write_report(self, pending: Pending) -> None:
         """Write the report with the current state of the approval."""
-        _report(reset_directory(self.summary["run_uri"]), pending=pending)
+        _report(ResetDirectory(self.summary["run_uri"]), pending=pending)
 
     def question(self) -> tuple[str, str]:
         """Subject and body, in Markdown."""
         from airflow_provider_connect_offsets.report import Reset
 
-        reset = Reset.read(reset_directory(self.summary["run_uri"]))
+        reset = Reset.read(ResetDirectory(self.summary["run_uri"]))
         return f"Reset the flow of {self.summary['connector']}?", reset.question(link=self.link)
 
 
@@ -125,7 +122,7 @@ class BeginMirrorResetOperator(FlowOperator):
         from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset
 
         with failing_clearly(), self.open_flow() as flow:
-            run = reset_directory(self.given(RunParams).run_uri)
+            run = ResetDirectory(self.given(RunParams).run_uri)
             plan = read_reset(run)
             refuse_stale(run, ttl=timedelta(seconds=self.given(PlanAgeParams).plan_ttl))
             if self.given(FlowConnectionParams).control == Control.STORAGE:
@@ -162,10 +159,8 @@ class ApplyMirrorResetOperator(TellsChanges, FlowOperator):
 
         owner = owner_of(context)
         with failing_clearly():
-            run, sync_timeout = (
-                reset_directory(self.given(RunParams).run_uri),
-                self.given(SyncsAwaitedParams).sync_timeout,
-            )
+            run = ResetDirectory(self.given(RunParams).run_uri)
+            sync_timeout = self.given(SyncsAwaitedParams).sync_timeout
             plan = read_reset(run, digest=self.given(ApprovedParams).digest)
             with self.open_flow(self.given(WaitingParams)) as flow:
                 clients, journals = flow.clients, flow.journals_of(plan.reset)
@@ -198,7 +193,7 @@ class RestoreMirrorFlowOperator(TellsChanges, FlowOperator):
         from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset, undo_reset
 
         with failing_clearly(except_for=LeftStopped), self.open_flow(self.given(WaitingParams)) as flow:
-            run = reset_directory(self.given(RunParams).run_uri)
+            run = ResetDirectory(self.given(RunParams).run_uri)
             plan = read_reset(run)
             outcome = undo_reset(plan, flow.clients, flow.journals_of(plan.reset), owner_of(context))
             if outcome is None:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.shared.common import new_directory, owner_of
-from airflow_provider_connect_offsets.operators.shared.flow import FlowOperator, requested_flow, reset_directory
+from airflow_provider_connect_offsets.operators.shared.flow import FlowOperator, requested_flow
 from airflow_provider_connect_offsets.parameters.flow import ClearedSyncsParams
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import PartParams
+from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -38,7 +39,7 @@ class ClearOffsetSyncsOperator(FlowOperator):
         from airflow_provider_connect_offsets.operations.flow.clear_syncs import clear_syncs
 
         with failing_clearly():
-            run = reset_directory(new_directory(self, context).uri)
+            run = ResetDirectory(new_directory(self, context).uri)
             given = self.given(ClearedSyncsParams)
             with self.open_flow() as flow:
                 reset = find_flow(requested_flow(given), flow.clients)

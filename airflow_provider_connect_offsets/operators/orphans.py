@@ -6,26 +6,27 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import AirflowSkipException
-from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput, InvalidRequest
 from airflow_provider_connect_offsets.hooks.clients import require_control, workspace_uri
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.reports import report_address, report_url
+from airflow_provider_connect_offsets.offsets.requests.orphans import OrphanRequest
 from airflow_provider_connect_offsets.operators.shared.approval import AskOperator
 from airflow_provider_connect_offsets.operators.shared.common import new_directory, owner_of, report_at, report_written
-from airflow_provider_connect_offsets.operators.shared.links import ReportLink
+from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator, ReportLink
 from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator
 from airflow_provider_connect_offsets.parameters.connections import Control, StorageConnectionParams
 from airflow_provider_connect_offsets.parameters.orphans import OrphanedOffsetsParams, RemovalParams
 from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
 from airflow_provider_connect_offsets.parameters.tasks import ApprovedParams, FoundParams, PartParams, RunParams
+from airflow_provider_connect_offsets.workspace.files import read_json
+from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_connect_offsets.report import Pending
-    from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 
 _HANDED_ON = (
     "digest",
@@ -40,7 +41,7 @@ _HANDED_ON = (
 )
 
 
-class SnapshotStoredOffsetsOperator(TakesParameters, BaseOperator):
+class SnapshotStoredOffsetsOperator(ReportedOperator):
     """Read the offsets topic of a Connect cluster whole, and the names of the connectors that the cluster has.
 
     Reads only. Fails if ``kafka_conn_id`` is not the Kafka cluster that Connect itself works on, as every offset would
@@ -49,7 +50,6 @@ class SnapshotStoredOffsetsOperator(TakesParameters, BaseOperator):
 
     parameters: ClassVar[Models] = (OrphanedOffsetsParams, StorageConnectionParams, PartParams)
     ui_color = "#dbe7f3"
-    operator_extra_links = (ReportLink(),)
 
     def execute(self, context: Context) -> str:
         """Write the snapshot."""
@@ -58,7 +58,7 @@ class SnapshotStoredOffsetsOperator(TakesParameters, BaseOperator):
         from airflow_provider_connect_offsets.operations.orphans.orphans import take_orphan_snapshot
 
         with failing_clearly():
-            directory = _directory(new_directory(self, context).uri)
+            directory = OrphansDirectory(new_directory(self, context).uri)
             request = self.given(OrphanedOffsetsParams).request(now=datetime.now(tz=UTC))
             connections = _connections(self)
             with (
@@ -85,9 +85,8 @@ class FindOrphanedOffsetsOperator(OffsetsJobOperator):
     def judged(self) -> dict[str, Any]:
         """Log and report what was found; raises :class:`InvalidRequest` for an invalid regular expression."""
         from airflow_provider_connect_offsets.report import Orphans, as_text
-        from airflow_provider_connect_offsets.workspace.files import read_json
 
-        directory = _directory(self.run_uri)
+        directory = OrphansDirectory(self.run_uri)
         summary = read_json(directory.summary)
         if summary["problem"]:
             raise InvalidRequest(f"Nothing was removed. {summary['problem']}")
@@ -115,7 +114,7 @@ class ApproveRemovalOperator(TakesParameters, AskOperator):
 
         with failing_clearly():
             removal = self.given(RemovalParams)
-        directory = _directory(self.summary["run_uri"])
+        directory = OrphansDirectory(self.summary["run_uri"])
         if not self.summary["orphaned"]:
             raise AirflowSkipException(f"No offset is orphaned. The report: {self.address}")
         if not removal.remove:
@@ -132,7 +131,7 @@ class ApproveRemovalOperator(TakesParameters, AskOperator):
     @property
     def address(self) -> str:
         """Address of the report, for messages."""
-        return report_address(_directory(self.summary["run_uri"]).report, dag_id=self.dag_id)
+        return report_address(OrphansDirectory(self.summary["run_uri"]).report, dag_id=self.dag_id)
 
     def refuse_unproved(self) -> None:
         """Raise :class:`InvalidInput` if the topic may be another Connect cluster's, and nobody is asked."""
@@ -148,7 +147,7 @@ class ApproveRemovalOperator(TakesParameters, AskOperator):
         """Subject and body, in Markdown."""
         from airflow_provider_connect_offsets.report import Orphans
 
-        found = Orphans.read(_directory(self.summary["run_uri"]))
+        found = Orphans.read(OrphansDirectory(self.summary["run_uri"]))
         link = report_url(found.directory.report, dag_id=self.dag_id)
         return f"Remove the offsets of {found.gone}?", found.question(link=link)
 
@@ -157,10 +156,10 @@ class ApproveRemovalOperator(TakesParameters, AskOperator):
         from airflow_provider_connect_offsets.report import Pending
 
         self.log.warning("Rejected, so nothing was removed. The report: %s", self.address)
-        _report(_directory(self.summary["run_uri"]), pending=Pending.REJECTED)
+        _report(OrphansDirectory(self.summary["run_uri"]), pending=Pending.REJECTED)
 
 
-class RemoveOrphanedOffsetsOperator(TakesParameters, BaseOperator):
+class RemoveOrphanedOffsetsOperator(ReportedOperator):
     """Remove the orphaned offsets that were found, and prove that they are gone; first write them to ``removed.json``.
 
     ``digest`` is what the search returned: what was approved is what is removed. ``removed.json`` in the run's
@@ -175,23 +174,20 @@ class RemoveOrphanedOffsetsOperator(TakesParameters, BaseOperator):
     parameters: ClassVar[Models] = (RunParams, ApprovedParams, StorageConnectionParams)
     preset: ClassVar[dict[str, Any]] = {"multiple_outputs": True}
     ui_color = "#f3e3d3"
-    operator_extra_links = (ReportLink(),)
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Remove them."""
         from airflow_provider_connect_offsets.hooks.kafka import offsets_topic
         from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
-        from airflow_provider_connect_offsets.offsets.requests.orphans import OrphanRequest
         from airflow_provider_connect_offsets.operations.orphans.orphan_stages import (
             RemoveOrphans,
             orphans_journal,
             remove_orphans,
         )
         from airflow_provider_connect_offsets.operations.orphans.orphans import existing_on
-        from airflow_provider_connect_offsets.workspace.files import read_json
 
         with failing_clearly():
-            directory, connections = _directory(self.given(RunParams).run_uri), _connections(self)
+            directory, connections = OrphansDirectory(self.given(RunParams).run_uri), _connections(self)
             request = OrphanRequest.from_json(read_json(directory.request))
             with (
                 KafkaConnectHook(connections.connect_conn_id).get_conn() as connect,
@@ -224,12 +220,6 @@ def _connections(operator: TakesParameters) -> StorageConnectionParams:
         "connect-offsets orphans finds such offsets.",
     )
     return named
-
-
-def _directory(run_uri: str) -> OrphansDirectory:
-    from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
-
-    return OrphansDirectory(run_uri)
 
 
 def _report(directory: OrphansDirectory, *, pending: Pending | None = None) -> str:

@@ -5,22 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import AirflowFailException
-from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.hooks.clients import open_clients, workspace_uri
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.shared.common import new_directory, report_at, report_written
-from airflow_provider_connect_offsets.operators.shared.links import ReportLink
+from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
 from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator
 from airflow_provider_connect_offsets.parameters.connections import FlowConnectionParams
 from airflow_provider_connect_offsets.parameters.flow import HistoryParams, ObservedFlowParams
-from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import FoundParams, PartParams
+from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
+from airflow_provider_connect_offsets.workspace.readiness import Kept, ReadinessDirectory
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
-
-    from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
 
 _HANDED_ON = (
     "ready",
@@ -42,7 +41,7 @@ _HANDED_ON = (
 )
 
 
-class SnapshotMirrorReadinessOperator(TakesParameters, BaseOperator):
+class SnapshotMirrorReadinessOperator(ReportedOperator):
     """Observe a MirrorMaker 2 flow: connectors, stored offsets, logs of both clusters, syncs, checkpoints and groups.
 
     Reads only. Returns the URI of the run's directory, which the later tasks take as ``run_uri``.
@@ -50,17 +49,15 @@ class SnapshotMirrorReadinessOperator(TakesParameters, BaseOperator):
 
     parameters: ClassVar[Models] = (ObservedFlowParams, FlowConnectionParams, PartParams)
     ui_color = "#dbe7f3"
-    operator_extra_links = (ReportLink(),)
 
     def execute(self, context: Context) -> str:
         """Write the snapshot."""
         from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster
         from airflow_provider_connect_offsets.observe.flow.readiness import take_readiness_snapshot
-        from airflow_provider_connect_offsets.workspace.readiness import Kept
 
         dag_id = str(context["ti"].dag_id)
         with failing_clearly():
-            directory = _directory(new_directory(self, context).uri)
+            directory = ReadinessDirectory(new_directory(self, context).uri)
             request, named = self.given(ObservedFlowParams).request(), self.given(FlowConnectionParams)
             with (
                 open_clients(named, named.source_kafka_conn_id) as connect,
@@ -101,9 +98,8 @@ class JudgeMirrorReadinessOperator(OffsetsJobOperator):
         """Write the report, remove expired runs, and return what the task returns."""
         from airflow_provider_connect_offsets.observe.flow.readiness import forget_earlier
         from airflow_provider_connect_offsets.report import Readiness, as_text
-        from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
 
-        directory = _directory(self.run_uri)
+        directory = ReadinessDirectory(self.run_uri)
         found = Readiness.read(directory)
         self.log.info("%s", as_text(found.table()))
         uri = report_written(found.write, directory.report)
@@ -113,12 +109,11 @@ class JudgeMirrorReadinessOperator(OffsetsJobOperator):
         return {"run_uri": self.run_uri, **report, **{name: found.summary[name] for name in _HANDED_ON}}
 
 
-class RequireMirrorReadyOperator(TakesParameters, BaseOperator):
+class RequireMirrorReadyOperator(ReportedOperator):
     """Fail if a flow is not ready for a failover, with the worst that was found."""
 
     parameters: ClassVar[Models] = (FoundParams,)
     ui_color = "#f3e3d3"
-    operator_extra_links = (ReportLink(),)
     summary: Any
 
     def execute(self, context: Context) -> None:
@@ -132,9 +127,3 @@ class RequireMirrorReadyOperator(TakesParameters, BaseOperator):
             which = f"Ready only for a failover that is {ready_for[0]}" if ready_for else "Not ready for a failover"
             raise AirflowFailException(f"{which}. {self.summary['worst']['message']}{more} {report}")
         self.log.info("Ready for a failover: no threshold is crossed. The report: %s", report)
-
-
-def _directory(run_uri: str) -> ReadinessDirectory:
-    from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
-
-    return ReadinessDirectory(run_uri)

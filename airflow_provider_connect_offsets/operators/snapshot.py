@@ -5,21 +5,19 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar
 
-from airflow.sdk import BaseOperator
-
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.shared.common import new_directory, open_connect
-from airflow_provider_connect_offsets.operators.shared.links import ReportLink
+from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
 from airflow_provider_connect_offsets.parameters.change import ConnectorChangeParams
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
-from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import PartParams
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
 
-class SnapshotConnectorOffsetsOperator(TakesParameters, BaseOperator):
+class SnapshotConnectorOffsetsOperator(ReportedOperator):
     """Check a request, and write what its plan needs: the connector, its offsets, the bounds of the logs.
 
     Reads only. Returns the URI of the run's directory, which all later tasks take as ``run_uri``.
@@ -27,7 +25,6 @@ class SnapshotConnectorOffsetsOperator(TakesParameters, BaseOperator):
 
     parameters: ClassVar[Models] = (ConnectorChangeParams, ConnectorConnectionParams, PartParams)
     ui_color = "#dbe7f3"
-    operator_extra_links = (ReportLink(),)
 
     def execute(self, context: Context) -> str:
         """Write the snapshot; fails before it touches anything if the request is invalid."""

@@ -24,31 +24,28 @@ _MODES: dict[str | None, str] = {
 }
 
 
-class WindowParams(Parameters):
+class WindowParams(Parameters, section=Section.LIMITS):
     """When a change may begin."""
 
     window: Text = optional(
         "Window",
         "Part of the day in which this may begin, with a time zone (default UTC). Empty: any time.",
-        section=Section.LIMITS,
         example="22:00-06:00 Europe/Berlin",
     )
 
 
-class DeliveredAgainParams(WindowParams):
+class DeliveredAgainParams(WindowParams, section=Section.WHAT):
     """Which connectors deliver each data interval again, when, and how far back at most."""
 
     # A scheduled DAG must be valid without anyone filling in its form; a run without a connector fails.
     connector: Text = optional(
         "Connector",
         "Name of the connector. Set it, or connectors, in the DAG file, for scheduled runs.",
-        section=Section.WHAT,
         example="orders-mirror",
     )
     connectors: Text = optional(
         "Connectors",
         "Regular expression that matches whole names of connectors, in place of one connector (mode rewind).",
-        section=Section.WHAT,
         example="orders-.*",
     )
     max_rewind: Text = required(
@@ -60,30 +57,28 @@ class DeliveredAgainParams(WindowParams):
     )
 
 
-class ReplayLimitsParams(Parameters):
+class ReplayLimitsParams(Parameters, section=Section.LIMITS):
     """How long a replay may take, and whether a part of the interval will do."""
 
     replay_limit: Text = required(
         "Longest replay",
         "ISO 8601 duration: after so long a replay that has not delivered its interval is undone.",
-        section=Section.LIMITS,
         example="PT2H",
         default="PT1H",
     )
     partial: Flag = flag(
         "Replay what is left",
         "Whether to replay the rest of an interval if its first records may have been deleted.",
-        section=Section.LIMITS,
         default=False,
     )
 
 
-class BackfillParams(SelectionParams, DeliveredAgainParams, ReplayLimitsParams):
+class BackfillParams(SelectionParams, DeliveredAgainParams, ReplayLimitsParams, section=Section.WHAT):
     """What the form of the backfill shows."""
 
     first: ClassVar[tuple[str, ...]] = ("connector", "connectors", "mode")
 
-    mode: Text = choice("Mode", "What is delivered again.", section=Section.WHAT, values=_MODES, default="rewind")
+    mode: Text = choice("Mode", "What is delivered again.", values=_MODES, default="rewind")
 
 
 class BackfillTurnParams(SelectionParams, DeliveredAgainParams, PartParams):

@@ -38,38 +38,31 @@ TO: dict[str | None, str] = {
 }
 
 
-class SelectionParams(Parameters):
+class SelectionParams(Parameters, section=Section.WHERE):
     """Which partitions are concerned."""
 
     topics: Text = optional(
-        "Topics",
-        "Regular expression that matches whole names. Empty: all topics.",
-        section=Section.WHERE,
-        example="orders-.*",
+        "Topics", "Regular expression that matches whole names. Empty: all topics.", example="orders-.*"
     )
-    partitions: Text = optional(
-        "Partitions", "Numbers and ranges. Empty: all partitions.", section=Section.WHERE, example="0,3-5"
-    )
+    partitions: Text = optional("Partitions", "Numbers and ranges. Empty: all partitions.", example="0,3-5")
 
 
-class PlaceParams(SelectionParams):
+class PlaceParams(SelectionParams, section=Section.WHERE):
     """Where to resume."""
 
     first: ClassVar[tuple[str, ...]] = ("to", "value")
 
-    to: Text = choice("Resume at", "Where to resume.", section=Section.WHERE, values=TO, default="current")
+    to: Text = choice("Resume at", "Where to resume.", values=TO, default="current")
     value: Text = optional(
         "Value",
         "What goes with it: a moment, a duration (PT2H), a number of records, a position, a URI, a query, or a "
         "connector's name. Empty for earliest, latest, current and clear.",
-        section=Section.WHERE,
         example="2026-01-31T03:00:00+01:00",
     )
     columns: Text = optional(
         "Columns of the table",
         "For file and query: which columns have topic, partition, and either position (the next offset to be read) or "
         "last (the last one that was delivered). Empty: they are called so.",
-        section=Section.WHERE,
         example="topic=kafka_topic,partition=part,last=max_offset",
     )
     only_back: Flag = argument(
@@ -92,24 +85,21 @@ class PlaceParams(SelectionParams):
         return replace(requested, only_back=self.only_back)
 
 
-class ConnectorChangeParams(PlaceParams):
+class ConnectorChangeParams(PlaceParams, section=Section.WHAT):
     """Where one connector resumes."""
 
-    connector: Text = required("Connector", "Name of the connector.", section=Section.WHAT, example="orders-mirror")
+    connector: Text = required("Connector", "Name of the connector.", example="orders-mirror")
 
 
-class FleetChangeParams(PlaceParams):
+class FleetChangeParams(PlaceParams, section=Section.WHAT):
     """Where many connectors resume."""
 
     connectors: Text = required(
-        "Connectors",
-        "Regular expression that matches whole names of connectors.",
-        section=Section.WHAT,
-        example="orders-.*",
+        "Connectors", "Regular expression that matches whole names of connectors.", example="orders-.*"
     )
 
 
-class GroupChangeParams(PlaceParams):
+class GroupChangeParams(PlaceParams, section=Section.WHERE):
     """Where many consumer groups resume."""
 
     groups: Text = required(
@@ -121,7 +111,6 @@ class GroupChangeParams(PlaceParams):
     to: Text = choice(
         "Resume at",
         "Where to resume.",
-        section=Section.WHERE,
         values={**TO, "connector": "connector: where another consumer group resumes"},
         default="current",
     )
@@ -129,51 +118,34 @@ class GroupChangeParams(PlaceParams):
         "Value",
         "What goes with it: a moment, a duration (PT2H), a number of records, a position, a URI, or for connector the "
         "name of another consumer group. Empty for earliest, latest, current and clear.",
-        section=Section.WHERE,
         example="2026-01-31T03:00:00+01:00",
     )
 
 
-class GroupLimitsParams(Parameters):
+class GroupLimitsParams(Parameters, section=Section.LIMITS):
     """How many consumer groups are changed at once, or may fail."""
 
-    max_down: int = count(
-        "At once", "How many consumer groups are changed at the same time.", section=Section.LIMITS, default=5
-    )
+    max_down: int = count("At once", "How many consumer groups are changed at the same time.", default=5)
     max_failures: int = count(
-        "Failures",
-        "After so many consumer groups that could not be changed, no further one is.",
-        section=Section.LIMITS,
-        default=5,
+        "Failures", "After so many consumer groups that could not be changed, no further one is.", default=5
     )
 
 
-class FleetLimitsParams(Parameters):
+class FleetLimitsParams(Parameters, section=Section.LIMITS):
     """How many connectors of a fleet may be down, or fail."""
 
-    max_down: int = count(
-        "Down at once", "How many connectors may be stopped at the same time.", section=Section.LIMITS, default=5
-    )
+    max_down: int = count("Down at once", "How many connectors may be stopped at the same time.", default=5)
     max_failures: int = count(
-        "Failures",
-        "After so many connectors that could not be changed, no further one is stopped.",
-        section=Section.LIMITS,
-        default=5,
+        "Failures", "After so many connectors that could not be changed, no further one is stopped.", default=5
     )
 
 
-class ApprovalParams(Parameters):
+class ApprovalParams(Parameters, section=Section.SAFETY):
     """Whether to ask a person, and whether to change anything."""
 
     approval: Flag = flag(
-        "Ask for approval",
-        "Whether someone has to approve the plan before anything is stopped.",
-        section=Section.SAFETY,
-        default=True,
+        "Ask for approval", "Whether someone has to approve the plan before anything is stopped.", default=True
     )
     dry_run: Flag = flag(
-        "Dry run",
-        "Whether to stop after the plan; nothing is stopped or changed then.",
-        section=Section.SAFETY,
-        default=False,
+        "Dry run", "Whether to stop after the plan; nothing is stopped or changed then.", default=False
     )

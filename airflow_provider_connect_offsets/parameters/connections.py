@@ -96,7 +96,7 @@ class ConnectParams(Parameters):
         return {**named, "kubernetes_conn_id": self.kubernetes_conn_id} if uses_strimzi else named
 
 
-class ConnectorConnectionParams(ConnectParams):
+class ConnectorConnectionParams(ConnectParams, section=Section.CONNECTIONS):
     """The Connect cluster of a connector, and the Kafka cluster that its positions refer to."""
 
     first: ClassVar[tuple[str, ...]] = ("control", "connect_conn_id", "kafka_conn_id", "database_conn_id")
@@ -105,7 +105,6 @@ class ConnectorConnectionParams(ConnectParams):
         "Kafka connection",
         "Airflow connection of the Kafka cluster that the positions refer to: a MirrorSource's source cluster, a "
         "sink's own. Empty for connectors whose offsets are not positions.",
-        section=Section.CONNECTIONS,
         example="kafka_source",
         default="kafka_default",
     )
@@ -113,7 +112,6 @@ class ConnectorConnectionParams(ConnectParams):
         "Database connection",
         "Airflow connection (type postgres) of the PostgreSQL that a Debezium connector reads, so that an LSN is "
         "compared with its replication slot before anything is stopped. May be empty.",
-        section=Section.CONNECTIONS,
         example="orders_database",
     )
 
@@ -126,26 +124,26 @@ class GroupConnectionParams(Parameters):
     )
 
 
-class MirrorClustersParams(Parameters):
-    """Both Kafka clusters of a MirrorMaker 2 flow."""
+class SourceConnectionParams(Parameters):
+    """The source cluster of a flow."""
 
     source_kafka_conn_id: Text = connection(
         "Source Kafka connection", "Airflow connection of the flow's source cluster.", default="kafka_source"
     )
+
+
+class TargetConnectionParams(Parameters):
+    """The target cluster of a flow."""
+
     target_kafka_conn_id: Text = connection(
         "Target Kafka connection", "Airflow connection of the flow's target cluster.", default="kafka_target"
     )
 
 
-class FlowConnectionParams(ConnectParams, MirrorClustersParams):
+class FlowConnectionParams(ConnectParams, TargetConnectionParams, SourceConnectionParams):
     """The Connect cluster of a MirrorMaker 2 flow, and both of its Kafka clusters."""
 
-    first: ClassVar[tuple[str, ...]] = (
-        "control",
-        "connect_conn_id",
-        "source_kafka_conn_id",
-        "target_kafka_conn_id",
-    )
+    first: ClassVar[tuple[str, ...]] = ("control", "connect_conn_id", "source_kafka_conn_id", "target_kafka_conn_id")
 
 
 class FailoverConnectionParams(FlowConnectionParams):
@@ -164,7 +162,7 @@ class FailoverClientsParams(FailoverConnectionParams):
     )
 
 
-class FailbackConnectionParams(FailoverConnectionParams):
+class FailbackConnectionParams(FailoverConnectionParams, section=Section.CONNECTIONS):
     """The connections of a failback: those of the failover, the other way round."""
 
     first: ClassVar[tuple[str, ...]] = ("control", "forward_connect_conn_id", *FlowConnectionParams.first[1:])
@@ -177,21 +175,12 @@ class FailbackConnectionParams(FailoverConnectionParams):
     connect_conn_id: Text = optional(
         "Connect connection, leading back",
         "Airflow connection of the Connect cluster of the flow that leads back. Empty: the same.",
-        section=Section.CONNECTIONS,
         example="kafka_connect_back",
     )
     source_kafka_conn_id: Text = connection(
         "Where the groups are", "Airflow connection of the cluster that they leave.", default="kafka_target"
     )
     target_kafka_conn_id: Text = connection("Home", "Airflow connection of their home cluster.", default="kafka_source")
-
-
-class TargetConnectionParams(Parameters):
-    """The target cluster of a flow."""
-
-    target_kafka_conn_id: Text = connection(
-        "Target Kafka connection", "Airflow connection of the flow's target cluster.", default="kafka_target"
-    )
 
 
 class StorageConnectionParams(Parameters):
@@ -217,13 +206,12 @@ class SparkConnectionParams(Parameters):
     )
 
 
-class StepConnectionParams(ConnectorConnectionParams):
+class StepConnectionParams(ConnectorConnectionParams, section=Section.CONNECTIONS):
     """The Connect cluster of a connector, and, if the step needs it, the Kafka cluster of its positions."""
 
     kafka_conn_id: Text = optional(
         "Kafka connection",
         "Airflow connection of the Kafka cluster that the positions refer to; of a sink also the one of its group. "
         "May be empty.",
-        section=Section.CONNECTIONS,
         example="kafka_default",
     )

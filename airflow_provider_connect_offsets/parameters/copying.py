@@ -24,26 +24,20 @@ from airflow_provider_connect_offsets.parameters.fields import (
 Settings = Annotated[Any, BeforeValidator(lambda value: "" if value is None else value)]
 
 
-class CopyParams(Parameters):
+class CopyParams(Parameters, section=Section.WHAT):
     """Which connector is copied, and how its copy differs."""
 
     first: ClassVar[tuple[str, ...]] = ("connector", "new_name", "rename", "config", "stop_original")
 
-    connector: Text = required(
-        "Connector", "Name of the connector that is copied.", section=Section.WHAT, example="orders-sink"
-    )
-    new_name: Text = required("New name", "Name of the copy.", section=Section.WHAT, example="orders-sink-2")
+    connector: Text = required("Connector", "Name of the connector that is copied.", example="orders-sink")
+    new_name: Text = required("New name", "Name of the copy.", example="orders-sink-2")
     rename: Flag = flag(
-        "Rename",
-        "Whether the original is deleted with its offsets, once the copy has them.",
-        section=Section.WHAT,
-        default=False,
+        "Rename", "Whether the original is deleted with its offsets, once the copy has them.", default=False
     )
     config: Settings = optional(
         "Settings that differ",
         "JSON object of the settings that the copy has in place of the original's; null: it does not have that one. "
         "Give secrets as references to the worker's config providers (${file:…}): Airflow stores and shows this text.",
-        section=Section.WHAT,
         example='{"topics": "orders", "consumer.override.group.id": null}',
     )
     stop_original: Flag = flag(

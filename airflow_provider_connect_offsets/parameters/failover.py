@@ -19,6 +19,7 @@ from airflow_provider_connect_offsets.parameters.fields import (
     choice,
     count,
     flag,
+    limit,
     optional,
     optional_count,
     required,
@@ -26,7 +27,7 @@ from airflow_provider_connect_offsets.parameters.fields import (
 )
 
 
-class GroupsToMoveParams(Parameters):
+class GroupsToMoveParams(Parameters, section=Section.LIMITS):
     """Which groups go to the other cluster, and what has to be true for it; for failover and failback alike."""
 
     groups: Text = required(
@@ -57,63 +58,48 @@ class GroupsToMoveParams(Parameters):
     rewind: Text = optional(
         "May go back",
         "Regular expression of groups that may be set back on the target if they are further there. Empty: none.",
-        section=Section.LIMITS,
         example="orders-.*",
     )
     min_coverage: Any = share(
-        "Coverage",
-        "Share of the partitions that must be translated; with less nothing is committed.",
-        section=Section.LIMITS,
-        default=1.0,
+        "Coverage", "Share of the partitions that must be translated; with less nothing is committed.", default=1.0
     )
     max_rereads: Any = optional_count(
         "Re-reads",
         "How many records may be read again, all groups together; with more nothing is committed. Empty: of each "
         "partition as many as the preview says.",
-        section=Section.LIMITS,
         example=500,
     )
-    compared: Any = count(
+    compared: Any = limit(
         "Records compared",
         "How many records of either log are read at most, for each partition, to prove exact offsets; of what lies "
         "before, only single records.",
-        section=Section.LIMITS,
         default=DEFAULT_COMPARED,
-        minimum=0,
     )
-    compared_total: Any = count(
+    compared_total: Any = limit(
         "Records compared, in all",
         "How many records are read at most while the flow is stopped, of both logs and all partitions together. "
         "The preview names the partitions that get less than they need.",
-        section=Section.LIMITS,
         default=DEFAULT_COMPARED_TOTAL,
-        minimum=0,
     )
 
 
-class DrainingParams(Parameters):
+class DrainingParams(Parameters, section=Section.LIMITS):
     """How long replication may take to catch up."""
 
     drain_timeout: float = count(
-        "Drain timeout",
-        "Seconds in which replication has to catch up with the source, if planned.",
-        section=Section.LIMITS,
-        default=300,
+        "Drain timeout", "Seconds in which replication has to catch up with the source, if planned.", default=300
     )
 
 
-class FlowAfterwardsParams(Parameters):
+class FlowAfterwardsParams(Parameters, section=Section.SAFETY):
     """What becomes of the flow after the commit."""
 
     resume_flow: Flag = flag(
-        "Start the flow again",
-        "Whether its connectors are started again after the commit.",
-        section=Section.SAFETY,
-        default=False,
+        "Start the flow again", "Whether its connectors are started again after the commit.", default=False
     )
 
 
-class FailoverParams(GroupsToMoveParams):
+class FailoverParams(GroupsToMoveParams, section=Section.FLOW):
     """A failover, planned or not."""
 
     first: ClassVar[tuple[str, ...]] = ("groups", "planned")
@@ -126,21 +112,14 @@ class FailoverParams(GroupsToMoveParams):
         default=True,
     )
     source_alias: Text = optional(
-        "Source alias",
-        "Alias of the source cluster. Empty: as the connector says.",
-        section=Section.FLOW,
-        example="primary",
+        "Source alias", "Alias of the source cluster. Empty: as the connector says.", example="primary"
     )
     target_alias: Text = optional(
-        "Target alias",
-        "Alias of the target cluster. Empty: as the connector says.",
-        section=Section.FLOW,
-        example="backup",
+        "Target alias", "Alias of the target cluster. Empty: as the connector says.", example="backup"
     )
     replication_policy: Text = choice(
         "Replication policy",
         "How remote topics are named.",
-        section=Section.FLOW,
         values={
             None: "as the connector says",
             "default": "default: the alias before the name",
@@ -149,15 +128,11 @@ class FailoverParams(GroupsToMoveParams):
         default="",
     )
     separator: Text = optional(
-        "Separator",
-        "replication.policy.separator. Empty: as the connector says, or a dot.",
-        section=Section.FLOW,
-        example="_",
+        "Separator", "replication.policy.separator. Empty: as the connector says, or a dot.", example="_"
     )
     syncs_on: Text = choice(
         "Offset syncs are on",
         "offset-syncs.topic.location.",
-        section=Section.FLOW,
         values={None: "as the connector says", "source": "source", "target": "target"},
         default="",
     )
@@ -186,7 +161,7 @@ class FailoverParams(GroupsToMoveParams):
         return FailoverRequest.parse(flow=flow, forward=forward, reads_committed=reads_committed, **typed)
 
 
-class FailbackParams(GroupsToMoveParams):
+class FailbackParams(GroupsToMoveParams, section=Section.WHAT):
     """A failback: what the form shows of it; its operators are those of a failover."""
 
     first: ClassVar[tuple[str, ...]] = ("groups", "forward_connector")
@@ -195,35 +170,30 @@ class FailbackParams(GroupsToMoveParams):
         "MirrorSource from home",
         "Name of the MirrorSourceConnector that once brought the records from home; stopped during the run. Empty: "
         "the groups read no remote topics.",
-        section=Section.WHAT,
         example="orders-mirror",
     )
     source_connector: Text = optional(
         "MirrorSource that leads back",
         "Name of the MirrorSourceConnector that replicates to home, if there is one; drained and stopped.",
-        section=Section.WHAT,
         example="orders-mirror-back",
     )
     checkpoint_connector: Text = optional(
         "MirrorCheckpoint that leads back",
         "Name of its MirrorCheckpointConnector, to be stopped as well. Empty: none.",
-        section=Section.WHAT,
         example="orders-checkpoints-back",
     )
     topics: Text = optional(
         "Topics",
         "Regular expression that matches whole names of topics as the groups read them now. Empty: all.",
-        section=Section.WHAT,
         example=r"primary\.orders",
     )
 
 
-class RestoredRunParams(Parameters):
+class RestoredRunParams(Parameters, section=Section.WHAT):
     """The failover that is taken back."""
 
     run_uri: Text = required(
         "Run",
         "Directory of the failover's final translation, as its message and its report name it.",
-        section=Section.WHAT,
         example="file:///var/lib/airflow/connect_offsets/mirror_failover/manual__2026-01-31/final",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Unpack
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.fields import FieldInfo
@@ -27,13 +27,15 @@ class Section(StrEnum):
 Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else str(value))]
 #: True or false, also as a text, as templates give it; raises :class:`InvalidInput` for anything else.
 Flag = Annotated[bool, BeforeValidator(is_true)]
+_TEXT = {"type": "string", "minLength": 1}
 
 
 class Parameters(BaseModel):
     """Parameters that belong together.
 
     As a class it defines arguments of operators and task groups, and Params of DAGs. As a value it holds them after
-    Airflow has rendered templates.
+    Airflow has rendered templates. ``section`` of a subclass is the fold of the form in which its fields are, unless
+    one names another.
     """
 
     # Parsing a DAG needs the fields only: a model is built when the first value of it is.
@@ -42,68 +44,80 @@ class Parameters(BaseModel):
     #: Names of the fields that the form shows first in their section.
     first: ClassVar[tuple[str, ...]] = ()
 
+    def __init_subclass__(cls, *, section: Section | None = None, **kwargs: Unpack[ConfigDict]) -> None:
+        super().__init_subclass__(**kwargs)
+        for value in vars(cls).values():
+            if isinstance(value, FieldInfo) and value.json_schema_extra:
+                form = form_of(value)
+                form["section"] = form["section"] or section
+
 
 def argument(description: str, *, default: Any = ...) -> Any:
     """Define a parameter that only code gives; the form does not show it."""
     return Field(default, description=description)
 
 
-def required(title: str, description: str, *, section: Section, example: str, default: str | None = None) -> Any:
+def required(
+    title: str, description: str, *, section: Section | None = None, example: str, default: str | None = None
+) -> Any:
     """Define a text that must not be empty; without ``default`` whoever triggers the DAG fills it in."""
-    schema = {"type": "string", "minLength": 1}
-    shown = _shown(section, schema, example, default)
-    return Field(... if default is None else default, title=title, description=description, json_schema_extra=shown)
+    value = ... if default is None else default
+    return _shown(title, description, _TEXT, value, example=example, default=default, section=section)
 
 
-def prefilled(title: str, description: str, *, section: Section, default: str) -> Any:
+def prefilled(title: str, description: str, *, default: str) -> Any:
     """Define a text that code must give, and for which the form has a default."""
-    shown = _shown(section, {"type": "string", "minLength": 1}, default, default)
-    return Field(..., title=title, description=description, json_schema_extra=shown)
+    return _shown(title, description, _TEXT, ..., example=default, default=default)
 
 
-def optional(title: str, description: str, *, section: Section, example: str, default: str = "") -> Any:
+def optional(title: str, description: str, *, section: Section | None = None, example: str, default: str = "") -> Any:
     """Define a text that may be left empty.
 
     The form takes a Param as required if its type lacks null (``isParamRequired`` of Airflow's UI) and keeps its button
     disabled while a required one is empty. So its type is ``["null", "string"]``, and null means the same as empty.
     """
-    shown = _shown(section, {"type": ["null", "string"]}, example, default or None)
-    return Field(default, title=title, description=description, json_schema_extra=shown)
+    schema = {"type": ["null", "string"]}
+    return _shown(title, description, schema, default, example=example, default=default or None, section=section)
 
 
-def choice(title: str, description: str, *, section: Section, values: Mapping[str | None, str], default: str) -> Any:
+def choice(
+    title: str, description: str, *, section: Section | None = None, values: Mapping[str | None, str], default: str
+) -> Any:
     """Define one of ``values``, each with the words that the form shows for it; None is the one nobody has to pick."""
     schema = {
         "type": ["null", "string"] if None in values else "string",
         "enum": list(values),
         "values_display": {str(value): words for value, words in values.items()},
     }
-    shown = _shown(section, schema, None, default or None)
-    return Field(default, title=title, description=description, json_schema_extra=shown)
+    return _shown(title, description, schema, default, default=default or None, section=section)
 
 
-def flag(title: str, description: str, *, section: Section, default: bool) -> Any:
+def flag(title: str, description: str, *, section: Section | None = None, default: bool) -> Any:
     """Define a parameter that is true or false."""
-    shown = _shown(section, {"type": "boolean"}, None, default)
-    return Field(default, title=title, description=description, json_schema_extra=shown)
+    return _shown(title, description, {"type": "boolean"}, default, default=default, section=section)
 
 
-def count(title: str, description: str, *, section: Section, default: int, minimum: int = 1) -> Any:
+def count(title: str, description: str, *, section: Section | None = None, default: int, minimum: int = 1) -> Any:
     """Define a whole number, ``minimum`` or more."""
-    shown = _shown(section, {"type": "integer", "minimum": minimum}, default, default)
-    return Field(default, title=title, description=description, json_schema_extra=shown)
+    schema = {"type": "integer", "minimum": minimum}
+    return _shown(title, description, schema, default, example=default, default=default, section=section)
 
 
-def optional_count(title: str, description: str, *, section: Section, example: int) -> Any:
+def limit(title: str, description: str, *, default: int) -> Any:
+    """Define a whole number, 0 or more."""
+    return count(title, description, default=default, minimum=0)
+
+
+def optional_count(title: str, description: str, *, example: int) -> Any:
     """Define a whole number, 0 or more, that may be left empty."""
-    shown = _shown(section, {"type": ["null", "integer"], "minimum": 0}, example, None)
-    return Field("", title=title, description=description, json_schema_extra=shown)
+    schema = {"type": ["null", "integer"], "minimum": 0}
+    return _shown(title, description, schema, "", example=example)
 
 
-def share(title: str, description: str, *, section: Section, default: float) -> Any:
+def share(title: str, description: str, *, default: float) -> Any:
     """Define a number from 0 to 1."""
-    shown = _shown(section, {"type": "number", "minimum": 0, "maximum": 1}, default, default)
-    return Field(default, title=title, description=description, json_schema_extra=shown)
+    schema = {"type": "number", "minimum": 0, "maximum": 1}
+    return _shown(title, description, schema, default, example=default, default=default)
 
 
 def connection(title: str, description: str, *, default: str) -> Any:
@@ -133,5 +147,7 @@ def form_of(field: FieldInfo) -> dict[str, Any]:
     return field.json_schema_extra
 
 
-def _shown(section: Section, schema: Mapping[str, Any], example: object, default: object) -> dict[str, Any]:
-    return {"section": section, "schema": dict(schema), "example": example, "default": default}
+def _shown(title: str, description: str, schema: Mapping[str, Any], value: object, **form: Any) -> Any:
+    """Define a parameter that the form shows; ``value``: its default in code, ``form``: as of :func:`form_of`."""
+    shown = {"section": None, "schema": dict(schema), "example": None, "default": None, **form}
+    return Field(value, title=title, description=description, json_schema_extra=shown)

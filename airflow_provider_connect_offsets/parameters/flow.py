@@ -16,6 +16,7 @@ from airflow_provider_connect_offsets.parameters.fields import (
     choice,
     count,
     flag,
+    limit,
     optional,
     prefilled,
     required,
@@ -25,17 +26,16 @@ from airflow_provider_connect_offsets.parameters.fields import (
 _DEFAULTS = Thresholds()
 
 
-class FlowConnectorsParams(Parameters):
+class FlowConnectorsParams(Parameters, section=Section.WHAT):
     """The connectors of a flow, and which of its own topics are emptied."""
 
     source_connector: Text = required(
-        "MirrorSource", "Name of the flow's MirrorSourceConnector.", section=Section.WHAT, example="orders-mirror"
+        "MirrorSource", "Name of the flow's MirrorSourceConnector.", example="orders-mirror"
     )
     checkpoint_connector: Text = optional(
         "MirrorCheckpoint",
         "Name of the flow's MirrorCheckpointConnector, which is stopped meanwhile and forgets the old syncs. "
         "Empty: there is none.",
-        section=Section.WHAT,
         example="orders-checkpoints",
     )
     checkpoints: Flag = flag(
@@ -46,13 +46,12 @@ class FlowConnectorsParams(Parameters):
     )
 
 
-class FlowResetParams(PlaceParams, FlowConnectorsParams):
+class FlowResetParams(PlaceParams, FlowConnectorsParams, section=Section.WHERE):
     """Where a flow's MirrorSource resumes, and what is emptied with it."""
 
     to: Text = choice(
         "Resume at",
         "Where the MirrorSource resumes; earliest replicates everything again, current nothing.",
-        section=Section.WHERE,
         values={to: words for to, words in TO.items() if to != "skip"},
         default="earliest",
     )
@@ -66,79 +65,61 @@ class ClearedSyncsParams(FlowConnectorsParams):
     )
 
 
-class ReadinessThresholdsParams(Parameters):
+class ReadinessThresholdsParams(Parameters, section=Section.LIMITS):
     """Where a finding becomes an error; 0: it is only shown."""
 
-    max_lag_records: Any = count(
+    max_lag_records: Any = limit(
         "Records",
         "How many records of a partition may not be replicated yet. 0: not judged.",
-        section=Section.LIMITS,
         default=_DEFAULTS.max_lag_records,
-        minimum=0,
     )
-    max_lag_seconds: Any = count(
+    max_lag_seconds: Any = limit(
         "Seconds",
         "How old the oldest record that is not replicated may be. More than the workers' offset.flush.interval.ms, "
         "as what they have not flushed yet is not observed. 0: not judged.",
-        section=Section.LIMITS,
         default=_DEFAULTS.max_lag_seconds,
-        minimum=0,
     )
-    max_sync_age: Any = count(
+    max_sync_age: Any = limit(
         "Age of syncs",
         "Seconds for which records may be replicated without an offset sync. 0: not judged.",
-        section=Section.LIMITS,
         default=_DEFAULTS.max_sync_age,
-        minimum=0,
     )
-    max_checkpoint_age: Any = count(
+    max_checkpoint_age: Any = limit(
         "Age of checkpoints",
         "Seconds for which a checkpoint may stay behind what the offset syncs allow. 0: not judged.",
-        section=Section.LIMITS,
         default=_DEFAULTS.max_checkpoint_age,
-        minimum=0,
     )
-    stuck_after: Any = count(
+    stuck_after: Any = limit(
         "Stuck after",
         "Seconds without progress in spite of a lag, by the history. 0: not judged.",
-        section=Section.LIMITS,
         default=_DEFAULTS.stuck_after,
-        minimum=0,
     )
     min_coverage: Any = share(
         "Coverage",
         "Share of each group's partitions that a failover now would have to translate, planned or not.",
-        section=Section.LIMITS,
         default=_DEFAULTS.min_coverage,
     )
-    max_rereads: Any = count(
+    max_rereads: Any = limit(
         "Re-reads",
         "How many records a group may read again after a planned failover now. 0: not judged.",
-        section=Section.LIMITS,
         default=_DEFAULTS.max_rereads,
-        minimum=0,
     )
 
 
-class ObservedFlowParams(Parameters):
+class ObservedFlowParams(Parameters, section=Section.WHAT):
     """Which flow is observed, and which of its groups."""
 
     source_connector: Text = prefilled(
-        "Source connector",
-        "Name of the flow's MirrorSourceConnector.",
-        section=Section.WHAT,
-        default="MirrorSourceConnector",
+        "Source connector", "Name of the flow's MirrorSourceConnector.", default="MirrorSourceConnector"
     )
     checkpoint_connector: Text = optional(
         "Checkpoint connector",
         "Name of the flow's MirrorCheckpointConnector. Empty: nothing is reported of groups.",
-        section=Section.WHAT,
         example="orders-checkpoints",
     )
     groups: Text = optional(
         "Groups",
         "Regular expression that matches whole names of the source's consumer groups. Empty: all.",
-        section=Section.WHAT,
         example="orders-.*",
     )
     thresholds: Any = argument(
@@ -156,7 +137,7 @@ class ObservedFlowParams(Parameters):
         )
 
 
-class HistoryParams(Parameters):
+class HistoryParams(Parameters, section=Section.LIMITS):
     """How many runs are kept."""
 
-    keep: int = count("History", "How many runs are kept, with their reports.", section=Section.LIMITS, default=672)
+    keep: int = count("History", "How many runs are kept, with their reports.", default=672)

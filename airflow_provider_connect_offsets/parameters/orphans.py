@@ -8,19 +8,17 @@ from airflow_provider_connect_offsets.offsets.requests.orphans import OrphanRequ
 from airflow_provider_connect_offsets.parameters.fields import Flag, Parameters, Section, Text, flag, optional, required
 
 
-class OrphanedOffsetsParams(Parameters):
+class OrphanedOffsetsParams(Parameters, section=Section.WHAT):
     """Which stored offsets are searched for."""
 
     connectors: Text = optional(
         "Connectors",
         "Regular expression that matches whole names of deleted connectors. Empty: all.",
-        section=Section.WHAT,
         example="orders-.*",
     )
     older_than: Text = optional(
         "Older than",
         "ISO 8601 duration: only connectors none of whose offsets was written since. Empty: of any age.",
-        section=Section.WHAT,
         example="P30D",
     )
     offsets_topic: Text = required(
@@ -38,18 +36,8 @@ class OrphanedOffsetsParams(Parameters):
         )
 
 
-class RemovalParams(Parameters):
+class RemovalParams(Parameters, section=Section.SAFETY):
     """Whether what is found is removed, and whether a person is asked before."""
 
-    remove: Flag = flag(
-        "Remove",
-        "Whether to remove what is found; otherwise the run only reports it.",
-        section=Section.SAFETY,
-        default=False,
-    )
-    approval: Flag = flag(
-        "Ask for approval",
-        "Whether someone has to approve the removal.",
-        section=Section.SAFETY,
-        default=True,
-    )
+    remove: Flag = flag("Remove", "Whether to remove what is found; otherwise the run only reports it.", default=False)
+    approval: Flag = flag("Ask for approval", "Whether someone has to approve the removal.", default=True)

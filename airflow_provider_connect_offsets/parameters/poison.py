@@ -17,21 +17,17 @@ from airflow_provider_connect_offsets.parameters.fields import (
 )
 
 
-class PoisonedSinkParams(Parameters):
+class PoisonedSinkParams(Parameters, section=Section.LIMITS):
     """Which sink has failed, how far its topics are read, and what is kept of a record."""
 
     connector: Text = required("Connector", "Name of the failed sink.", section=Section.WHAT, example="orders-sink")
     max_skips: int = count(
-        "Records at most",
-        "After so many skipped records the run gives up, if the sink fails again.",
-        section=Section.LIMITS,
-        default=1,
+        "Records at most", "After so many skipped records the run gives up, if the sink fails again.", default=1
     )
     max_records: int = count(
         "Records to read",
         "How many offsets are read from the committed position of each partition, to find the record without a run of "
         "the sink.",
-        section=Section.LIMITS,
         default=10_000,
     )
     keep_content: Flag = flag(
@@ -59,14 +55,11 @@ class PoisonedSinkParams(Parameters):
         )
 
 
-class SkipApprovalParams(Parameters):
+class SkipApprovalParams(Parameters, section=Section.SAFETY):
     """Whether a person is asked."""
 
     approval: Flag = flag(
-        "Ask for approval",
-        "Whether someone has to approve that the record is skipped.",
-        section=Section.SAFETY,
-        default=True,
+        "Ask for approval", "Whether someone has to approve that the record is skipped.", default=True
     )
 
 

@@ -16,6 +16,7 @@ from airflow_provider_connect_offsets.parameters.fields import (
     Text,
     count,
     flag,
+    limit,
     optional,
     required,
 )
@@ -23,7 +24,7 @@ from airflow_provider_connect_offsets.parameters.fields import (
 _DEFAULTS = SnapshotRequest()
 
 
-class ClusterSnapshotParams(Parameters):
+class ClusterSnapshotParams(Parameters, section=Section.LIMITS):
     """Which connectors are in a snapshot, and what of its comparison with the one before fails the run."""
 
     connectors: Text = optional(
@@ -33,18 +34,15 @@ class ClusterSnapshotParams(Parameters):
         example="orders-.*",
         default=ALL,
     )
-    max_jump: Any = count(
+    max_jump: Any = limit(
         "Jump",
         "A position that moved on by more records since the snapshot before is reported as a jump. 0: none is.",
-        section=Section.LIMITS,
         default=_DEFAULTS.max_jump,
-        minimum=0,
     )
     fail_on: Any = optional(
         "Fail on",
         "Rules whose findings fail the run, with commas between: vanished, moved_back, beyond_log_end, jumped, stuck, "
         "unread, appeared. Empty: none.",
-        section=Section.LIMITS,
         example="moved_back,vanished",
         default=",".join(_DEFAULTS.fail_on),
     )
@@ -54,14 +52,13 @@ class ClusterSnapshotParams(Parameters):
         return SnapshotRequest.parse(connectors=self.connectors, max_jump=self.max_jump, fail_on=self.fail_on or "")
 
 
-class KeptSnapshotsParams(Parameters):
+class KeptSnapshotsParams(Parameters, section=Section.LIMITS):
     """How many snapshots are kept, and for how long."""
 
-    keep: int = count("Keep", "How many snapshots are kept.", section=Section.LIMITS, default=30)
+    keep: int = count("Keep", "How many snapshots are kept.", default=30)
     keep_for: Text = optional(
         "Keep for",
         "ISO 8601 duration: older snapshots are removed, too. Empty: they are kept at any age.",
-        section=Section.LIMITS,
         example="P90D",
     )
 
@@ -74,7 +71,7 @@ class KeptSnapshotsParams(Parameters):
             raise InvalidRequest(f"keep_for: {text!r} is no ISO 8601 duration, like P90D or PT12H.") from error
 
 
-class SnapshotConnectionParams(ConnectorConnectionParams):
+class SnapshotConnectionParams(ConnectorConnectionParams, section=Section.CONNECTIONS):
     """The Connect cluster of a snapshot, and the Kafka clusters that its positions refer to."""
 
     first: ClassVar[tuple[str, ...]] = (*ConnectorConnectionParams.first, "source_kafka_conn_id")
@@ -82,32 +79,28 @@ class SnapshotConnectionParams(ConnectorConnectionParams):
     kafka_conn_id: Text = optional(
         "Kafka connection",
         "Airflow connection of the Kafka cluster that sinks read. Empty: their positions are kept without log ends.",
-        section=Section.CONNECTIONS,
         example="kafka_default",
     )
     source_kafka_conn_id: Text = optional(
         "Source Kafka connection",
         "Airflow connection of the Kafka cluster that MirrorSources read. Empty: their positions are kept without log "
         "ends.",
-        section=Section.CONNECTIONS,
         example="kafka_source",
     )
 
 
-class RestoreSnapshotParams(Parameters):
+class RestoreSnapshotParams(Parameters, section=Section.WHAT):
     """Which snapshot is restored, and of which connectors."""
 
     snapshot_uri: Text = required(
         "Snapshot",
         "URI of a kept snapshot, of the run that took it, or of a run of connector_offsets_change: what was stored "
         "before that change.",
-        section=Section.WHAT,
         example="file:///var/lib/airflow/connect_offsets/connector_offsets_snapshot/_snapshots/…",
     )
     connectors: Text = optional(
         "Connectors",
         "Regular expression that matches whole names of connectors in the snapshot. Empty: all.",
-        section=Section.WHAT,
         example="orders-.*",
         default=ALL,
     )

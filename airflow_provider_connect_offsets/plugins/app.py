@@ -17,12 +17,7 @@ from airflow.api_fastapi.auth.managers.base_auth_manager import COOKIE_NAME_JWT_
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
 from airflow.api_fastapi.common.db.common import SessionDep
-from airflow.api_fastapi.core_api.security import (
-    bearer_scheme,
-    get_user,
-    requires_access_dag,
-    resolve_user_from_token,
-)
+from airflow.api_fastapi.core_api.security import bearer_scheme, get_user, requires_access_dag, resolve_user_from_token
 from airflow.models.dag import DagModel
 from fastapi import Depends, FastAPI, HTTPException, Request, Response, status
 from fastapi.responses import HTMLResponse, RedirectResponse, StreamingResponse

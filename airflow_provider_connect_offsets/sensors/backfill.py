@@ -12,6 +12,7 @@ from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.hooks.clients import workspace_uri
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.runs import directory_of
+from airflow_provider_connect_offsets.offsets.requests.window import Window
 from airflow_provider_connect_offsets.parameters.backfill import BackfillTurnParams
 from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
 
@@ -86,8 +87,6 @@ class BackfillTurnSensor(TakesParameters, BaseSensorOperator):
 
     def _wait_for_window(self) -> None:
         """Let Airflow call again when the window opens."""
-        from airflow_provider_connect_offsets.offsets.requests.window import Window
-
         window, now = Window.parse(self.given(BackfillTurnParams).window), datetime.now(tz=UTC)
         if window is not None and not window.has(now):
             opens = window.opens_after(now)
@@ -113,7 +112,7 @@ class BackfillTurnSensor(TakesParameters, BaseSensorOperator):
         interval.refuse_further_than(given.max_rewind, now=datetime.now(tz=UTC))
         return RewindRun(
             run_id=dag_run.run_id,
-            run_uri=directory_of(context, part=self.part).uri,
+            run_uri=directory_of(context["ti"], part=self.part).uri,
             interval=interval,
             topics=given.topics,
             started_at=dag_run.start_date,

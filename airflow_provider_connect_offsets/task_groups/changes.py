@@ -2,42 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 from airflow.sdk import TaskGroup
 
-from airflow_provider_connect_offsets.operators.apply import (
-    ApplyOffsetPlanOperator,
-    ApproveOffsetPlanOperator,
-    BeginOffsetChangeOperator,
-)
-from airflow_provider_connect_offsets.operators.fleet import (
-    ApplyFleetPlansOperator,
-    ApproveFleetOperator,
-    BeginFleetChangeOperator,
-    PlanFleetOperator,
-    RestoreFleetOperator,
-    SnapshotFleetOperator,
-)
-from airflow_provider_connect_offsets.operators.mirror_reset import (
-    ApplyMirrorResetOperator,
-    ApproveMirrorResetOperator,
-    BeginMirrorResetOperator,
-    PlanMirrorResetOperator,
-    RestoreMirrorFlowOperator,
-    SnapshotMirrorFlowOperator,
-)
-from airflow_provider_connect_offsets.operators.plan import PlanConnectorOffsetsOperator
-from airflow_provider_connect_offsets.operators.replay.made import ReleaseReplayOperator, ReplayIntervalOperator
-from airflow_provider_connect_offsets.operators.replay.planned import (
-    ApproveReplayOperator,
-    BeginReplayOperator,
-    PlanReplayOperator,
-    SnapshotReplayOperator,
-)
-from airflow_provider_connect_offsets.operators.restore import RestoreConnectorOffsetsOperator
-from airflow_provider_connect_offsets.operators.snapshot import SnapshotConnectorOffsetsOperator
+from airflow_provider_connect_offsets.operators import apply, fleet, plan, restore, snapshot
+from airflow_provider_connect_offsets.operators import mirror_reset as reset
+from airflow_provider_connect_offsets.operators.replay import made, planned
 from airflow_provider_connect_offsets.parameters.backfill import IntervalParams, WindowParams
 from airflow_provider_connect_offsets.parameters.change import (
     ApprovalParams,
@@ -56,7 +27,7 @@ from airflow_provider_connect_offsets.parameters.connections import (
 )
 from airflow_provider_connect_offsets.parameters.flow import FlowResetParams
 from airflow_provider_connect_offsets.parameters.tasks import PartParams, PlanAgeParams, SyncsAwaitedParams
-from airflow_provider_connect_offsets.task_groups.wiring import task_group, tasks, wire
+from airflow_provider_connect_offsets.task_groups.wiring import PLANNED, task_group, tasks, wire
 
 #: What the trigger forms of the changes show.
 CHANGE = (ConnectorChangeParams, ApprovalParams, ConnectorConnectionParams, SparkConnectionParams)
@@ -65,43 +36,42 @@ GROUPS = (GroupChangeParams, GroupLimitsParams, ApprovalParams, GroupConnectionP
 REPLAY = (IntervalParams, ApprovalParams, ConnectorConnectionParams, SparkConnectionParams)
 RESET = (FlowResetParams, ApprovalParams, FlowConnectionParams, SparkConnectionParams)
 
-_BY_CODE: dict[str, Any] = {"approval_timeout": timedelta(hours=12), "spark": None}
 _CHANGE = tasks(
-    snapshot=SnapshotConnectorOffsetsOperator,
-    plan=PlanConnectorOffsetsOperator,
-    approve=ApproveOffsetPlanOperator,
-    begin=BeginOffsetChangeOperator,
-    apply=ApplyOffsetPlanOperator,
-    restore=RestoreConnectorOffsetsOperator,
+    snapshot=snapshot.SnapshotConnectorOffsetsOperator,
+    plan=plan.PlanConnectorOffsetsOperator,
+    approve=apply.ApproveOffsetPlanOperator,
+    begin=apply.BeginOffsetChangeOperator,
+    apply=apply.ApplyOffsetPlanOperator,
+    restore=restore.RestoreConnectorOffsetsOperator,
 )
 #: The tasks of a fleet's change; a restore of a snapshot has another first one.
 FLEET_TASKS = tasks(
-    snapshot=SnapshotFleetOperator,
-    plan=PlanFleetOperator,
-    approve=ApproveFleetOperator,
-    begin=BeginFleetChangeOperator,
-    apply=ApplyFleetPlansOperator,
-    restore=RestoreFleetOperator,
+    snapshot=fleet.SnapshotFleetOperator,
+    plan=fleet.PlanFleetOperator,
+    approve=fleet.ApproveFleetOperator,
+    begin=fleet.BeginFleetChangeOperator,
+    apply=fleet.ApplyFleetPlansOperator,
+    restore=fleet.RestoreFleetOperator,
 )
 _REPLAY = tasks(
-    snapshot=SnapshotReplayOperator,
-    plan=PlanReplayOperator,
-    approve=ApproveReplayOperator,
-    begin=BeginReplayOperator,
-    apply=("deliver", ReplayIntervalOperator),
-    restore=("release", ReleaseReplayOperator),
+    snapshot=planned.SnapshotReplayOperator,
+    plan=planned.PlanReplayOperator,
+    approve=planned.ApproveReplayOperator,
+    begin=planned.BeginReplayOperator,
+    apply=("deliver", made.ReplayIntervalOperator),
+    restore=("release", made.ReleaseReplayOperator),
 )
 _RESET = tasks(
-    snapshot=SnapshotMirrorFlowOperator,
-    plan=PlanMirrorResetOperator,
-    approve=ApproveMirrorResetOperator,
-    begin=BeginMirrorResetOperator,
-    apply=ApplyMirrorResetOperator,
-    restore=RestoreMirrorFlowOperator,
+    snapshot=reset.SnapshotMirrorFlowOperator,
+    plan=reset.PlanMirrorResetOperator,
+    approve=reset.ApproveMirrorResetOperator,
+    begin=reset.BeginMirrorResetOperator,
+    apply=reset.ApplyMirrorResetOperator,
+    restore=reset.RestoreMirrorFlowOperator,
 )
 
 
-@task_group(*CHANGE, PartParams, PlanAgeParams, WindowParams, group_id="change", required=("to",), **_BY_CODE)
+@task_group(*CHANGE, PartParams, PlanAgeParams, WindowParams, group_id="change", required=("to",), **PLANNED)
 def guarded_offset_change(*, group_id: str, **values: Any) -> TaskGroup:
     """Snapshot, plan, approve, begin, apply, outcome, and restore as teardown, for one connector.
 
@@ -112,7 +82,7 @@ def guarded_offset_change(*, group_id: str, **values: Any) -> TaskGroup:
     return wire(_CHANGE, values, group_id=group_id)
 
 
-@task_group(*FLEET, PartParams, PlanAgeParams, WindowParams, group_id="change", required=("to",), **_BY_CODE)
+@task_group(*FLEET, PartParams, PlanAgeParams, WindowParams, group_id="change", required=("to",), **PLANNED)
 def guarded_fleet_change(*, group_id: str, **values: Any) -> TaskGroup:
     """``guarded_offset_change`` for every connector whose whole name matches ``connectors``.
 
@@ -122,7 +92,7 @@ def guarded_fleet_change(*, group_id: str, **values: Any) -> TaskGroup:
     return wire(FLEET_TASKS, values, group_id=group_id)
 
 
-@task_group(*GROUPS, PartParams, PlanAgeParams, group_id="change", required=("to",), **_BY_CODE)
+@task_group(*GROUPS, PartParams, PlanAgeParams, group_id="change", required=("to",), **PLANNED)
 def guarded_group_change(*, group_id: str, **values: Any) -> TaskGroup:
     """``guarded_fleet_change`` for the consumer groups of plain applications whose whole name matches ``groups``.
 
@@ -132,7 +102,7 @@ def guarded_group_change(*, group_id: str, **values: Any) -> TaskGroup:
     return wire(FLEET_TASKS, {**values, **of_groups}, group_id=group_id)
 
 
-@task_group(*REPLAY, PartParams, PlanAgeParams, WindowParams, group_id="replay", **_BY_CODE)
+@task_group(*REPLAY, PartParams, PlanAgeParams, WindowParams, group_id="replay", **PLANNED)
 def bounded_replay(*, group_id: str, **values: Any) -> TaskGroup:
     """Deliver the records of an interval once more, by a clone of the connector, which keeps running.
 
@@ -142,7 +112,7 @@ def bounded_replay(*, group_id: str, **values: Any) -> TaskGroup:
     return wire(_REPLAY, values, group_id=group_id)
 
 
-@task_group(*RESET, PartParams, PlanAgeParams, SyncsAwaitedParams, group_id="reset", **_BY_CODE)
+@task_group(*RESET, PartParams, PlanAgeParams, SyncsAwaitedParams, group_id="reset", **PLANNED)
 def mirror_reset(*, group_id: str, **values: Any) -> TaskGroup:
     """``guarded_offset_change`` for a MirrorMaker 2 flow: its MirrorSource, offset syncs and, if asked, checkpoints."""
     return wire(_RESET, values, group_id=group_id)

@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 from airflow.sdk import TaskGroup
 
-from airflow_provider_connect_offsets.operators.failover import (
-    ApproveFailoverOperator,
-    SnapshotFailoverOperator,
-    TranslateGroupOffsetsOperator,
-)
-from airflow_provider_connect_offsets.operators.failover_flow import (
-    BeginFailoverOperator,
-    OpenFailoverOperator,
-    ReleaseFlowOperator,
-)
-from airflow_provider_connect_offsets.operators.groups import CommitGroupOffsetsOperator
+from airflow_provider_connect_offsets.operators import failover, failover_flow, groups
 from airflow_provider_connect_offsets.parameters.change import ApprovalParams
 from airflow_provider_connect_offsets.parameters.connections import (
     FailbackConnectionParams,
@@ -32,7 +21,7 @@ from airflow_provider_connect_offsets.parameters.failover import (
     FlowAfterwardsParams,
 )
 from airflow_provider_connect_offsets.parameters.tasks import PartParams
-from airflow_provider_connect_offsets.task_groups.wiring import task_group, tasks, wire
+from airflow_provider_connect_offsets.task_groups.wiring import PLANNED, task_group, tasks, wire
 
 #: What the trigger forms show.
 FAILOVER = (
@@ -52,20 +41,19 @@ FAILBACK = (
     SparkConnectionParams,
 )
 
-_BY_CODE: dict[str, Any] = {"approval_timeout": timedelta(hours=12), "spark": None}
 _TASKS = tasks(
-    snapshot=SnapshotFailoverOperator,
-    plan=("preview", TranslateGroupOffsetsOperator),
-    approve=ApproveFailoverOperator,
-    check=("open", OpenFailoverOperator),
-    begin=BeginFailoverOperator,
-    replan=("translate", TranslateGroupOffsetsOperator),
-    apply=("commit", CommitGroupOffsetsOperator),
-    restore=("release", ReleaseFlowOperator),
+    snapshot=failover.SnapshotFailoverOperator,
+    plan=("preview", failover.TranslateGroupOffsetsOperator),
+    approve=failover.ApproveFailoverOperator,
+    check=("open", failover_flow.OpenFailoverOperator),
+    begin=failover_flow.BeginFailoverOperator,
+    replan=("translate", failover.TranslateGroupOffsetsOperator),
+    apply=("commit", groups.CommitGroupOffsetsOperator),
+    restore=("release", failover_flow.ReleaseFlowOperator),
 )
 
 
-@task_group(*FAILOVER, FailoverClientsParams, PartParams, group_id="failover", **_BY_CODE)
+@task_group(*FAILOVER, FailoverClientsParams, PartParams, group_id="failover", **PLANNED)
 def mirror_failover(*, group_id: str, **values: Any) -> TaskGroup:
     """Snapshot, preview, approve, begin, translate, commit, outcome, and release as teardown.
 
@@ -76,7 +64,7 @@ def mirror_failover(*, group_id: str, **values: Any) -> TaskGroup:
     return wire(_TASKS, values, group_id=group_id)
 
 
-@task_group(*FAILBACK, PartParams, group_id="failback", **_BY_CODE)
+@task_group(*FAILBACK, PartParams, group_id="failback", **PLANNED)
 def mirror_failback(*, group_id: str, **values: Any) -> TaskGroup:
     """The same tasks, for groups that go home: to the cluster from which ``forward_connector`` brought the records.
 

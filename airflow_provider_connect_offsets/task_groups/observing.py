@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 from airflow.sdk import TaskGroup
 
-from airflow_provider_connect_offsets.operators.orphans import (
-    ApproveRemovalOperator,
-    FindOrphanedOffsetsOperator,
-    RemoveOrphanedOffsetsOperator,
-    SnapshotStoredOffsetsOperator,
-)
-from airflow_provider_connect_offsets.operators.readiness import (
-    JudgeMirrorReadinessOperator,
-    RequireMirrorReadyOperator,
-    SnapshotMirrorReadinessOperator,
-)
+from airflow_provider_connect_offsets.operators import orphans, readiness
 from airflow_provider_connect_offsets.parameters.connections import (
     FlowConnectionParams,
     SparkConnectionParams,
@@ -30,21 +19,29 @@ from airflow_provider_connect_offsets.parameters.flow import (
 )
 from airflow_provider_connect_offsets.parameters.orphans import OrphanedOffsetsParams, RemovalParams
 from airflow_provider_connect_offsets.parameters.tasks import PartParams
-from airflow_provider_connect_offsets.task_groups.wiring import RETRIES, Task, spark_of, task_group, tasks, wire
+from airflow_provider_connect_offsets.task_groups.wiring import (
+    PLANNED,
+    RETRIES,
+    Task,
+    spark_of,
+    task_group,
+    tasks,
+    wire,
+)
 
 #: What the trigger forms show.
 READINESS = (ObservedFlowParams, ReadinessThresholdsParams, HistoryParams, FlowConnectionParams, SparkConnectionParams)
 ORPHANS = (OrphanedOffsetsParams, RemovalParams, StorageConnectionParams, SparkConnectionParams)
 
 _ORPHANS = tasks(
-    snapshot=SnapshotStoredOffsetsOperator,
-    plan=("find", FindOrphanedOffsetsOperator),
-    approve=ApproveRemovalOperator,
-    apply=("remove", RemoveOrphanedOffsetsOperator),
+    snapshot=orphans.SnapshotStoredOffsetsOperator,
+    plan=("find", orphans.FindOrphanedOffsetsOperator),
+    approve=orphans.ApproveRemovalOperator,
+    apply=("remove", orphans.RemoveOrphanedOffsetsOperator),
 )
 
 
-@task_group(*ORPHANS, PartParams, group_id="orphans", approval_timeout=timedelta(hours=12), spark=None)
+@task_group(*ORPHANS, PartParams, group_id="orphans", **PLANNED)
 def orphaned_offsets(*, group_id: str, **values: Any) -> TaskGroup:
     """Snapshot, find, approve, remove: offsets in ``offsets_topic`` whose connector no longer exists.
 
@@ -71,9 +68,9 @@ def mirror_readiness(*, group_id: str, **values: Any) -> TaskGroup:
     ``SparkSubmitOperator`` that judges.
     """
     with TaskGroup(group_id) as group:
-        snapshot = Task(task_id="snapshot", operator=SnapshotMirrorReadinessOperator).make(values, **RETRIES)
-        judge = Task(task_id="judge", operator=JudgeMirrorReadinessOperator).make(
+        snapshot = Task(task_id="snapshot", operator=readiness.SnapshotMirrorReadinessOperator).make(values, **RETRIES)
+        judge = Task(task_id="judge", operator=readiness.JudgeMirrorReadinessOperator).make(
             values, run_uri=snapshot.output, **spark_of(values)
         )
-        RequireMirrorReadyOperator(task_id="ready", summary=judge.output, retries=0)
+        readiness.RequireMirrorReadyOperator(task_id="ready", summary=judge.output, retries=0)
     return group

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
 from airflow.sdk import TaskGroup
@@ -24,7 +23,7 @@ from airflow_provider_connect_offsets.parameters.snapshots import (
 )
 from airflow_provider_connect_offsets.parameters.tasks import PartParams, PlanAgeParams
 from airflow_provider_connect_offsets.task_groups.changes import FLEET_TASKS
-from airflow_provider_connect_offsets.task_groups.wiring import RETRIES, Task, spark_of, task_group, wire
+from airflow_provider_connect_offsets.task_groups.wiring import PLANNED, RETRIES, Task, spark_of, task_group, wire
 
 #: What the trigger forms show.
 SNAPSHOT = (ClusterSnapshotParams, KeptSnapshotsParams, SnapshotConnectionParams, SparkConnectionParams)
@@ -49,7 +48,7 @@ def connector_snapshot(*, group_id: str, **values: Any) -> TaskGroup:
     return group
 
 
-@task_group(*RESTORE, PartParams, PlanAgeParams, group_id="change", approval_timeout=timedelta(hours=12), spark=None)
+@task_group(*RESTORE, PartParams, PlanAgeParams, group_id="change", **PLANNED)
 def guarded_snapshot_restore(*, group_id: str, **values: Any) -> TaskGroup:
     """``guarded_fleet_change`` to the offsets of a kept snapshot, for its connectors that match ``connectors``."""
     return wire(_RESTORE, values, group_id=group_id)

@@ -20,6 +20,8 @@ from airflow_provider_connect_offsets.parameters.taking import accepted, documen
 RETRIES: dict[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=10)}
 #: How a teardown is retried: it must get through.
 TEARDOWN: dict[str, Any] = {"retries": 10, "retry_delay": timedelta(seconds=10)}
+#: What only code gives to a task group that plans on Spark and asks a person: how long, and more for ``spark-submit``.
+PLANNED: dict[str, Any] = {"approval_timeout": timedelta(hours=12), "spark": None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +65,11 @@ def tasks(**operators: Any) -> Tasks:
     """Return tasks that are called as their roles are, unless ``(task_id, operator)`` is given."""
     given = {role: one if isinstance(one, tuple) else (role, one) for role, one in operators.items()}
     return Tasks(**{role: Task(task_id=task_id, operator=operator) for role, (task_id, operator) in given.items()})
+
+
+def taken(group: Callable[..., TaskGroup], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of ``values`` that are arguments of a task group."""
+    return {name: values[name] for name in inspect.signature(group).parameters if name in values}
 
 
 def spark_of(values: Mapping[str, Any]) -> dict[str, Any]:

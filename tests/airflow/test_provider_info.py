@@ -8,6 +8,7 @@ import subprocess
 import sys
 from importlib.metadata import entry_points
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]
@@ -15,7 +16,7 @@ import pytest
 from airflow import __version__ as airflow_version
 from packaging.version import Version
 
-from airflow_provider_connect_offsets import __version__
+from airflow_provider_connect_offsets import __version__, hooks
 from airflow_provider_connect_offsets.get_provider_info import get_provider_info
 from airflow_provider_connect_offsets.hooks.connect_endpoint import EXTRA_FIELDS
 from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
@@ -71,6 +72,8 @@ def test_connection_type_and_hook_agree() -> None:
 
     assert connection["connection-type"] == KafkaConnectHook.conn_type
     assert connection["hook-name"] == KafkaConnectHook.hook_name
+    read = "".join(module.read_text() for module in Path(hooks.__path__[0]).glob("*.py"))
+    assert [name for name in connection["conn-fields"] if f'"{name}"' not in read] == []
     assert set(connection["conn-fields"]) == EXTRA_FIELDS
     assert "__" not in connection["connection-type"]
 

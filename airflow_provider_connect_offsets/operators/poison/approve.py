@@ -13,11 +13,11 @@ from airflow_provider_connect_offsets.operators.shared.approval import AskOperat
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
 from airflow_provider_connect_offsets.parameters.tasks import QuestionParams
+from airflow_provider_connect_offsets.workspace.layout import PoisonDirectory
+from airflow_provider_connect_offsets.workspace.poison import PoisonOutcome, PoisonResult
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
-
-    from airflow_provider_connect_offsets.workspace.layout import PoisonDirectory
 
 
 class ApprovePoisonSkipOperator(TakesParameters, AskOperator):
@@ -54,8 +54,6 @@ class ApprovePoisonSkipOperator(TakesParameters, AskOperator):
     @property
     def directory(self) -> PoisonDirectory:
         """Directory of the run."""
-        from airflow_provider_connect_offsets.workspace.layout import PoisonDirectory
-
         return PoisonDirectory(self.summary["run_uri"])
 
     @property
@@ -65,8 +63,6 @@ class ApprovePoisonSkipOperator(TakesParameters, AskOperator):
 
     def record_rejection(self) -> None:
         """Record the rejection in log and report."""
-        from airflow_provider_connect_offsets.workspace.poison import PoisonOutcome, PoisonResult
-
         self.log.warning("Rejected, so nothing was skipped. The report: %s", self.address)
         found = PoisonOutcome.read(self.directory.outcome)
         rejected = replace(found, result=PoisonResult.REJECTED, message=f"Nothing was skipped. {found.message}")

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
-
-from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.assets import connector_asset
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, InvalidInput, LeftStopped
 from airflow_provider_connect_offsets.hooks.clients import require_control
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.hooks.runs import directory_of
 from airflow_provider_connect_offsets.operators.shared.common import (
+    new_directory,
     open_connect,
     owner_of,
     report_at,
@@ -22,27 +21,26 @@ from airflow_provider_connect_offsets.operators.shared.common import (
     run_key,
 )
 from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
-from airflow_provider_connect_offsets.operators.shared.links import ReportLink
+from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams, Control
 from airflow_provider_connect_offsets.parameters.poison import ApprovedRecordsParams, PoisonedSinkParams
-from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import PartParams, WaitingParams
+from airflow_provider_connect_offsets.workspace.layout import PoisonDirectory
+from airflow_provider_connect_offsets.workspace.poison import PoisonOutcome, PoisonResult, SkippedPlace
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_connect_offsets.operations.poison.found_records import Place
     from airflow_provider_connect_offsets.operations.poison.poisoned_sink import PoisonedSink
-    from airflow_provider_connect_offsets.workspace.layout import PoisonDirectory
-    from airflow_provider_connect_offsets.workspace.poison import PoisonResult
 
 
-class _PoisonOperator(TakesParameters, BaseOperator):
+class _PoisonOperator(ReportedOperator):
     """A task on a sink that has failed."""
 
     parameters: ClassVar[Models] = (PoisonedSinkParams, ConnectorConnectionParams, WaitingParams, PartParams)
     preset: ClassVar[dict[str, Any]] = {"multiple_outputs": True}
-    operator_extra_links = (ReportLink(),)
 
     def execute(self, context: Context) -> Any:
         """Do it, and write outcome and report, however it ends."""
@@ -50,7 +48,8 @@ class _PoisonOperator(TakesParameters, BaseOperator):
             try:
                 result, message, places = self.done(sink)
             except ConnectOffsetsError as error:
-                self._publish_failure(sink, str(error))
+                failed = partial(self._publish, sink, PoisonResult.FAILED, str(error), sink.skipped)
+                report_written(failed, sink.kept.directory.report)
                 raise
             self.log.info("%s", message)
             report = self._publish(sink, result, message, places)
@@ -75,7 +74,6 @@ class _PoisonOperator(TakesParameters, BaseOperator):
         from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster
         from airflow_provider_connect_offsets.operations.poison.kept_records import KeptRecords
         from airflow_provider_connect_offsets.operations.poison.poisoned_sink import PoisonedSink
-        from airflow_provider_connect_offsets.workspace.layout import PoisonDirectory
 
         request = self.given(PoisonedSinkParams).request()
         connections = self.given(ConnectorConnectionParams)
@@ -87,7 +85,7 @@ class _PoisonOperator(TakesParameters, BaseOperator):
             why="only Connect's REST API shows at once that a sink has failed again; a resource of Strimzi shows it "
             "after the operator's next reconciliation, and a storage never.",
         )
-        directory = PoisonDirectory(directory_of(context, part=self.given(PartParams).part).uri)
+        directory = PoisonDirectory(new_directory(self, context).uri)
         with (
             open_connect(connections, self.given(WaitingParams)) as connect,
             kafka_cluster(connections.kafka_conn_id) as kafka,
@@ -101,18 +99,8 @@ class _PoisonOperator(TakesParameters, BaseOperator):
                 KeptRecords(directory, request.connector, content=request.keep_content),
             )
 
-    def _publish_failure(self, sink: PoisonedSink, message: str) -> None:
-        from airflow_provider_connect_offsets.workspace.poison import PoisonResult
-
-        def publish() -> str:
-            return self._publish(sink, PoisonResult.FAILED, message, sink.skipped)
-
-        report_written(publish, sink.kept.directory.report)
-
     def _publish(self, sink: PoisonedSink, result: PoisonResult, message: str, places: Iterable[Place]) -> str:
         """Write outcome and report; returns the report's URI."""
-        from airflow_provider_connect_offsets.workspace.poison import PoisonOutcome, PoisonResult, SkippedPlace
-
         is_done = result in {PoisonResult.SKIPPED, PoisonResult.FAILED}
         skipped = tuple(SkippedPlace(*place) for place in places) if is_done else ()
         outcome = PoisonOutcome(sink.request.connector, result, message, skipped, datetime.now(tz=UTC))
@@ -137,8 +125,6 @@ class FindPoisonRecordOperator(_PoisonOperator):
 
     def done(self, sink: PoisonedSink) -> tuple[PoisonResult, str, list[Place]]:
         """Find it."""
-        from airflow_provider_connect_offsets.workspace.poison import PoisonResult
-
         found = sink.find()
         if not found.records and not found.sink.has_failed:
             return PoisonResult.HEALTHY, found.sentence, []
@@ -163,8 +149,6 @@ class SkipPoisonRecordOperator(TellsChanges, _PoisonOperator):
 
     def done(self, sink: PoisonedSink) -> tuple[PoisonResult, str, list[Place]]:
         """Skip it; a dry run only finds it."""
-        from airflow_provider_connect_offsets.workspace.poison import PoisonResult
-
         if sink.request.dry_run:
             found = sink.find()
             return PoisonResult.DRY_RUN, found.sentence, [one.place for one in found.records]
@@ -203,8 +187,6 @@ class ReleasePoisonedSinkOperator(_PoisonOperator):
 
     def execute(self, context: Context) -> Any:
         """Release."""
-        from airflow_provider_connect_offsets.workspace.poison import PoisonResult
-
         with failing_clearly(except_for=LeftStopped), self._opened(context) as sink:
             message = sink.release()
             if message is None:

@@ -6,16 +6,15 @@ import logging
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from airflow.sdk import BaseOperator
-
 from airflow_provider_connect_offsets.exceptions import NotApplied
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.operators.replay.planned import replay_at, replay_report
+from airflow_provider_connect_offsets.operators.replay.planned import replay_report
 from airflow_provider_connect_offsets.operators.shared.common import open_connect, owner_of, report_at
-from airflow_provider_connect_offsets.operators.shared.links import ReportLink
+from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
-from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import ApprovedParams, RunParams, WaitingParams
+from airflow_provider_connect_offsets.workspace.layout import ReplayDirectory
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-class ReplayIntervalOperator(TakesParameters, BaseOperator):
+class ReplayIntervalOperator(ReportedOperator):
     """Create the clone at the start of the interval, wait until it has passed the end, and remove it with its offsets.
 
     The task looks at the clone twice a second, in a worker's slot: a deferred task would take a second or more to be
@@ -39,14 +38,13 @@ class ReplayIntervalOperator(TakesParameters, BaseOperator):
     # The replay has a limit of its own, after which it removes the clone.
     preset: ClassVar[dict[str, Any]] = {"execution_timeout": None}
     ui_color = "#f3e3d3"
-    operator_extra_links = (ReportLink(),)
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Replay."""
         from airflow_provider_connect_offsets.operations.connector import replay
         from airflow_provider_connect_offsets.operations.connector.plans import read_replay
 
-        run, owner, began = replay_at(self.given(RunParams).run_uri), owner_of(context), datetime.now(tz=UTC)
+        run, owner, began = ReplayDirectory(self.given(RunParams).run_uri), owner_of(context), datetime.now(tz=UTC)
         with failing_clearly():
             plan = read_replay(run, digest=self.given(ApprovedParams).digest)
             with open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams)) as connect:
@@ -82,19 +80,18 @@ class ReplayIntervalOperator(TakesParameters, BaseOperator):
         raise SystemExit("The task was ended from outside while a clone delivered an interval.")
 
 
-class ReleaseReplayOperator(TakesParameters, BaseOperator):
+class ReleaseReplayOperator(ReportedOperator):
     """Remove what a replay of the same run has left: a teardown. Returns a sentence that says what was done."""
 
     parameters: ClassVar[Models] = (RunParams, ConnectorConnectionParams, WaitingParams)
     ui_color = "#f3d3d3"
-    operator_extra_links = (ReportLink(),)
 
     def execute(self, context: Context) -> str:
         """Release."""
         from airflow_provider_connect_offsets.operations.connector import replay
         from airflow_provider_connect_offsets.operations.connector.plans import read_replay
 
-        run = replay_at(self.given(RunParams).run_uri)
+        run = ReplayDirectory(self.given(RunParams).run_uri)
         with (
             failing_clearly(except_for=NotApplied),
             open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams)) as connect,

@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import AirflowSkipException
-from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.exceptions import PlanRefused
 from airflow_provider_connect_offsets.hooks.clients import require_control
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.offsets.requests.replay import ReplayRequest
 from airflow_provider_connect_offsets.operators.apply import ApproveOffsetPlanOperator
 from airflow_provider_connect_offsets.operators.shared.common import (
     new_directory,
@@ -20,24 +20,25 @@ from airflow_provider_connect_offsets.operators.shared.common import (
     report_written,
     run_key,
 )
-from airflow_provider_connect_offsets.operators.shared.links import ReportLink
+from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
 from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator
 from airflow_provider_connect_offsets.parameters.backfill import IntervalParams, WindowParams
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams, Control
-from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import PartParams, PlanAgeParams, RunParams
+from airflow_provider_connect_offsets.workspace.files import read_json
+from airflow_provider_connect_offsets.workspace.layout import ReplayDirectory
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_connect_offsets.report import Pending
-    from airflow_provider_connect_offsets.workspace.layout import ReplayDirectory
 
 _NAMED_IN_ERROR = 3
 _HANDED_ON = ("connector", "clone", "digest", "partitions", "left_out", "offsets", "worst", "warnings")
 
 
-class SnapshotReplayOperator(TakesParameters, BaseOperator):
+class SnapshotReplayOperator(ReportedOperator):
     """Look up the offsets of an interval in each log that a connector reads. Reads only.
 
     Fails if the connector can't be replayed: only sinks and MirrorSources can, as other sources have no interval.
@@ -46,15 +47,13 @@ class SnapshotReplayOperator(TakesParameters, BaseOperator):
 
     parameters: ClassVar[Models] = (IntervalParams, ConnectorConnectionParams, PartParams)
     ui_color = "#dbe7f3"
-    operator_extra_links = (ReportLink(),)
 
     def execute(self, context: Context) -> str:
         """Write the snapshot."""
         from airflow_provider_connect_offsets.observe.replay import take_replay_snapshot
-        from airflow_provider_connect_offsets.offsets.requests.replay import ReplayRequest
 
         with failing_clearly():
-            run, given = replay_at(new_directory(self, context).uri), self.given(IntervalParams)
+            run, given = ReplayDirectory(new_directory(self, context).uri), self.given(IntervalParams)
             require_control(
                 self.given(ConnectorConnectionParams).control,
                 *(Control.REST, Control.STRIMZI, Control.STRIMZI_REST),
@@ -97,9 +96,8 @@ class PlanReplayOperator(OffsetsJobOperator):
     def judged(self) -> dict[str, Any]:
         """Show what the job found; raises :class:`PlanRefused` for an error, and skips an empty interval."""
         from airflow_provider_connect_offsets.report import Replay, as_text
-        from airflow_provider_connect_offsets.workspace.files import read_json
 
-        run = replay_at(self.run_uri)
+        run = ReplayDirectory(self.run_uri)
         summary, replay = read_json(run.summary), Replay.read(run)
         self.log.info("The plan:\n%s", as_text(replay.table()))
         for verdict in replay.verdicts:
@@ -122,17 +120,17 @@ class ApproveReplayOperator(ApproveOffsetPlanOperator):
 
     def write_report(self, pending: Pending) -> None:
         """Write the report with the current state of the approval."""
-        replay_report(replay_at(self.summary["run_uri"]), pending=pending)
+        replay_report(ReplayDirectory(self.summary["run_uri"]), pending=pending)
 
     def question(self) -> tuple[str, str]:
         """Subject and body, in Markdown."""
         from airflow_provider_connect_offsets.report import Replay
 
-        replay = Replay.read(replay_at(self.summary["run_uri"]))
+        replay = Replay.read(ReplayDirectory(self.summary["run_uri"]))
         return f"Deliver {replay.request.connector} once more?", replay.question(link=self.link)
 
 
-class BeginReplayOperator(TakesParameters, BaseOperator):
+class BeginReplayOperator(ReportedOperator):
     """Check once more before the clone is created: the setup of a replay, which only reads.
 
     Fails if the plan is older than ``plan_ttl``, as an approval may take its time, and outside of ``window``. Returns
@@ -140,27 +138,19 @@ class BeginReplayOperator(TakesParameters, BaseOperator):
     """
 
     parameters: ClassVar[Models] = (RunParams, PlanAgeParams, WindowParams, ConnectorConnectionParams)
-    operator_extra_links = (ReportLink(),)
 
     def execute(self, context: Context) -> str:
         """Check the plan and the connector."""
         from airflow_provider_connect_offsets.operations.connector.plans import read_replay, refuse_stale
 
         with failing_clearly(), open_connect(self.given(ConnectorConnectionParams)) as connect:
-            run = replay_at(self.given(RunParams).run_uri)
+            run = ReplayDirectory(self.given(RunParams).run_uri)
             plan = read_replay(run)
             refuse_outside(self.given(WindowParams))
             refuse_stale(run, ttl=timedelta(seconds=self.given(PlanAgeParams).plan_ttl))
             connect.journal(plan.request.clone).refuse_overlap(run_key(context))
             connect.clients.control.info(plan.request.connector)
         return plan.request.clone
-
-
-def replay_at(run_uri: str) -> ReplayDirectory:
-    """Return the directory of a replay."""
-    from airflow_provider_connect_offsets.workspace.layout import ReplayDirectory
-
-    return ReplayDirectory(run_uri)
 
 
 def replay_report(run: ReplayDirectory, *, pending: Pending | None = None) -> str:

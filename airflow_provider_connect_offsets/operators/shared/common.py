@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any
 from airflow_provider_connect_offsets.hooks.clients import ConnectCluster, open_clients
 from airflow_provider_connect_offsets.hooks.reports import report_url
 from airflow_provider_connect_offsets.hooks.runs import directory_of
+from airflow_provider_connect_offsets.offsets.requests.window import Window
 from airflow_provider_connect_offsets.parameters.backfill import WindowParams
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
 from airflow_provider_connect_offsets.parameters.taking import TakesParameters
 from airflow_provider_connect_offsets.parameters.tasks import PartParams, RunParams, WaitingParams
+from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_connect_offsets.report import Pending
     from airflow_provider_connect_offsets.saga.lease import Owner
-    from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 
 log = logging.getLogger(__name__)
 
@@ -42,19 +43,17 @@ def owner_of(context: Context) -> Owner:
 
 def new_directory(operator: TakesParameters, context: Context) -> RunDirectory:
     """Return the directory that this task writes to; raises :class:`InvalidInput`."""
-    return directory_of(context, part=operator.given(PartParams).part)
+    return directory_of(context["ti"], part=operator.given(PartParams).part)
 
 
 def run_at(run_uri: str) -> RunDirectory:
     """Return the directory of a change."""
-    from airflow_provider_connect_offsets.workspace.layout import RunDirectory
-
     return RunDirectory(run_uri)
 
 
 def run_of(operator: TakesParameters) -> RunDirectory:
     """Return the directory of the change of ``operator``; raises :class:`InvalidInput`."""
-    return run_at(operator.given(RunParams).run_uri)
+    return RunDirectory(operator.given(RunParams).run_uri)
 
 
 def open_connect(
@@ -71,8 +70,6 @@ def open_connect(
 
 def refuse_outside(given: WindowParams) -> None:
     """Raise :class:`InvalidRequest` if a change may not begin now: an approval may come after its window."""
-    from airflow_provider_connect_offsets.offsets.requests.window import Window
-
     window = Window.parse(given.window)
     if window is not None:
         window.refuse_outside(datetime.now(tz=UTC))

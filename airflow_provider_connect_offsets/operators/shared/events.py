@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_connect_offsets.assets import ANY_CHANGE, connector_asset, group_asset
 from airflow_provider_connect_offsets.operators.shared.common import run_key
+from airflow_provider_connect_offsets.workspace.outcome import Result
 
 if TYPE_CHECKING:
     from airflow.sdk import Asset, Context
@@ -53,6 +54,13 @@ class TellsChanges:
         except Exception:
             log.warning("The change is applied, but its asset event could not be made: %s", extra, exc_info=True)
 
+    def tell_change(
+        self, context: Context, connect: ConnectCluster, name: str, *, kind: ChangeKind, **more: object
+    ) -> None:
+        """Add the event of a change of the connector or consumer group ``name``; ``more``: more of its extra."""
+        extra = {"kind": kind.value, "name": name, "run": run_key(context), **more}
+        self.tell(context, extra, of=lambda: asset_of(connect, name))
+
     def tell_outcome(
         self,
         context: Context,
@@ -64,20 +72,11 @@ class TellsChanges:
     ) -> None:
         """Add the event of a change with a plan, if it was applied and read back."""
         from airflow_provider_connect_offsets.operations.connector.event_summary import summary_of
-        from airflow_provider_connect_offsets.workspace.outcome import Result
 
-        if outcome.result is not Result.APPLIED:
-            return
-        extra = {
-            "kind": kind.value,
-            "name": outcome.connector,
-            "run": outcome.run,
-            "run_uri": run.uri,
-            "plan_uri": run.offset_plan,
-            "digest": outcome.digest,
-            **summary_of(outcome.offsets),
-        }
-        self.tell(context, extra, of=lambda: asset_of(connect, outcome.connector))
+        if outcome.result is Result.APPLIED:
+            of_plan = {"run": outcome.run, "run_uri": run.uri, "plan_uri": run.offset_plan, "digest": outcome.digest}
+            moved = summary_of(outcome.offsets)
+            self.tell_change(context, connect, outcome.connector, kind=kind, **of_plan, **moved)
 
     def tell_step(
         self, context: Context, connect: ConnectCluster, name: str, alteration: Alteration, *, kind: ChangeKind
@@ -85,26 +84,9 @@ class TellsChanges:
         """Add the event of offsets that were written without a plan, if there were any."""
         from airflow_provider_connect_offsets.operations.connector.event_summary import moved_by, summary_of
 
-        if not len(alteration.changes):
-            return
-        family = connect.clients.control.info(name).family
-        extra = {"kind": kind.value, "name": name, "run": run_key(context), **summary_of(moved_by(alteration, family))}
-        self.tell(context, extra, of=lambda: asset_of(connect, name))
-
-    def tell_existence(
-        self,
-        context: Context,
-        connect: ConnectCluster,
-        name: str,
-        partitions: int,
-        *,
-        kind: ChangeKind,
-        offsets_uri: str | None = None,
-    ) -> None:
-        """Add the event of a connector that was created, or deleted with its offsets, which are at ``offsets_uri``."""
-        extra = {"kind": kind.value, "name": name, "run": run_key(context), "partitions": partitions}
-        kept = {} if offsets_uri is None else {"offsets_uri": offsets_uri}
-        self.tell(context, {**extra, **kept}, of=lambda: asset_of(connect, name))
+        if len(alteration.changes):
+            moved = summary_of(moved_by(alteration, connect.clients.control.info(name).family))
+            self.tell_change(context, connect, name, kind=kind, **moved)
 
 
 def asset_of(connect: ConnectCluster, name: str) -> Asset:

@@ -5,26 +5,22 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, ClassVar
 
-from airflow.sdk import BaseOperator
-
 from airflow_provider_connect_offsets.hooks import flow as flow_hook
-from airflow_provider_connect_offsets.operators.shared.links import ReportLink
+from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
 from airflow_provider_connect_offsets.parameters.connections import FlowConnectionParams
 from airflow_provider_connect_offsets.parameters.flow import FlowConnectorsParams
-from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import WaitingParams
 
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.hooks.flow import FlowClusters
     from airflow_provider_connect_offsets.observe.flow.flow_snapshot import FlowConnectors
-    from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 
 
-class FlowOperator(TakesParameters, BaseOperator):
+class FlowOperator(ReportedOperator):
     """An operator on a MirrorMaker 2 flow."""
 
     parameters: ClassVar[Models] = (FlowConnectionParams,)
-    operator_extra_links = (ReportLink(),)
 
     def open_flow(self, waiting: WaitingParams | None = None) -> AbstractContextManager[FlowClusters]:
         """Open the clients of the flow; raises as ``hooks.clients.open_clients``."""
@@ -39,10 +35,3 @@ def requested_flow(connectors: FlowConnectorsParams) -> FlowConnectors:
     return FlowConnectors(
         connectors.source_connector, connectors.checkpoint_connector.strip(), checkpoints=connectors.checkpoints
     )
-
-
-def reset_directory(run_uri: str) -> ResetDirectory:
-    """Return the directory of a reset."""
-    from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
-
-    return ResetDirectory(run_uri)

@@ -1,17 +1,19 @@
-"""The button on a task's page that opens the report of its run."""
+"""The button on a task's page that opens the report of its run, and the operators that have it."""
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from airflow.sdk import BaseOperatorLink
+from airflow.sdk import BaseOperator, BaseOperatorLink
 
 from airflow_provider_connect_offsets.hooks.reports import report_url
-from airflow_provider_connect_offsets.hooks.runs import directory_of_instance
+from airflow_provider_connect_offsets.hooks.runs import directory_of
+from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.workspace.files import exists
+from airflow_provider_connect_offsets.workspace.layout import Directory
 
 if TYPE_CHECKING:
-    from airflow.sdk import BaseOperator
     from airflow.sdk.types import TaskInstanceKey
 
 log = logging.getLogger(__name__)
@@ -28,9 +30,6 @@ class ReportLink(BaseOperatorLink):
 
     def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
         """Return the report's URL; empty, which Airflow shows as no button, if there is none or it isn't served."""
-        from airflow_provider_connect_offsets.workspace.files import exists
-        from airflow_provider_connect_offsets.workspace.layout import Directory
-
         try:
             uri = Directory(_run_uri(operator, ti_key)).report
             url = report_url(uri, dag_id=ti_key.dag_id)
@@ -40,10 +39,17 @@ class ReportLink(BaseOperatorLink):
             return ""
 
 
+class ReportedOperator(TakesParameters, BaseOperator):
+    """An operator whose task's page has the button."""
+
+    parameters: ClassVar[Models] = ()
+    operator_extra_links = (ReportLink(),)
+
+
 def _run_uri(operator: Any, instance: Any) -> str:
     """Return the directory of a task: the one it was given, else the one it writes to."""
     if hasattr(operator, "run_uri"):
         return str(operator.run_uri)
     if hasattr(operator, "summary"):
         return str(operator.summary["run_uri"])
-    return directory_of_instance(instance, part=operator.part).uri
+    return directory_of(instance, part=operator.part).uri

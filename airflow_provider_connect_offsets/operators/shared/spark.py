@@ -48,11 +48,7 @@ class OffsetsJobOperator(TakesParameters, SparkSubmitOperator):
     def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]
         """Submit the job, then show and judge what it found."""
         from airflow_provider_connect_offsets.pipeline.class_archive import quick_start
-        from airflow_provider_connect_offsets.pipeline.shipping import (
-            job_path,
-            spark_submit_path,
-            write_py_files,
-        )
+        from airflow_provider_connect_offsets.pipeline.shipping import job_path, spark_submit_path, write_py_files
 
         with failing_clearly(), tempfile.TemporaryDirectory(prefix="connect-offsets-") as scratch:
             # Of any type, like the Spark hook takes it: one given as a URI (k8s://…) has the type of its scheme.

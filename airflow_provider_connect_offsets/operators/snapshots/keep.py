@@ -6,30 +6,30 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import AirflowFailException
-from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.hooks.clients import workspace_uri
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.shared.common import new_directory, report_at, report_written, run_key
-from airflow_provider_connect_offsets.operators.shared.links import ReportLink
+from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
 from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator
 from airflow_provider_connect_offsets.parameters.snapshots import (
     ClusterSnapshotParams,
     KeptSnapshotsParams,
     SnapshotConnectionParams,
 )
-from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import FoundParams, PartParams
+from airflow_provider_connect_offsets.workspace.files import write_json
+from airflow_provider_connect_offsets.workspace.series import SnapshotSeries
+from airflow_provider_connect_offsets.workspace.snapshots import ComparisonDirectory, SnapshotDirectory, series_root
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_connect_offsets.workspace.snapshots import ComparisonDirectory
-
 _HANDED_ON = ("uri", "previous", "connectors", "unread", "partitions", "lag", "changes", "verdicts", "rules", "worst")
 
 
-class SnapshotConnectClusterOperator(TakesParameters, BaseOperator):
+class SnapshotConnectClusterOperator(ReportedOperator):
     """Keep a snapshot of every connector whose whole name matches ``connectors``, many requests at once. Reads only.
 
     It is kept under ``_snapshots`` of the DAG's directory, next to those of earlier runs with the same ``connectors``
@@ -38,19 +38,15 @@ class SnapshotConnectClusterOperator(TakesParameters, BaseOperator):
 
     parameters: ClassVar[Models] = (ClusterSnapshotParams, SnapshotConnectionParams, PartParams)
     ui_color = "#dbe7f3"
-    operator_extra_links = (ReportLink(),)
 
     def execute(self, context: Context) -> str:
         """Take the snapshot; fails before it reads anything if the request is invalid."""
         from airflow_provider_connect_offsets.hooks.snapshots import open_snapshot_clients
         from airflow_provider_connect_offsets.observe.cluster_snapshot import take_cluster_snapshot
         from airflow_provider_connect_offsets.operations.fleet import select
-        from airflow_provider_connect_offsets.workspace.files import write_json
-        from airflow_provider_connect_offsets.workspace.series import SnapshotSeries
-        from airflow_provider_connect_offsets.workspace.snapshots import SnapshotDirectory, series_root
 
         with failing_clearly():
-            directory = _directory(new_directory(self, context).uri)
+            directory = ComparisonDirectory(new_directory(self, context).uri)
             request, named = self.given(ClusterSnapshotParams).request(), self.given(SnapshotConnectionParams)
             with open_snapshot_clients(named) as clients:
                 names = select(clients.control.connectors(), request.connectors)
@@ -89,9 +85,8 @@ class CompareSnapshotsOperator(OffsetsJobOperator):
     def judged(self) -> dict[str, Any]:
         """Write the report, remove old snapshots, and return what the task returns."""
         from airflow_provider_connect_offsets.report import SnapshotChanges, as_text
-        from airflow_provider_connect_offsets.workspace.series import SnapshotSeries
 
-        directory, kept, now = _directory(self.run_uri), self.given(KeptSnapshotsParams), datetime.now(tz=UTC)
+        directory, kept, now = ComparisonDirectory(self.run_uri), self.given(KeptSnapshotsParams), datetime.now(tz=UTC)
         since = kept.since(now=now)
         found = SnapshotChanges.read(directory)
         self.log.info("%s", as_text(found.table()))
@@ -102,12 +97,11 @@ class CompareSnapshotsOperator(OffsetsJobOperator):
         return {"run_uri": self.run_uri, **report, **{name: found.summary[name] for name in _HANDED_ON}}
 
 
-class RequireNoSurpriseOperator(TakesParameters, BaseOperator):
+class RequireNoSurpriseOperator(ReportedOperator):
     """Fail if the comparison of two snapshots has a finding that ``fail_on`` names, with the worst of them."""
 
     parameters: ClassVar[Models] = (FoundParams,)
     ui_color = "#f3e3d3"
-    operator_extra_links = (ReportLink(),)
     summary: Any
 
     def execute(self, context: Context) -> None:
@@ -121,9 +115,3 @@ class RequireNoSurpriseOperator(TakesParameters, BaseOperator):
             kept = f"The snapshot is kept at {self.summary['uri']}{before}."
             raise AirflowFailException(f"{self.summary['worst']['message']}{more} {kept} {report}")
         self.log.info("Nothing was found that fail_on names. The report: %s", report)
-
-
-def _directory(run_uri: str) -> ComparisonDirectory:
-    from airflow_provider_connect_offsets.workspace.snapshots import ComparisonDirectory
-
-    return ComparisonDirectory(run_uri)

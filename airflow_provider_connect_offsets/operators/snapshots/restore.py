@@ -5,22 +5,21 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar
 
-from airflow.sdk import BaseOperator
-
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.offsets.requests.snapshots import ALL
 from airflow_provider_connect_offsets.operators.shared.common import new_directory, open_connect
-from airflow_provider_connect_offsets.operators.shared.links import ReportLink
+from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
 from airflow_provider_connect_offsets.parameters.snapshots import RestoreSnapshotParams
-from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import PartParams
+from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
 
-class SnapshotForRestoreOperator(TakesParameters, BaseOperator):
+class SnapshotForRestoreOperator(ReportedOperator):
     """Check that a kept snapshot can be restored, and observe its connectors as they are now. Reads only.
 
     Fails, so that nothing is stopped, if the snapshot is incomplete, damaged, of another cluster or format, and if a
@@ -30,13 +29,11 @@ class SnapshotForRestoreOperator(TakesParameters, BaseOperator):
 
     parameters: ClassVar[Models] = (RestoreSnapshotParams, ConnectorConnectionParams, PartParams)
     ui_color = "#dbe7f3"
-    operator_extra_links = (ReportLink(),)
 
     def execute(self, context: Context) -> str:
         """Write what the plans need."""
         from airflow_provider_connect_offsets.observe.snapshot import take_snapshots
         from airflow_provider_connect_offsets.operations.snapshot_restore import read_snapshot, restore_of
-        from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 
         with failing_clearly():
             fleet, given = FleetDirectory(new_directory(self, context).uri), self.given(RestoreSnapshotParams)
