@@ -21,7 +21,6 @@ _TIMEOUT = 30.0
 def open_snapshot_clients(named: SnapshotConnectionParams) -> Iterator[SnapshotClients]:
     """Open the clients of a snapshot; raises as ``open_connect_cluster``."""
     from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster
-    from airflow_provider_connect_offsets.observe.cluster_snapshot import SnapshotClients
 
     clusters = {Sink.name: named.kafka_conn_id, MirrorSource.name: named.source_kafka_conn_id}
     with ExitStack() as stack:

@@ -98,10 +98,10 @@ class PlanFleetOperator(PlanConnectorOffsetsOperator):
 
     def judged(self) -> dict[str, Any]:
         """Show what the job found; raises :class:`PlanRefused` that names the first connector with an error."""
-        from airflow_provider_connect_offsets.report import FleetChange, as_text, fleet_table
+        from airflow_provider_connect_offsets.report import FleetChange, as_text
 
         change = FleetChange.read(_fleet(self.run_uri))
-        self.log.info("The plans:\n%s", as_text(fleet_table(change)))
+        self.log.info("The plans:\n%s", as_text(change.table()))
         for run in _fleet(self.run_uri).members().values():
             report_of(run)  # which the fleet's report links to, for the approver
         report = report_at(_report(self.run_uri), dag_id=self.dag_id)
@@ -121,13 +121,10 @@ class ApproveFleetOperator(ApproveOffsetPlanOperator):
 
     def question(self) -> tuple[str, str]:
         """Subject and body, in Markdown."""
-        from airflow_provider_connect_offsets.report import FleetChange, fleet_question
-        from airflow_provider_connect_offsets.report.words import count
+        from airflow_provider_connect_offsets.report import FleetChange
 
         change = FleetChange.read(_fleet(self.summary["run_uri"]))
-        return f"Change the offsets of {count(len(change.members), change.noun)}?", fleet_question(
-            change, link=self.link
-        )
+        return f"Change the {change.title[0].lower()}{change.title[1:]}?", change.question(link=self.link)
 
 
 class BeginFleetChangeOperator(BeginOffsetChangeOperator):
@@ -289,7 +286,7 @@ def _fleet(run_uri: str) -> FleetDirectory:
 
 
 def _report(run_uri: str, *, pending: Pending | None = None) -> str:
-    from airflow_provider_connect_offsets.report import write_fleet_report
+    from airflow_provider_connect_offsets.report import FleetChange
 
     fleet = _fleet(run_uri)
-    return report_written(lambda: write_fleet_report(fleet, pending=pending), fleet.report)
+    return report_written(lambda: FleetChange.read(fleet, pending=pending).write(), fleet.report)

@@ -7,11 +7,10 @@ print(as_text(plan_table(change)))    # for a log; a rich console prints the tab
 question(change)                      # for an approver, in Markdown
 write_report(run)                     # report.html of a run
 render([first, second], title="…")    # one report on several changes
-write_fleet_report(fleet)             # a row for each connector, with links to their reports
 
 Runs of other kinds are read, shown and written in one way::
 
-orphans = Orphans.read(directory)     # also Failover, Reset, Replay, Readiness, SnapshotChanges, PoisonedRecords
+orphans = Orphans.read(directory)     # and FleetChange, Failover, Reset, Replay, Readiness, PoisonedRecords, …
 orphans.table()                       # for a log; not of PoisonedRecords
 orphans.question()                    # for an approver; not of Readiness and SnapshotChanges, which nobody approves
 orphans.write()                       # report.html of the run, whose URI is returned
@@ -20,7 +19,7 @@ orphans.write()                       # report.html of the run, whose URI is ret
 from airflow_provider_connect_offsets.report.change import Change
 from airflow_provider_connect_offsets.report.change_report import render, write_report
 from airflow_provider_connect_offsets.report.failover import Failover
-from airflow_provider_connect_offsets.report.fleet import FleetChange, fleet_question, fleet_table, write_fleet_report
+from airflow_provider_connect_offsets.report.fleet import FleetChange
 from airflow_provider_connect_offsets.report.mirror_reset import Reset
 from airflow_provider_connect_offsets.report.orphans import Orphans
 from airflow_provider_connect_offsets.report.poison.records import PoisonedRecords
@@ -49,14 +48,11 @@ __all__ = [
     "Reset",
     "SnapshotChanges",
     "as_text",
-    "fleet_question",
-    "fleet_table",
     "offsets_table",
     "outcome_line",
     "plan_table",
     "question",
     "render",
     "verdict_table",
-    "write_fleet_report",
     "write_report",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,17 +14,9 @@ from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.change import Change
 from airflow_provider_connect_offsets.report.html import Figure, publish
-from airflow_provider_connect_offsets.report.question import (
-    MOST_ROWS,
-    markdown,
-    markdown_row,
-    more,
-    number,
-    plain,
-    report_link,
-)
+from airflow_provider_connect_offsets.report.question import MOST_ROWS, Rows, markdown, number, plain, report_link
 from airflow_provider_connect_offsets.report.standing import Pending, Tone
-from airflow_provider_connect_offsets.report.tables import cells, more_in, new_table, titled
+from airflow_provider_connect_offsets.report.tables import row_table
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 
 _WORST_FIRST = (Tone.ALARM, Tone.BAD, Tone.CALM, Tone.GOOD)
@@ -53,6 +45,11 @@ class Line:
     def warnings(self) -> int:
         """Warnings of its plan."""
         return sum(verdict.severity is Severity.WARNING for verdict in self.change.verdicts)
+
+    @property
+    def numbers(self) -> tuple[str, str, str]:
+        """Partitions that are changed, records delivered again and records never delivered."""
+        return f"{self.changed:,}", number(self.change.records_again), number(self.change.records_never)
 
     @property
     def downtime(self) -> str:
@@ -117,56 +114,46 @@ class FleetChange:
         headlines = [line.change.standing.headline for line in self.lines]
         return {headline: headlines.count(headline) for headline in dict.fromkeys(headlines)}
 
+    @property
+    def title(self) -> str:
+        """The heading of the report."""
+        return f"Offsets of {words.count(len(self.members), self.noun)}"
 
-def fleet_table(change: FleetChange, *, limit: int = MOST_ROWS) -> Group:
-    """A row for each connector, worst first."""
-    table = new_table(change.noun.capitalize(), "Standing", numbers=("Partitions", "Again", "Never", "Warnings"))
-    for line in change.lines[:limit]:
-        row = (f"{line.changed:,}", number(line.change.records_again), number(line.change.records_never))
-        table.add_row(*cells(line.connector, line.change.standing.headline, *row, f"{line.warnings:,}"))
-    note = more_in(len(change.lines), limit, change.fleet.report)
-    return titled(words.count(len(change.lines), change.noun), table, note)
+    def table(self, *, limit: int = MOST_ROWS) -> Group:
+        """A row for each connector, worst first, with how far its change has come."""
+        headings = (self.noun.capitalize(), "Standing", "Partitions", "Again", "Never", "Warnings")
+        rows = [
+            (line.connector, line.change.standing.headline, *line.numbers, f"{line.warnings:,}") for line in self.lines
+        ]
+        return row_table(words.count(len(self.members), self.noun), self._rows(headings, rows), limit=limit)
 
+    def question(self, *, link: str | None = None) -> str:
+        """The question to the approver: what would change, by connector; ``link`` as of ``question.question``."""
+        sums = self.sums()
+        partitions = f"{sums['changed']:,} of {words.count(sums['partitions'], 'partition')}"
+        headings = (self.noun.capitalize(), "Partitions", "Delivered again", "Never", "Warnings")
+        rows = [(line.connector, *line.numbers, str(line.warnings or "")) for line in self.lines]
+        parts = [
+            f"Offsets of **{words.count(len(self.members), self.noun)}**: {partitions} would be changed.",
+            f"Records delivered again: **{sums['records_again']:,}**; never: **{sums['records_skipped']:,}**.",
+            *(f"**Note**: {plain(note)}" for note in self.fleet.notes()),
+            self._rows(headings, rows).markdown(),
+            report_link(self.fleet.report, link),
+            f"Exactly plans `{self.digest[:12]}` will be applied. Nothing has been stopped yet.",
+        ]
+        return markdown(parts)
 
-def fleet_question(change: FleetChange, *, limit: int = MOST_ROWS, link: str | None = None) -> str:
-    """The question to the approver: what would change, by connector; arguments as of ``question.question``."""
-    sums = change.sums()
-    partitions = f"{sums['changed']:,} of {words.count(sums['partitions'], 'partition')}"
-    rows = [
-        f"| {change.noun.capitalize()} | Partitions | Delivered again | Never | Warnings |",
-        "|---|--:|--:|--:|--:|",
-        *(_row(line) for line in change.lines[:limit]),
-    ]
-    parts = [
-        f"Offsets of **{words.count(len(change.members), change.noun)}**: {partitions} would be changed.",
-        f"Records delivered again: **{sums['records_again']:,}**; never: **{sums['records_skipped']:,}**.",
-        *(f"**Note**: {plain(note)}" for note in change.fleet.notes()),
-        "\n".join([*rows, *more(len(change.lines), limit, f"{change.noun}s")]),
-        report_link(change.fleet.report, link),
-        f"Exactly plans `{change.digest[:12]}` will be applied. Nothing has been stopped yet.",
-    ]
-    return markdown(parts)
+    def write(self) -> str:
+        """Write the report of all connectors as the fleet's ``report.html``, and return its URI."""
+        sums = self.sums()
+        figures = (
+            Figure(f"{sums['connectors']:,}", f"{self.noun}s"),
+            Figure(f"{sums['changed']:,}", "partitions to change", f"of {sums['partitions']:,}"),
+            Figure(f"{sums['records_again']:,}", "records delivered again"),
+            Figure(f"{sums['records_skipped']:,}", "records never delivered"),
+        )
+        return publish(self.fleet.report, "fleet.html.j2", title=self.title, change=self, figures=figures)
 
-
-def _row(line: Line) -> str:
-    records = (number(line.change.records_again), number(line.change.records_never))
-    return markdown_row(line.connector, f"{line.changed:,}", *records, str(line.warnings or ""))
-
-
-def write_fleet_report(fleet: FleetDirectory, *, pending: Pending | None = None) -> str:
-    """Write the report of all connectors as the fleet's ``report.html``, and return its URI.
-
-    Args:
-        fleet: the fleet
-        pending: why plans without an outcome are not applied yet; None if unknown
-    """
-    change = FleetChange.read(fleet, pending=pending)
-    sums = change.sums()
-    figures = (
-        Figure(f"{sums['connectors']:,}", f"{change.noun}s"),
-        Figure(f"{sums['changed']:,}", "partitions to change", f"of {sums['partitions']:,}"),
-        Figure(f"{sums['records_again']:,}", "records delivered again"),
-        Figure(f"{sums['records_skipped']:,}", "records never delivered"),
-    )
-    title = f"Offsets of {words.count(len(change.members), change.noun)}"
-    return publish(fleet.report, "fleet.html.j2", title=title, change=change, figures=figures)
+    def _rows(self, headings: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Rows:
+        numbers = range(len(headings) - 4, len(headings))
+        return Rows(f"{self.noun}s", headings, rows, numbers, self.fleet.report)

@@ -13,10 +13,10 @@ from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowRes
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.report import (
     Failover,
+    FleetChange,
     Orphans,
     Readiness,
     Reset,
-    write_fleet_report,
     write_report,
 )
 from airflow_provider_connect_offsets.workspace import files
@@ -104,7 +104,7 @@ def fleet_report(path: Path) -> str:
     members["restored"].outcome(Result.RESTORED, "What became of restored.")
     for written in members.values():
         write_report(written.run)
-    return write_fleet_report(fleet)
+    return FleetChange.read(fleet).write()
 
 
 def failover_report(path: Path) -> str:

@@ -13,9 +13,6 @@ from airflow_provider_connect_offsets.report import (
     FleetChange,
     Pending,
     as_text,
-    fleet_question,
-    fleet_table,
-    write_fleet_report,
 )
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
@@ -53,7 +50,7 @@ def test_it_sums_up_and_has_one_digest(fleet: FleetDirectory) -> None:
 
 def test_the_page_is_worst_first_and_links_to_each(fleet: FleetDirectory) -> None:
     """A change that was not begun never looks like success."""
-    uri = write_fleet_report(fleet, pending=Pending.NOT_BEGUN)
+    uri = FleetChange.read(fleet, pending=Pending.NOT_BEGUN).write()
 
     page = Path(uri.removeprefix("file://")).read_text()
     positions = [page.index(f'href="connectors/{name}/report.html"') for name in ("restored", "waiting", "applied")]
@@ -65,7 +62,7 @@ def test_the_page_is_worst_first_and_links_to_each(fleet: FleetDirectory) -> Non
 
 def test_an_approver_sees_every_connector(fleet: FleetDirectory) -> None:
     """It has the sums, the report, and the plans' digest."""
-    markdown = fleet_question(FleetChange.read(fleet))
+    markdown = FleetChange.read(fleet).question()
 
     assert markdown.startswith("Offsets of **3 connectors**: 3 of 6 partitions would be changed.")
     assert "| applied | 1 | 380 | 0 | 1 |" in markdown
@@ -75,7 +72,7 @@ def test_an_approver_sees_every_connector(fleet: FleetDirectory) -> None:
 
 def test_the_log_has_a_table(fleet: FleetDirectory) -> None:
     """A shortened table says where the rest is."""
-    text = as_text(fleet_table(FleetChange.read(fleet), limit=2))
+    text = as_text(FleetChange.read(fleet).table(limit=2))
 
     assert text.splitlines()[0] == "3 connectors"
     assert "restored" in text
@@ -98,8 +95,8 @@ def test_notes_are_in_question_and_page(fleet: FleetDirectory) -> None:
     note = "1 connector no longer exists: `old`."
     fleet.publish(["applied", "restored", "waiting"], notes=[note])
 
-    question = fleet_question(FleetChange.read(fleet))
-    page = Path(write_fleet_report(fleet).removeprefix("file://")).read_text()
+    question = FleetChange.read(fleet).question()
+    page = Path(FleetChange.read(fleet).write().removeprefix("file://")).read_text()
 
     assert "**Note**: 1 connector no longer exists: \\`old\\`." in question
     assert "1 connector no longer exists: <code>old</code>." in page
