@@ -85,7 +85,7 @@ class FleetPaths(RunDirectory):
 
     def member(self, connector: str) -> RunDirectory:
         """Return the directory of one connector, which shares the datasets of all."""
-        return RunDirectory(join(self.uri, "connectors", unique_segment(connector)), shared=self.uri)
+        return RunDirectory(join(self.uri, "by_connector", unique_segment(connector)), shared=self.uri)
 
 
 @dataclass(frozen=True, slots=True)

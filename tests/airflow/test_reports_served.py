@@ -104,7 +104,7 @@ def test_what_pages_link_to_is_served(browser: TestClient, token_of: Callable[..
     """Pages of single connectors, the final page of a failover, and the files for people's own tools."""
     browser.cookies.set("_token", token_of())
     files = {
-        "connectors/sink-1a2b/report.html": "text/html; charset=utf-8",
+        "by_connector/sink-1a2b/report.html": "text/html; charset=utf-8",
         "final/translation.csv": "text/csv; charset=utf-8",
         "removed.json": "application/json",
     }
@@ -115,7 +115,7 @@ def test_what_pages_link_to_is_served(browser: TestClient, token_of: Callable[..
         answer = browser.get(URL.replace("report.html", name))
 
         assert (answer.text, answer.headers["content-type"]) == (name, media_type)
-    for directory, text in (("", PAGE), ("/", PAGE), ("/connectors/sink-1a2b", "connectors/sink-1a2b/report.html")):
+    for directory, text in (("", PAGE), ("/", PAGE), ("/by_connector/sink-1a2b", "by_connector/sink-1a2b/report.html")):
         assert browser.get(URL.replace("/report.html", directory), follow_redirects=True).text == text
 
 

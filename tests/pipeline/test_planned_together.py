@@ -129,7 +129,8 @@ def test_a_fleet_of_many_kinds_is_one_dataset(planner: Planner, tmp_path: Path) 
     write_dataset(
         fleet.connector_offsets, schemas.CONNECTOR_OFFSETS, [row for one in listed for row in one.offset_rows()]
     )
-    write_dataset(fleet.log_bounds, schemas.LOG_BOUNDS, [])
+    log = {"kafka_cluster": "kafka", "topic": "orders", "log_start": 10, "log_end": 100}
+    write_dataset(fleet.log_bounds, schemas.LOG_BOUNDS, [{**log, "kafka_partition": number} for number in (0, 1)])
     fleet.publish(one.name for one in listed)
 
     plan_job.JOB.run(planner.spark, [fleet.uri])

@@ -53,7 +53,7 @@ def test_the_page_is_worst_first_and_links_to_each(fleet: FleetDirectory) -> Non
     uri = FleetChange.read(fleet, pending=Pending.NOT_BEGUN).write()
 
     page = Path(uri.removeprefix("file://")).read_text()
-    positions = [page.index(f'href="connectors/{name}/report.html"') for name in ("restored", "waiting", "applied")]
+    positions = [page.index(f'href="by_connector/{name}/report.html"') for name in ("restored", "waiting", "applied")]
     assert positions == sorted(positions)
     assert '<div class="banner bad"' in page
     for text in ("1 connector: Applied", "1 connector: Not begun", "1 connector: Restored", "What became of restored."):
