@@ -8,7 +8,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import AirflowSkipException
-from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
@@ -20,12 +19,11 @@ from airflow_provider_connect_offsets.operators.shared.common import (
     refuse_outside,
     report_at,
     report_of,
-    run_at,
     run_key,
     run_of,
 )
 from airflow_provider_connect_offsets.operators.shared.events import TellsChanges
-from airflow_provider_connect_offsets.operators.shared.links import ReportLink
+from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator, ReportLink
 from airflow_provider_connect_offsets.parameters.backfill import WindowParams
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams, Control
 from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
@@ -37,6 +35,7 @@ from airflow_provider_connect_offsets.parameters.tasks import (
     StepLeaseParams,
     WaitingParams,
 )
+from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
     from airflow_provider_connect_offsets.report import Pending
     from airflow_provider_connect_offsets.saga.journal import Journal
     from airflow_provider_connect_offsets.saga.lease import Owner
-    from airflow_provider_connect_offsets.workspace.layout import RunDirectory
     from airflow_provider_connect_offsets.workspace.outcome import Outcome
 
 log = logging.getLogger(__name__)
@@ -87,13 +85,13 @@ class ApproveOffsetPlanOperator(TakesParameters, AskOperator):
 
     def write_report(self, pending: Pending) -> None:
         """Write the report with the current state of the approval."""
-        report_of(run_at(self.summary["run_uri"]), pending=pending)
+        report_of(RunDirectory(self.summary["run_uri"]), pending=pending)
 
     def question(self) -> tuple[str, str]:
         """Subject and body, in Markdown."""
         from airflow_provider_connect_offsets.report import Change, question
 
-        change = Change.read(run_at(self.summary["run_uri"]))
+        change = Change.read(RunDirectory(self.summary["run_uri"]))
         return f"Change the offsets of {self.summary['connector']}?", question(change, link=self.link)
 
     def record_rejection(self) -> None:
@@ -104,7 +102,7 @@ class ApproveOffsetPlanOperator(TakesParameters, AskOperator):
         self.write_report(Pending.REJECTED)
 
 
-class BeginOffsetChangeOperator(TakesParameters, BaseOperator):
+class BeginOffsetChangeOperator(ReportedOperator):
     """Check once more before anything is stopped: the setup of a change, which only records.
 
     Fails if another run is changing the connector, if the plan is older than ``plan_ttl``, as an approval may take its
@@ -120,7 +118,6 @@ class BeginOffsetChangeOperator(TakesParameters, BaseOperator):
         StepLeaseParams,
     )
     preset: ClassVar[dict[str, Any]] = {"multiple_outputs": True}
-    operator_extra_links = (ReportLink(),)
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Check the plan and the connector; lease the connector to the run if ``hold`` is set."""
@@ -143,7 +140,7 @@ class BeginOffsetChangeOperator(TakesParameters, BaseOperator):
         return {"connector": plan.connector, "digest": plan.digest, "state": state.value}
 
 
-class ApplyOffsetPlanOperator(TellsChanges, TakesParameters, BaseOperator):
+class ApplyOffsetPlanOperator(TellsChanges, ReportedOperator):
     """Stop the connector, write the plan, read it back, restore the connector's state; or undo everything.
 
     A plan that is not the approved one is refused. A retry finishes or undoes what the attempt before left.
@@ -154,7 +151,6 @@ class ApplyOffsetPlanOperator(TellsChanges, TakesParameters, BaseOperator):
 
     parameters: ClassVar[Models] = (RunParams, ApprovedParams, ConnectorConnectionParams, WaitingParams)
     ui_color = "#f3e3d3"
-    operator_extra_links = (ReportLink(),)
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Apply the plan."""

@@ -9,8 +9,6 @@ from datetime import UTC, datetime, timedelta
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from airflow.sdk import BaseOperator
-
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, LeftStopped, PlanRefused, StoreError
 from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
@@ -33,11 +31,11 @@ from airflow_provider_connect_offsets.operators.shared.common import (
     run_key,
 )
 from airflow_provider_connect_offsets.operators.shared.events import has_failed_before
-from airflow_provider_connect_offsets.operators.shared.links import ReportLink
+from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
 from airflow_provider_connect_offsets.parameters.backfill import WindowParams
 from airflow_provider_connect_offsets.parameters.change import FleetChangeParams, FleetLimitsParams
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
-from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import (
     ApprovedParams,
     PartParams,
@@ -45,6 +43,8 @@ from airflow_provider_connect_offsets.parameters.tasks import (
     RunParams,
     WaitingParams,
 )
+from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
+from airflow_provider_connect_offsets.workspace.outcome import Outcome
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -53,12 +53,10 @@ if TYPE_CHECKING:
     from airflow_provider_connect_offsets.report import Pending
     from airflow_provider_connect_offsets.saga.lease import Owner
     from airflow_provider_connect_offsets.saga.many import ManySagas
-    from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
     from airflow_provider_connect_offsets.workspace.layout import RunDirectory
-    from airflow_provider_connect_offsets.workspace.outcome import Outcome
 
 
-class SnapshotFleetOperator(TakesParameters, BaseOperator):
+class SnapshotFleetOperator(ReportedOperator):
     """The snapshot of every connector whose whole name matches ``connectors``. Reads only.
 
     One ``kafka_conn_id`` serves all connectors. Returns the URI of the fleet's directory, which all later tasks take as
@@ -67,7 +65,6 @@ class SnapshotFleetOperator(TakesParameters, BaseOperator):
 
     parameters: ClassVar[Models] = (FleetChangeParams, ConnectorConnectionParams, PartParams)
     ui_color = "#dbe7f3"
-    operator_extra_links = (ReportLink(),)
 
     def execute(self, context: Context) -> str:
         """Write the snapshots; fails before it touches anything if the request is invalid."""
@@ -75,10 +72,7 @@ class SnapshotFleetOperator(TakesParameters, BaseOperator):
         from airflow_provider_connect_offsets.operations.fleet import select
 
         with failing_clearly():
-            fleet, change = (
-                _fleet(new_directory(self, context).uri),
-                self.given(FleetChangeParams),
-            )
+            fleet, change = FleetDirectory(new_directory(self, context).uri), self.given(FleetChangeParams)
             now = datetime.now(tz=UTC)
             with open_connect(self.given(ConnectorConnectionParams)) as connect:
                 noun = connect.clients.noun
@@ -100,9 +94,9 @@ class PlanFleetOperator(PlanConnectorOffsetsOperator):
         """Show what the job found; raises :class:`PlanRefused` that names the first connector with an error."""
         from airflow_provider_connect_offsets.report import FleetChange, as_text
 
-        change = FleetChange.read(_fleet(self.run_uri))
+        change = FleetChange.read(FleetDirectory(self.run_uri))
         self.log.info("The plans:\n%s", as_text(change.table()))
-        for run in _fleet(self.run_uri).members().values():
+        for run in FleetDirectory(self.run_uri).members().values():
             report_of(run)  # which the fleet's report links to, for the approver
         report = report_at(_report(self.run_uri), dag_id=self.dag_id)
         refused = change.errors()
@@ -123,7 +117,7 @@ class ApproveFleetOperator(ApproveOffsetPlanOperator):
         """Subject and body, in Markdown."""
         from airflow_provider_connect_offsets.report import FleetChange
 
-        change = FleetChange.read(_fleet(self.summary["run_uri"]))
+        change = FleetChange.read(FleetDirectory(self.summary["run_uri"]))
         return f"Change the {change.title[0].lower()}{change.title[1:]}?", change.question(link=self.link)
 
 
@@ -140,7 +134,7 @@ class BeginFleetChangeOperator(BeginOffsetChangeOperator):
         from airflow_provider_connect_offsets.operations.connector.plans import read_plan, refuse_stale
 
         with failing_clearly(), open_connect(self.given(ConnectorConnectionParams)) as connect:
-            members = _fleet(self.given(RunParams).run_uri).members()
+            members = FleetDirectory(self.given(RunParams).run_uri).members()
             refuse_outside(self.given(WindowParams))
             for run in members.values():
                 refuse_stale(run, ttl=timedelta(seconds=self.given(PlanAgeParams).plan_ttl))
@@ -179,7 +173,7 @@ class ApplyFleetPlansOperator(ApplyOffsetPlanOperator):
 
         owner = owner_of(context)
         with failing_clearly(), ExitStack() as stack:
-            fleet, limits = _fleet(self.given(RunParams).run_uri), self.given(FleetLimitsParams)
+            fleet, limits = FleetDirectory(self.given(RunParams).run_uri), self.given(FleetLimitsParams)
             members = fleet.members()
             plans = read_plans(members, digest=self.given(ApprovedParams).digest)
             connections, waiting = self.given(ConnectorConnectionParams), self.given(WaitingParams)
@@ -228,7 +222,7 @@ class RestoreFleetOperator(RestoreConnectorOffsetsOperator):
         """Restore what was left unfinished."""
         done: list[str] = []
         failed: list[ConnectOffsetsError] = []
-        fleet = _fleet(self.given(RunParams).run_uri)
+        fleet = FleetDirectory(self.given(RunParams).run_uri)
         members: Mapping[str, RunDirectory] = fleet.members()
         with failing_clearly(except_for=LeftStopped):
             with open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams)) as connect:
@@ -255,8 +249,6 @@ class RestoreFleetOperator(RestoreConnectorOffsetsOperator):
 
     def _tell_applied(self, context: Context, connect: ConnectCluster, runs: Iterable[RunDirectory]) -> None:
         """Add the events of the connectors that this run has changed."""
-        from airflow_provider_connect_offsets.workspace.outcome import Outcome
-
         for run in runs:
             outcome = Outcome.read(run.outcome)
             if outcome is not None and outcome.run == run_key(context):
@@ -279,14 +271,8 @@ def _through(clients: Sequence[ConnectCluster], owner: Owner) -> Callable[[_Memb
     return change
 
 
-def _fleet(run_uri: str) -> FleetDirectory:
-    from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
-
-    return FleetDirectory(run_uri)
-
-
 def _report(run_uri: str, *, pending: Pending | None = None) -> str:
     from airflow_provider_connect_offsets.report import FleetChange
 
-    fleet = _fleet(run_uri)
+    fleet = FleetDirectory(run_uri)
     return report_written(lambda: FleetChange.read(fleet, pending=pending).write(), fleet.report)

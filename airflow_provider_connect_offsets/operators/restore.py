@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from airflow.sdk import BaseOperator
-
 from airflow_provider_connect_offsets.exceptions import LeftStopped, RecordsDeleted
 from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.shared.common import open_connect, owner_of, report_of, run_of
 from airflow_provider_connect_offsets.operators.shared.events import TellsChanges
-from airflow_provider_connect_offsets.operators.shared.links import ReportLink
+from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
-from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import RunParams, WaitingParams
+from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_connect_offsets.workspace.layout import RunDirectory
-    from airflow_provider_connect_offsets.workspace.outcome import Outcome
 
 
-class RestoreConnectorOffsetsOperator(TellsChanges, TakesParameters, BaseOperator):
+class RestoreConnectorOffsetsOperator(TellsChanges, ReportedOperator):
     """Undo what a change of the same run left unfinished: prior offsets, then the prior state.
 
     Does nothing if the change ended in order, applied or undone. A change that turns out applied is an event of the
@@ -33,7 +31,6 @@ class RestoreConnectorOffsetsOperator(TellsChanges, TakesParameters, BaseOperato
 
     parameters: ClassVar[Models] = (RunParams, ConnectorConnectionParams, WaitingParams)
     ui_color = "#f3d3d3"
-    operator_extra_links = (ReportLink(),)
 
     def execute(self, context: Context) -> str:
         """Restore what was left unfinished."""
@@ -69,7 +66,5 @@ class RestoreConnectorOffsetsOperator(TellsChanges, TakesParameters, BaseOperato
 
 def refuse_deleted(outcome: Outcome) -> None:
     """Raise :class:`RecordsDeleted` for an applied change if records at its positions were deleted meanwhile."""
-    from airflow_provider_connect_offsets.workspace.outcome import Result
-
     if outcome.result is Result.RECORDS_DELETED:
         raise RecordsDeleted(outcome.message)

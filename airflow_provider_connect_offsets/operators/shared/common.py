@@ -46,11 +46,6 @@ def new_directory(operator: TakesParameters, context: Context) -> RunDirectory:
     return directory_of(context["ti"], part=operator.given(PartParams).part)
 
 
-def run_at(run_uri: str) -> RunDirectory:
-    """Return the directory of a change."""
-    return RunDirectory(run_uri)
-
-
 def run_of(operator: TakesParameters) -> RunDirectory:
     """Return the directory of the change of ``operator``; raises :class:`InvalidInput`."""
     return RunDirectory(operator.given(RunParams).run_uri)
