@@ -141,16 +141,20 @@ class StrimziControl(CommandsByHand):
         self._leftovers.expect(connector)
         self._patched(connector, lambda place: requesting(place, state))
 
-    def _patched(self, connector: str, changes: Callable[[Place], list[dict[str, Any]]]) -> None:
-        """Apply a JSON patch that is made anew if the resource changed meanwhile; none while an operation stands."""
+    def _patched(self, connector: str, changes: Callable[[Place], list[dict[str, Any]]]) -> Place:
+        """Apply a JSON patch that is made anew if the resource changed meanwhile; none while an operation stands.
 
-        def patch() -> None:
+        Returns the place as it was before.
+        """
+
+        def patch() -> Place:
             place = self._operations.quiet(connector)
             operations = changes(place)
             if operations:
                 self._api.patch(place.resource, [*place.guards(), *operations])
+            return place
 
-        retrying(tenacity.retry_if_exception_type(Conflict), timeout=self._timeout, clock=self._clock)(patch)
+        return retrying(tenacity.retry_if_exception_type(Conflict), timeout=self._timeout, clock=self._clock)(patch)
 
     def last_read(self, connector: str) -> CustomResource | None:
         """Return the resource of a connector as it was read last; None if it never was."""

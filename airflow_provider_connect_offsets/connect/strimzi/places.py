@@ -128,9 +128,9 @@ class Place:
         return next((one for one in of_all if one.get("name") == self.connector), None)
 
     def _config(self) -> dict[str, str]:
-        own = {name: _text(value) for name, value in (self.section.get("config") or {}).items() if value is not None}
+        own = {name: text_of(value) for name, value in (self.section.get("config") or {}).items() if value is not None}
         tasks = self.section.get("tasksMax")
-        fixed = {} if tasks is None else {"tasks.max": _text(tasks)}
+        fixed = {} if tasks is None else {"tasks.max": text_of(tasks)}
         return {
             **own,
             **self.implied,
@@ -211,5 +211,6 @@ class _Flow:
         )
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """Return a setting of a resource as Connect has it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
