@@ -50,7 +50,7 @@ class ConnectCluster:
         from airflow_provider_connect_offsets.saga.journal import Journal
         from airflow_provider_connect_offsets.workspace.layout import journal_root
 
-        return Journal(journal_root(workspace_uri()), cluster=self.cluster, connector=connector)
+        return Journal(journal_root(workspace_uri()), cluster=self.cluster, connector=connector, also=self.clients.also)
 
     def refuse_overlap(self, connector: str, run: str) -> None:
         """Raise :class:`Overlap` if another run is changing it now."""
@@ -82,12 +82,14 @@ class OpenConnect:
         control: The control over the connectors.
         origin: Which store ``offsets`` reads.
         read_cluster: Returns the name of the Connect cluster in journals; may ask the cluster for it.
+        read_also: Returns its other name there; empty if it has none.
     """
 
     offsets: OffsetStore
     control: ConnectorControl
     origin: Origin
     read_cluster: Callable[[], str]
+    read_also: Callable[[], str] = str
 
 
 @contextmanager
@@ -134,7 +136,9 @@ def open_connect_cluster(
 
                 rest = stack.enter_context(hook.get_conn())
                 both = StrimziWithRest(strimzi, rest)
-                yield OpenConnect(both, both, Origin.REST, lambda: rest.version().kafka_cluster_id)
+                yield OpenConnect(
+                    both, both, Origin.REST, lambda: rest.version().kafka_cluster_id, lambda: strimzi.cluster_id
+                )
 
 
 @contextmanager
@@ -180,7 +184,13 @@ def open_clients(
             has_groups = opened.origin.has_states
             groups = stack.enter_context(consumer_groups(kafka_conn_id)) if kafka_conn_id and has_groups else None
             clients = Clients(
-                opened.offsets, opened.control, logs, groups, origin=opened.origin, cluster=opened.read_cluster()
+                opened.offsets,
+                opened.control,
+                logs,
+                groups,
+                origin=opened.origin,
+                cluster=opened.read_cluster(),
+                also=opened.read_also(),
             )
         yield ConnectCluster(
             replace(
