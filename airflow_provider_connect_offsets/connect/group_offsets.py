@@ -65,8 +65,9 @@ class GroupOffsets:
         """Read the state until ``until`` accepts it or ``timeout`` seconds have passed; return the last."""
         return polled(lambda: self.status(connector), until, timeout=timeout, clock=clock)
 
-    def stop(self, connector: str) -> None:
+    def stop(self, connector: str, *, for_offsets: bool = False) -> None:
         """Require that the group has no members; raises :class:`NotStopped`."""
+        del for_offsets
         group = self._groups.state(connector)
         if not group.inactive:
             raise NotStopped(

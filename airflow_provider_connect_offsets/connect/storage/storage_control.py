@@ -135,8 +135,9 @@ class StorageControl:
         """Read the state until ``until`` accepts it or ``timeout`` seconds have passed; return the last."""
         return polled(lambda: self.status(connector), until, timeout=timeout, clock=clock)
 
-    def stop(self, connector: str) -> None:
+    def stop(self, connector: str, *, for_offsets: bool = False) -> None:
         """Require that no worker runs the connector; raises as :meth:`refuse_running`."""
+        del for_offsets
         self.refuse_running([connector])
 
     def refuse_running(self, connectors: Iterable[str]) -> None:

@@ -7,7 +7,7 @@ A ``KafkaConnector`` is one connector. A ``KafkaMirrorMaker2`` has up to three f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, ConnectorStatus, State
@@ -104,9 +104,9 @@ class Place:
         return {name for operation in ("listOffsets", "alterOffsets") if (name := self.config_map(operation))}
 
     def status(self) -> ConnectorStatus | None:
-        """The state that the operator has observed; None if it has observed none yet."""
+        """The state that the operator has observed, and the requested one; None if it has observed none yet."""
         body = self._status_body()
-        return status_of(body) if body else None
+        return replace(status_of(body), requested=self.requested) if body else None
 
     def info(self, plugins: Callable[[], Mapping[str, ConnectorType]]) -> ConnectorInfo:
         """Type and configuration; raises :class:`NotReady` if neither its status nor the ``plugins`` tell the type."""

@@ -98,7 +98,7 @@ def delete(connector: str, clients: Clients, journal: Journal, owner: Owner, *, 
         return _stored(done)
     registry_of(clients)
     stages: list[Stage] = [
-        StopConnector(connector, clients),
+        StopConnector(connector, clients, for_offsets=True),
         RemovedOffsets(connector, clients, kept),
         DeleteConnector(connector, clients),
     ]
