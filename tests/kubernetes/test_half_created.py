@@ -17,6 +17,7 @@ from airflow_provider_connect_offsets.operations.existence.new_connector import 
 from airflow_provider_connect_offsets.operations.stages import recovery
 from airflow_provider_connect_offsets.operations.stages.existence_stages import CreateConnector
 from airflow_provider_connect_offsets.saga import Found, Journal, Owner, SagaState
+from sandbox import wait_until
 from sandbox.kubernetes import Release
 from tests.support.strimzi.managed import Managed
 from tests.support.strimzi.scene import Strimzi
@@ -64,8 +65,9 @@ def test_the_undo_after_a_kill_deletes_the_held_connector(
             assert undone is not None
             assert undone[1].state is SagaState.UNDONE
             assert new.name not in client.connectors()
-        assert strimzi.connect is not None
-        assert new.name not in strimzi.connect.connectors()
+        connect = strimzi.connect
+        assert connect is not None
+        wait_until(lambda: new.name not in connect.connectors(), 60, "the operator did not delete the connector")
 
 
 def test_a_configuration_that_is_refused_after_the_first_step_leaves_nothing(

@@ -53,7 +53,7 @@ def test_a_run_by_resources_alone_is_undone(strimzi: Strimzi, run: Shell, tmp_pa
 
         assert f"Nothing was left of '{made.connector}' to be recovered. But of another cluster" in elsewhere.err
         assert "--strimzi-cluster" in elsewhere.err
-        assert (done.code, "was undone" in done.err) == (0, True), done.err
+        assert (done.code, "the connector is RUNNING again" in done.err) == (0, True), done.err
         _is_as_before(made, before)
 
 
@@ -72,10 +72,10 @@ def test_a_run_that_also_used_rest_is_undone_by_both(strimzi: Strimzi, run: Shel
         refused = run(*asked)
         done = run(*asked, "--strimzi-cluster", strimzi.connect_name, "--namespace", strimzi.namespace)
 
-        assert refused.code == 1
+        assert refused.code == 2
         assert f"Strimzi's operator runs '{made.connector}'" in refused.err
         assert "--strimzi-cluster" in refused.err
-        assert (done.code, "was undone" in done.err) == (0, True), done.err
+        assert (done.code, "the connector is RUNNING again" in done.err) == (0, True), done.err
         _is_as_before(made, before)
 
 
@@ -84,7 +84,7 @@ def test_without_a_kubeconfig_the_command_says_so(run: Shell, monkeypatch: pytes
 
     ended = run("recover", "orders", "--workspace", tmp_path.as_uri(), "--strimzi-cluster", "connect")
 
-    assert (ended.code, "KUBECONFIG leads to no Kubernetes cluster" in ended.err) == (1, True)
+    assert (ended.code, "KUBECONFIG leads to no Kubernetes cluster" in ended.err) == (2, True)
 
 
 def _leave_stopped(made: Managed, clients: Clients, folder: Path) -> None:

@@ -22,6 +22,7 @@ from airflow_provider_connect_offsets.connect.strimzi.places import Place
 from airflow_provider_connect_offsets.connect.strimzi.resources import ResourceKind
 from airflow_provider_connect_offsets.exceptions import Conflict, NotReconciled, Rejected, StoreError
 from airflow_provider_connect_offsets.offsets.document import Offsets
+from airflow_provider_connect_offsets.offsets.families import are_of_sink
 
 
 class ConnectStrimzi(StrimziControl):
@@ -73,9 +74,14 @@ class ConnectStrimzi(StrimziControl):
     # Offsets.
 
     def read_offsets(self, connector: str) -> Offsets:
-        """Return all offsets of a connector, by one offset operation."""
+        """Return all offsets of a connector.
+
+        A source's are listed twice: a worker lists the partitions it knows before it reads its offsets topic to the
+        end (Java class ``ConnectorOffsetBackingStore``), so its first answer may lack what was written a moment ago.
+        """
         self._begin_operation(connector)
-        return self._operations.list(connector)
+        offsets = self._operations.list(connector)
+        return offsets if are_of_sink(offsets) else self._operations.list(connector)
 
     def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
         """Overwrite the listed partitions (offset None removes) of a STOPPED connector. Does not read back."""
