@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,12 +16,13 @@ from airflow_provider_connect_offsets.connect.storage.java.worker_config import 
 from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
 from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
 from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage, WorkerTopics
-from airflow_provider_connect_offsets.exceptions import NotStopped
+from airflow_provider_connect_offsets.exceptions import InvalidInput, NotStopped
 from airflow_provider_connect_offsets.kafka.topic_reader import Progress
 from airflow_provider_connect_offsets.offsets.document import Offsets
 
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
+    from airflow_provider_connect_offsets.connect.strimzi.client import ConnectStrimzi
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,41 @@ def open_rest(configured: tuple[str, ...], urls: tuple[str, ...], timeout: float
     auth = BasicAuth(login, os.environ.get("CONNECT_OFFSETS_PASSWORD", "")) if login else None
     endpoint = ConnectEndpoint(urls, auth=auth, ca=os.environ.get("CONNECT_OFFSETS_CA"))
     return ConnectRest(endpoint.at(urls, configured=configured), timeout=timeout)
+
+
+@contextmanager
+def open_strimzi(cluster: str, namespace: str | None, timeout: float) -> Iterator[ConnectStrimzi]:
+    """Open the resources of a cluster that Strimzi's operator runs, as ``kubectl`` would.
+
+    Args:
+        cluster: The ``KafkaConnect`` or ``KafkaMirrorMaker2``, as in ``strimzi_cluster`` of a Connect connection.
+        namespace: Its namespace; None: that of the current context.
+        timeout: Seconds to wait for each thing that the operator does.
+
+    Raises:
+        InvalidInput: The Kubernetes client is not installed, or ``KUBECONFIG`` and ``~/.kube/config`` name no cluster.
+    """
+    try:
+        from kubernetes import config
+    except ImportError as error:
+        raise InvalidInput(
+            "--strimzi-cluster needs the Kubernetes client: pip install 'airflow-provider-connect-offsets[strimzi]'"
+        ) from error
+    from airflow_provider_connect_offsets.connect.strimzi.client import ConnectStrimzi
+
+    file = os.environ.get("KUBECONFIG")
+    try:
+        context = config.list_kube_config_contexts(file)[1]["context"]
+        api = config.new_client_from_config(file)
+    except config.ConfigException as error:
+        raise InvalidInput(f"KUBECONFIG leads to no Kubernetes cluster: {error}") from error
+    with (
+        api,
+        ConnectStrimzi(
+            api, namespace=namespace or context.get("namespace", "default"), cluster=cluster, timeout=timeout
+        ) as strimzi,
+    ):
+        yield strimzi
 
 
 def _listed(text: str) -> tuple[str, ...]:

@@ -25,7 +25,10 @@ _TAKES = {
     ),
     "offsets_topic": ({"workspace", "url", "kafka", "run"}, "--offsets-topic takes --url and --kafka, and --run."),
     "connector": (
-        {"workspace", "url", "kafka", "source_kafka", "target_kafka", "forward", "run"},
+        {
+            *("workspace", "url", "strimzi_cluster", "namespace", "kafka", "source_kafka", "target_kafka"),
+            *("forward", "run"),
+        },
         "A connector takes neither --flow nor --force, which belong to an import (--config).",
     ),
 }
@@ -38,6 +41,12 @@ _TAKES = {
 )
 @click.option("--list", "lists", is_flag=True, help="Show what is unfinished, under way or left behind.")
 @click.option("--url", metavar="URL", help="A worker's REST API.")
+@click.option(
+    "--strimzi-cluster",
+    metavar="NAME",
+    help="The KafkaConnect or KafkaMirrorMaker2 of the connector, by KUBECONFIG; with --url if it was strimzi+rest.",
+)
+@click.option("--namespace", metavar="NAME", help="Its namespace; without it that of the current context.")
 @click.option("--kafka", metavar="HOST:PORT|FILE", help="The Kafka whose logs the positions refer to, if it matters.")
 @click.option("--source-kafka", metavar="HOST:PORT|FILE", help="Of a reset: the flow's source; FILE: client settings.")
 @click.option("--target-kafka", metavar="HOST:PORT|FILE", help="Of a reset, or of groups: the flow's target.")
@@ -52,6 +61,8 @@ def recover(  # noqa: PLR0913 - one for each option
     *,
     workspace: str | None,
     url: str | None,
+    strimzi_cluster: str | None,
+    namespace: str | None,
     kafka: str | None,
     source_kafka: str | None,
     target_kafka: str | None,
@@ -90,14 +101,15 @@ def recover(  # noqa: PLR0913 - one for each option
     elif offsets_topic:
         where = {"url": _given(url, "offsets_topic"), "kafka": _given(kafka, "offsets_topic")}
         recovering.recover_orphans(workspace, offsets_topic, **where, run=run)
-    elif connector is None or url is None:
+    elif connector is None or (url is None and strimzi_cluster is None):
         raise click.UsageError(
-            "Name the connector and its worker (--url), or say --list. For groups of a failover, say --groups; for "
+            "Name the connector and its worker (--url), or the resource of its cluster if Strimzi's operator runs it "
+            "(--strimzi-cluster), or say --list. For groups of a failover, say --groups; for "
             "one whose offsets were changed, --group; for what a removal of "
             "orphaned offsets has left, --offsets-topic; for an import, --config."
         )
     else:
-        systems = recovering.Systems(url, kafka, source_kafka, target_kafka)
+        systems = recovering.Systems(url, strimzi_cluster, namespace, kafka, source_kafka, target_kafka)
         recovering.recover(workspace, connector, systems, toward=Toward.FORWARD if forward else Toward.BACK, run=run)
 
 

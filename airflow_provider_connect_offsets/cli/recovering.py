@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,11 @@ import click
 from airflow_provider_connect_offsets.cli import importing
 from airflow_provider_connect_offsets.cli.journals import own_workspace
 from airflow_provider_connect_offsets.cli.messages import tell
-from airflow_provider_connect_offsets.cli.opened import open_rest, open_storage
+from airflow_provider_connect_offsets.cli.opened import open_rest, open_storage, open_strimzi
 from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.exceptions import InvalidInput, JournalDamaged
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
-from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.operations.groups.group_clients import group_clients
 from airflow_provider_connect_offsets.operations.groups.group_stages import groups_journal, repair
@@ -31,21 +31,27 @@ from airflow_provider_connect_offsets.saga import Journal, Lease, Owner, SagaRec
 from airflow_provider_connect_offsets.workspace.layout import journal_root
 
 _TIMEOUT = 120.0
+# Strimzi's operator may miss an event; it then acts at its next periodic reconciliation, every two minutes.
+_STRIMZI_TIMEOUT = 300.0
 
 
 @dataclass(frozen=True, slots=True)
 class Systems:
-    """A worker and Kafka clusters, as named on the command line.
+    """A Connect cluster and Kafka clusters, as named on the command line.
 
     Attributes:
-        url: The worker's REST API.
+        url: A worker's REST API; None: offsets are reached by resources of Strimzi, too.
+        strimzi: The resource of the cluster if Strimzi's operator runs it; None: it does not.
+        namespace: Namespace of that resource; None: that of the current context of kubectl.
         kafka: Address, or JSON file of client settings, of the cluster whose logs the positions refer to; None: not
             needed.
         source: The same of the source of a flow that was reset.
         target: The same of its target.
     """
 
-    url: str
+    url: str | None
+    strimzi: str | None = None
+    namespace: str | None = None
     kafka: str | None = None
     source: str | None = None
     target: str | None = None
@@ -54,20 +60,34 @@ class Systems:
     def opened(self) -> Iterator[Clients]:
         """Open clients of all of them for as long as the block lasts."""
         with ExitStack() as stack:
-            connect = stack.enter_context(open_rest((self.url,), (self.url,), _TIMEOUT))
+            connect = self._connect(stack)
             logs = self.kafka or self.source
             named = {Side.SOURCE: self.source, Side.TARGET: self.target}
             clusters = {
                 side: stack.enter_context(KafkaCluster(_settings(text))) for side, text in named.items() if text
             }
-            yield Clients(
-                connect,
+            yield replace(
                 connect,
                 logs=stack.enter_context(KafkaCluster(_settings(logs))) if logs else None,
-                timeout=_TIMEOUT,
-                cluster=connect.version().kafka_cluster_id,
                 clusters=clusters if len(clusters) == len(named) else {},
             )
+
+    def _connect(self, stack: ExitStack) -> Clients:
+        """Open the Connect cluster alone, as ``hooks.clients`` does for the control that fits."""
+        rest = stack.enter_context(open_rest((self.url,), (self.url,), _TIMEOUT)) if self.url else None
+        if self.strimzi is None:
+            if rest is None:
+                raise InvalidInput("Name a worker (--url), or the resource of its cluster (--strimzi-cluster).")
+            return Clients(rest, rest, timeout=_TIMEOUT, cluster=rest.version().kafka_cluster_id)
+        strimzi = stack.enter_context(open_strimzi(self.strimzi, self.namespace, _STRIMZI_TIMEOUT))
+        own = strimzi.cluster_id
+        if rest is None:
+            return Clients(strimzi, strimzi, origin=Origin.STRIMZI, timeout=_STRIMZI_TIMEOUT, cluster=own)
+        # Imports the Kubernetes client, which open_strimzi has found installed.
+        from airflow_provider_connect_offsets.connect.strimzi.with_rest import StrimziWithRest
+
+        both = StrimziWithRest(strimzi, rest)
+        return Clients(both, both, timeout=_STRIMZI_TIMEOUT, cluster=rest.version().kafka_cluster_id, also=own)
 
 
 def show(workspace: str | None) -> None:
@@ -108,6 +128,8 @@ def recover(workspace: str, connector: str, systems: Systems, *, toward: Toward,
         StoreError: A system does not answer, or refuses.
     """
     with systems.opened() as clients:
+        if systems.strimzi is None:
+            _refuse_strimzi(_journal(workspace, connector, clients))
         _settle(workspace, connector, clients, toward=toward, run=run)
 
 
@@ -119,10 +141,36 @@ def recover_group(workspace: str, group: str, kafka: str, *, toward: Toward, run
 
 
 def _settle(workspace: str, name: str, clients: Clients, *, toward: Toward, run: str | None) -> None:
-    journal = Journal(journal_root(workspace), cluster=clients.cluster, connector=name)
+    journal = _journal(workspace, name, clients)
     with journal.claim(_owner(run)) as entry:
         settled = settle(entry, toward, clients)
-    tell(settled or f"Nothing was left of {name!r} to be recovered.")
+    tell(settled or f"Nothing was left of {name!r} to be recovered.{_elsewhere(workspace, name)}")
+
+
+def _journal(workspace: str, name: str, clients: Clients) -> Journal:
+    return Journal(journal_root(workspace), cluster=clients.cluster, connector=name, also=clients.also)
+
+
+def _refuse_strimzi(journal: Journal) -> None:
+    """Raise :class:`InvalidInput` for a connector of Strimzi's, whose operator would set a state of REST back."""
+    left = journal.left()
+    if left is not None and any(one.startswith("kubernetes_conn_id=") for one in connections_of(left[0])):
+        raise InvalidInput(
+            f"Nothing was done: Strimzi's operator runs {journal.connector!r}, and would set back a state that is set "
+            "over REST. Name the resource of its Connect cluster as well: --strimzi-cluster, and --namespace."
+        )
+
+
+def _elsewhere(workspace: str, name: str) -> str:
+    """Say which operations on a resource of that name, of another cluster, are unfinished; empty if none is."""
+    lefts = [journal.left() for journal in journals(journal_root(workspace)) if journal.connector == name]
+    lines = [_line(*left) for left in lefts if left is not None]
+    if not lines:
+        return ""
+    return (
+        f" But of another cluster something is unfinished: {' '.join(lines)}. Name that cluster, by --url, or if "
+        "Strimzi's operator runs it, by --strimzi-cluster."
+    )
 
 
 def recover_groups(workspace: str, target: str, *, run: str | None) -> None:

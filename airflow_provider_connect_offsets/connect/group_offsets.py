@@ -60,8 +60,9 @@ class GroupOffsets(ConnectorControl):
         """Return STOPPED for a group without members or one that does not exist, else RUNNING, a task per member."""
         return _status(self._groups.state(connector))
 
-    def stop(self, connector: str) -> None:
+    def stop(self, connector: str, *, for_offsets: bool = False) -> None:
         """Require that the group has no members; raises :class:`NotStopped`."""
+        del for_offsets
         group = self._groups.state(connector)
         if not group.inactive:
             raise NotStopped(

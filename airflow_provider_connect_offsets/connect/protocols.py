@@ -39,12 +39,27 @@ class TaskStatus:
 
 @dataclass(frozen=True, slots=True)
 class ConnectorStatus:
-    """State of a connector and of its tasks, as in ``GET /connectors/{c}/status``."""
+    """State of a connector and of its tasks, as in ``GET /connectors/{c}/status``.
+
+    ``requested``: the state that the resource of Strimzi requests which this status was read from; None without one.
+    """
 
     state: State
     worker: str
     tasks: tuple[TaskStatus, ...] = ()
     trace: str | None = None
+    requested: State | None = None
+
+    @property
+    def is_passing(self) -> bool:
+        """Whether the state will change without anyone's request.
+
+        Workers write UNASSIGNED and RESTARTING. Strimzi's operator may have observed a connector a moment before it
+        reached the state that its resource requests, and looks again up to two minutes later.
+        """
+        if self.state in {State.UNASSIGNED, State.RESTARTING}:
+            return True
+        return self.state is not State.FAILED and self.requested not in {None, self.state}
 
     @property
     def is_stopped(self) -> bool:
@@ -161,8 +176,8 @@ class ConnectorControl(Protocol):
         """Return the first status that ``until`` accepts, or the last one after ``timeout`` seconds."""
         return polled(lambda: self.status(connector), until, timeout=timeout, clock=clock)
 
-    def stop(self, connector: str) -> None:
-        """Request STOPPED."""
+    def stop(self, connector: str, *, for_offsets: bool = False) -> None:
+        """Request STOPPED; ``for_offsets``: its offsets are read or altered next, which a store may prepare for."""
 
     def pause(self, connector: str) -> None:
         """Request PAUSED."""

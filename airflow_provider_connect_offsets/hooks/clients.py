@@ -50,7 +50,7 @@ class ConnectCluster:
         """Return the journal of one of its connectors."""
         from airflow_provider_connect_offsets.saga.journal import Journal
 
-        return Journal(journal_root(workspace_uri()), cluster=self.cluster, connector=connector)
+        return Journal(journal_root(workspace_uri()), cluster=self.cluster, connector=connector, also=self.clients.also)
 
     def refuse_overlap(self, connector: str, run: str) -> None:
         """Raise :class:`Overlap` if another run is changing it now."""
@@ -82,12 +82,14 @@ class OpenConnect:
         control: The control over the connectors.
         origin: Which store ``offsets`` reads.
         read_cluster: Returns the name of the Connect cluster in journals; may ask the cluster for it.
+        read_also: Returns its other name there; empty if it has none.
     """
 
     offsets: OffsetStore
     control: ConnectorControl
     origin: Origin
     read_cluster: Callable[[], str]
+    read_also: Callable[[], str] = str
 
 
 @contextmanager
@@ -134,7 +136,9 @@ def open_connect_cluster(
 
                 rest = stack.enter_context(hook.get_conn())
                 both = StrimziWithRest(strimzi, rest)
-                yield OpenConnect(both, both, Origin.REST, lambda: rest.version().kafka_cluster_id)
+                yield OpenConnect(
+                    both, both, Origin.REST, lambda: rest.version().kafka_cluster_id, lambda: strimzi.cluster_id
+                )
 
 
 @contextmanager
@@ -179,7 +183,13 @@ def open_clients(
             opened = stack.enter_context(open_connect_cluster(reached, timeout=timeout))
             groups = kafka.groups if kafka is not None and opened.origin.has_states else None
             clients = Clients(
-                opened.offsets, opened.control, kafka, groups, origin=opened.origin, cluster=opened.read_cluster()
+                opened.offsets,
+                opened.control,
+                kafka,
+                groups,
+                origin=opened.origin,
+                cluster=opened.read_cluster(),
+                also=opened.read_also(),
             )
         yield ConnectCluster(
             replace(

@@ -105,6 +105,7 @@ class Clients:
         clock: Measures ``timeout``, and sleeps.
         clusters: Both clusters of a MirrorMaker 2 flow, for its reset; empty for other operations.
         cluster: Id of the Kafka cluster that the workers use. Journals name a Connect cluster by it.
+        also: Its other name in journals, by its resource of Strimzi; empty if it has none, or ``cluster`` is that.
         connections: Parameter → id of the Airflow connection that it named; shown in messages.
     """
 
@@ -118,6 +119,7 @@ class Clients:
     clock: Clock = SYSTEM_CLOCK
     clusters: Mapping[Side, KafkaCluster] = field(default_factory=lambda: MappingProxyType({}))
     cluster: str = ""
+    also: str = ""
     connections: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     @property

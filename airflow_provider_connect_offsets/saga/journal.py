@@ -46,6 +46,7 @@ class Journal:
         root: URI of all journals (``workspace.layout.journal_root``).
         cluster: The cluster of the resource.
         connector: The resource.
+        also: Another name of the cluster, under which the resource is leased, too; empty if it has none.
         wall: Returns the seconds since 1970 by this machine's clock.
         clock: Measures how long a lease was not renewed.
     """
@@ -56,23 +57,30 @@ class Journal:
         *,
         cluster: str,
         connector: str,
+        also: str = "",
         wall: Callable[[], float] = time.time,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self.connector = connector
         self.uri = join(root, unique_segment(cluster), unique_segment(connector))
+        self.twin = join(root, unique_segment(also), unique_segment(connector)) if also else ""
         self._wall = wall
         self._clock = clock
 
-    def at(self, connector: str, uri: str) -> Journal:
-        """Return the journal of another resource, by its URI."""
+    def at(self, connector: str, uri: str, twin: str = "") -> Journal:
+        """Return the journal of another resource, by its URI, and that under its cluster's other name."""
         other = copy(self)
-        other.connector, other.uri = connector, uri
+        other.connector, other.uri, other.twin = connector, uri, twin
         return other
+
+    def both(self) -> list[Journal]:
+        """Return this journal and the one under the cluster's other name, if it has one."""
+        return [self, self.at(self.connector, self.twin)] if self.twin else [self]
 
     def sibling(self, connector: str) -> Journal:
         """Return the journal of another resource of the same cluster."""
-        return self.at(connector, join(self.uri.rpartition("/")[0], unique_segment(connector)))
+        uris = (one and join(one.rpartition("/")[0], unique_segment(connector)) for one in (self.uri, self.twin))
+        return self.at(connector, *uris)
 
     def home(self, number: int) -> str:
         """Return the URI of a generation, without the names of its files."""
@@ -130,9 +138,10 @@ class Journal:
 
     def refuse_overlap(self, run: str) -> None:
         """Raise :class:`Overlap` if another run is changing the resource now."""
-        lease = self._living_lease(number := self.newest())
-        if lease is not None and lease.owner.run != run:
-            raise overlaps.under_way(self.connector, holder=self.holder(number))
+        for one in self.both():
+            lease = one._living_lease(number := one.newest())  # noqa: SLF001 - the same class
+            if lease is not None and lease.owner.run != run:
+                raise overlaps.under_way(self.connector, holder=one.holder(number))
 
     @contextmanager
     def claim(self, owner: Owner, *, others: Iterable[Journal] = ()) -> Iterator[JournalEntry]:
@@ -169,7 +178,8 @@ class Journal:
 
     def _claim_others(self, entry: JournalEntry, owner: Owner, others: Iterable[Journal], timeout: float) -> None:
         """Cover other resources by the lease of ``entry``, and those of the saga that it has taken over."""
-        journals = {journal.uri: journal for journal in others}
+        covered = (one for journal in (self, *others) for one in journal.both())
+        journals = {one.uri: one for one in covered if one.uri != self.uri}
         entry.others = tuple((journal.connector, uri) for uri, journal in journals.items())
         journals |= {uri: self.at(name, uri) for name, uri in entry.record.beside if uri not in journals}
         for _uri, journal in sorted(journals.items()):

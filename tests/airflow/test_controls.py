@@ -155,7 +155,7 @@ class Stopping(ConnectStrimzi):
         """As if it had been asked."""
         return "scripted"
 
-    def stop(self, connector: str) -> None:
+    def stop(self, connector: str, *, for_offsets: bool = False) -> None:
         """Accept."""
 
     def status(self, connector: str) -> ConnectorStatus:

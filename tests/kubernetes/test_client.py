@@ -41,6 +41,29 @@ def test_offsets_are_altered_listed_and_reset_and_nothing_is_left(strimzi: Strim
         assert strimzi.resources.config_map(f"{made.name}-connect-offsets") is None
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_stop_for_offsets_names_the_config_maps_at_once(strimzi: Strimzi, kind: str) -> None:
+    """While the connector is down, the operator needs no pass for them."""
+    with plain(strimzi, kind) as made:
+        before = made.read()["spec"]
+        with opened(strimzi, made) as client:
+            client.stop(made.connector, for_offsets=True)
+            stopped = made.read()
+            client.await_status(made.connector, lambda one: one.is_stopped, timeout=30, clock=SYSTEM_CLOCK)
+            client.read_offsets(made.connector)
+            client.write_offsets(made.connector, at(made, 41))
+            assert made.read()["spec"] == stopped["spec"]
+            assert made.read()["metadata"]["generation"] == stopped["metadata"]["generation"]
+            reach(client, made.connector, State.RUNNING)
+        assert made.read()["spec"] == before
+
+
+def test_a_mere_stop_names_no_config_maps(strimzi: Strimzi) -> None:
+    with plain(strimzi) as made, opened(strimzi, made) as client:
+        client.stop(made.connector)
+        assert set(made.read()["spec"]) == {"class", "tasksMax", "config", "state"}
+
+
 def test_config_maps_that_the_user_named_are_used_and_their_other_keys_stay(strimzi: Strimzi) -> None:
     with managed(strimzi, "KafkaConnector") as made:
         made.offer("theirs", key="notes.txt")
@@ -101,7 +124,7 @@ def test_a_new_connector_that_does_not_stop_never_gets_its_configuration(
         running = ConnectorStatus(State.RUNNING, "worker")
         configured: list[str] = []
         monkeypatch.setattr(client, "await_status", lambda *_, **__: running)
-        monkeypatch.setattr(client, "update_config", lambda name, _: configured.append(name))
+        monkeypatch.setattr(client, "_patched", lambda name, _: configured.append(name))
         with pytest.raises(NotReconciled, match=rf"Connector '{name}' is RUNNING, 30 s after its creation"):
             client.create(name, config, initial_state=State.STOPPED)
         assert configured == []

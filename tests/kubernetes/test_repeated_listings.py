@@ -15,6 +15,7 @@ from sandbox.kubernetes import Cluster, Release
 from tests.support.strimzi.owned import Owned
 from tests.support.strimzi.reconciler import Reconciler
 from tests.support.strimzi.scene import Strimzi
+from tests.support.strimzi.strimzi_clients import at, opened, plain, reach
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.parametrize("release", [Release.V1], indirect=True)]
 NAME = "listed-heartbeats"
@@ -23,8 +24,8 @@ NAME = "listed-heartbeats"
 @pytest.fixture
 def client(strimzi: Strimzi) -> Iterator[ConnectStrimzi]:
     airflow = Cluster(strimzi.kubeconfig)
-    with ConnectStrimzi(airflow.client, namespace=strimzi.namespace, timeout=30) as opened:
-        yield opened
+    with ConnectStrimzi(airflow.client, namespace=strimzi.namespace, timeout=30) as user:
+        yield user
     airflow.close()
 
 
@@ -64,6 +65,26 @@ def test_a_config_map_that_the_operator_has_created_again_is_used_and_deleted(
         assert "app.kubernetes.io/managed-by" not in created["metadata"]["labels"]
         assert client.read_offsets(heartbeats) == first
         client.close()
+
+
+def test_what_the_first_answer_of_a_worker_lacks_is_in_the_second(
+    strimzi: Strimzi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker lists the partitions of a source that it knows, and only then reads its offsets topic to the end."""
+    with plain(strimzi) as made, opened(strimzi, made) as client:
+        reach(client, made.connector, State.STOPPED)
+        client.write_offsets(made.connector, at(made, 41))
+        path, answer = f"/connectors/{made.connector}/offsets", Connect.call
+        lacking: list[dict[str, list[object]]] = [{"offsets": []}]
+
+        def call(self: Connect, method: str, asked: str, *arguments: Any, **named: Any) -> Any:
+            if (method, asked) == ("GET", path) and lacking:
+                return lacking.pop()
+            return answer(self, method, asked, *arguments, **named)
+
+        monkeypatch.setattr(Connect, "call", call)
+        assert client.read_offsets(made.connector) == at(made, 41)
+        assert not lacking
 
 
 def test_a_worker_that_is_not_ready_is_waited_for(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
@@ -10,10 +11,18 @@ from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, St
 from airflow_provider_connect_offsets.connect.strimzi import preconditions
 from airflow_provider_connect_offsets.connect.strimzi.config_maps import names_ours
 from airflow_provider_connect_offsets.connect.strimzi.control import StrimziControl
-from airflow_provider_connect_offsets.connect.strimzi.patches import created_resource, held, replaced_config
+from airflow_provider_connect_offsets.connect.strimzi.patches import (
+    created_resource,
+    held,
+    replaced_config,
+    restored_config,
+    settings_of,
+)
+from airflow_provider_connect_offsets.connect.strimzi.places import Place
 from airflow_provider_connect_offsets.connect.strimzi.resources import ResourceKind
 from airflow_provider_connect_offsets.exceptions import Conflict, NotReconciled, Rejected, StoreError
 from airflow_provider_connect_offsets.offsets.document import Offsets
+from airflow_provider_connect_offsets.offsets.families import are_of_sink
 
 
 class ConnectStrimzi(StrimziControl):
@@ -65,9 +74,14 @@ class ConnectStrimzi(StrimziControl):
     # Offsets.
 
     def read_offsets(self, connector: str) -> Offsets:
-        """Return all offsets of a connector, by one offset operation."""
+        """Return all offsets of a connector.
+
+        A source's are listed twice: a worker lists the partitions it knows before it reads its offsets topic to the
+        end (Java class ``ConnectorOffsetBackingStore``), so its first answer may lack what was written a moment ago.
+        """
         self._begin_operation(connector)
-        return self._operations.list(connector)
+        offsets = self._operations.list(connector)
+        return offsets if are_of_sink(offsets) else self._operations.list(connector)
 
     def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
         """Overwrite the listed partitions (offset None removes) of a STOPPED connector. Does not read back."""
@@ -99,14 +113,13 @@ class ConnectStrimzi(StrimziControl):
         self.adopt(name, first, state=initial_state)
         if initial_state is not State.STOPPED:
             return self.info(name)
-        try:
+        with self._deleted_again(name):
             status = self.await_status(name, lambda one: one.is_stopped, timeout=self._timeout, clock=self._clock)
             if not status.is_stopped:
                 raise NotReconciled(f"Connector {name!r} is {status.state}, {self._timeout:g} s after its creation.")
-            return self.update_config(name, config)
-        except StoreError:
-            self._api.delete(ResourceKind.CONNECTOR, name)
-            raise
+            self._patched(name, lambda place: replaced_config(place, config))
+            self.status(name)
+        return self.info(name)
 
     def adopt(self, name: str, config: Mapping[str, str], *, state: State) -> None:
         """Create the ``KafkaConnector`` of a connector, that may exist; raises as :meth:`create`."""
@@ -116,11 +129,17 @@ class ConnectStrimzi(StrimziControl):
             self._api.create(ResourceKind.CONNECTOR, body)
         except Conflict as error:
             raise Rejected(f"Nothing was created: a KafkaConnector {name!r} exists. {error}") from error
-        try:
+        with self._deleted_again(name):
             self.status(name)
-        except StoreError:
+
+    @contextmanager
+    def _deleted_again(self, name: str) -> Iterator[None]:
+        """Delete a new ``KafkaConnector`` if the block raises a store error, whose class stays."""
+        try:
+            yield
+        except StoreError as error:
             self._api.delete(ResourceKind.CONNECTOR, name)
-            raise
+            raise type(error)(f"Nothing was created: {error} Its resource was deleted again.") from error
 
     def require_creation(self, name: str) -> None:
         """Raise :class:`AccessDenied` or :class:`Unsupported` if no resource can be created or deleted."""
@@ -128,10 +147,30 @@ class ConnectStrimzi(StrimziControl):
         self._cluster.require_kafka_connect(name)
 
     def update_config(self, name: str, config: Mapping[str, str]) -> ConnectorInfo:
-        """Replace the whole configuration in the resource, and wait until Connect has it; the state stays."""
-        self._patched(name, lambda place: replaced_config(place, config))
-        self.status(name)
+        """Replace the whole configuration in the resource, and wait until Connect has it; the state stays.
+
+        Raises:
+            Rejected: Connect refuses it. The resource has its prior configuration again: with a refused one, the
+                operator would carry out nothing else, not even a stop.
+        """
+        prior = self._patched(name, lambda place: replaced_config(place, config))
+        try:
+            self.status(name)
+        except Rejected as error:
+            restored = self._restored(name, config, prior)
+            raise Rejected(f"{error} {restored} Correct the configuration, then try again.") from error
         return self.info(name)
+
+    def _restored(self, name: str, config: Mapping[str, str], prior: Place) -> str:
+        """Restore the configuration that a resource had before ``config``; return a sentence about what it has now."""
+        try:
+            self._patched(name, lambda place: restored_config(place, config, prior=prior))
+            if settings_of(self._cluster.locate(name)) != settings_of(prior):
+                return f"Someone else has changed {prior.resource} meanwhile, so it is left as it is now."
+            self.status(name)
+        except StoreError as error:
+            return f"Whether {prior.resource} has its prior configuration again is unknown: {error}"
+        return f"{prior.resource} has its prior configuration again."
 
     def delete(self, name: str) -> None:
         """Delete the ``KafkaConnector``; the operator then deletes the connector. A source's offsets stay stored."""

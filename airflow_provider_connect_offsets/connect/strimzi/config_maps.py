@@ -6,6 +6,8 @@ shared one it would write over the offsets that are to be altered.
 
 from __future__ import annotations
 
+from typing import Any
+
 from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import ConfigMap, KubernetesApi
 from airflow_provider_connect_offsets.connect.strimzi.places import Place, places_in
 from airflow_provider_connect_offsets.connect.strimzi.resources import CustomResource
@@ -24,6 +26,15 @@ def own_name(resource: CustomResource, field: str) -> str:
     """Return the name of our ConfigMap of a resource, for ``listOffsets`` or ``alterOffsets``."""
     suffix = _SUFFIXES[field]
     return resource.name[: _LONGEST_NAME - len(suffix)] + suffix
+
+
+def naming(place: Place) -> list[dict[str, Any]]:
+    """Return the JSON patch that names our ConfigMaps for a connector's offsets where the resource names none."""
+    return [
+        {"op": "add", "path": place.pointer(field), "value": {way: {"name": own_name(place.resource, field)}}}
+        for field, way in (("listOffsets", "toConfigMap"), ("alterOffsets", "fromConfigMap"))
+        if not place.config_map(field)
+    ]
 
 
 def own_fields(place: Place) -> list[str]:

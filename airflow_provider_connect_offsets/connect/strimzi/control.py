@@ -18,6 +18,7 @@ from airflow_provider_connect_offsets.connect.protocols import (
 )
 from airflow_provider_connect_offsets.connect.strimzi import preconditions
 from airflow_provider_connect_offsets.connect.strimzi.clusters import CommandsByHand, StrimziCluster
+from airflow_provider_connect_offsets.connect.strimzi.config_maps import naming
 from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import KubernetesApi, Right
 from airflow_provider_connect_offsets.connect.strimzi.leftovers import Leftovers
 from airflow_provider_connect_offsets.connect.strimzi.operation import OffsetOperations
@@ -123,9 +124,13 @@ class StrimziControl(CommandsByHand):
             raise _no_status(resource, connector, timeout)
         return status
 
-    def stop(self, connector: str) -> None:
-        """Request STOPPED in the resource."""
-        self._request(connector, State.STOPPED)
+    def stop(self, connector: str, *, for_offsets: bool = False) -> None:
+        """Request STOPPED in the resource.
+
+        ``for_offsets``: the same patch names the ConfigMaps that the next operations need, where none is named. The
+        operator would need a pass of its own for them, while the connector is down.
+        """
+        self._request(connector, State.STOPPED, names=for_offsets)
 
     def pause(self, connector: str) -> None:
         """Request PAUSED in the resource."""
@@ -135,22 +140,26 @@ class StrimziControl(CommandsByHand):
         """Request RUNNING in the resource; a state that was not set before we set one is removed again."""
         self._request(connector, State.RUNNING)
 
-    def _request(self, connector: str, state: State) -> None:
+    def _request(self, connector: str, state: State, *, names: bool = False) -> None:
         self.require_state_changes()
         preconditions.refuse_idle(self._cluster.locate(connector).resource, self._api)
         self._leftovers.expect(connector)
-        self._patched(connector, lambda place: requesting(place, state))
+        self._patched(connector, lambda place: [*requesting(place, state), *(naming(place) if names else ())])
 
-    def _patched(self, connector: str, changes: Callable[[Place], list[dict[str, Any]]]) -> None:
-        """Apply a JSON patch that is made anew if the resource changed meanwhile; none while an operation stands."""
+    def _patched(self, connector: str, changes: Callable[[Place], list[dict[str, Any]]]) -> Place:
+        """Apply a JSON patch that is made anew if the resource changed meanwhile; none while an operation stands.
 
-        def patch() -> None:
+        Returns the place as it was before.
+        """
+
+        def patch() -> Place:
             place = self._operations.quiet(connector)
             operations = changes(place)
             if operations:
                 self._api.patch(place.resource, [*place.guards(), *operations])
+            return place
 
-        retrying(tenacity.retry_if_exception_type(Conflict), timeout=self._timeout, clock=self._clock)(patch)
+        return retrying(tenacity.retry_if_exception_type(Conflict), timeout=self._timeout, clock=self._clock)(patch)
 
     def last_read(self, connector: str) -> CustomResource | None:
         """Return the resource of a connector as it was read last; None if it never was."""

@@ -21,7 +21,7 @@ from enum import StrEnum
 import tenacity
 
 from airflow_provider_connect_offsets.clock import Clock, retrying
-from airflow_provider_connect_offsets.connect.strimzi.config_maps import Documents, own_name
+from airflow_provider_connect_offsets.connect.strimzi.config_maps import Documents, naming
 from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import KubernetesApi
 from airflow_provider_connect_offsets.connect.strimzi.places import Place, placed
 from airflow_provider_connect_offsets.connect.strimzi.refusals import (
@@ -173,11 +173,7 @@ class OffsetOperations:
         place = self._ready(connector)
         if operation is OffsetOperation.RESET:
             return place
-        patch = [
-            {"op": "add", "path": place.pointer(field), "value": {way: {"name": own_name(place.resource, field)}}}
-            for field, way in (("listOffsets", "toConfigMap"), ("alterOffsets", "fromConfigMap"))
-            if not place.config_map(field)
-        ]
+        patch = naming(place)
         if patch:
             self._api.patch(place.resource, [*place.guards(), *patch])
             place = self._ready(connector)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from airflow_provider_connect_offsets.connect.protocols import HELD, State
-from airflow_provider_connect_offsets.connect.strimzi.places import Place, pointer
+from airflow_provider_connect_offsets.connect.strimzi.places import Place, pointer, text_of
 from airflow_provider_connect_offsets.connect.strimzi.resources import CLUSTER_LABEL, ResourceKind
 from airflow_provider_connect_offsets.exceptions import InvalidInput, Unsupported
 
@@ -50,16 +50,43 @@ def replaced_config(place: Place, config: Mapping[str, str]) -> list[dict[str, A
             f"Nothing was changed: the settings of {place.connector!r} are in several parts of {place.resource}. "
             "Change them there."
         )
-    settings = _settings(config)
-    gone = [field for field in ("tasksMax",) if field in place.section and field not in settings]
+    return _replacing(place, _settings(config, like=place))
+
+
+def restored_config(place: Place, config: Mapping[str, str], *, prior: Place) -> list[dict[str, Any]]:
+    """Return the JSON patch that undoes :func:`replaced_config`; empty if someone else has changed it since.
+
+    ``prior``: the place as it was before. Its settings are restored as they were written there, numbers as numbers.
+    """
+    if settings_of(place) != _settings(config, like=prior):
+        return []
+    return _replacing(place, settings_of(prior))
+
+
+def settings_of(place: Place) -> dict[str, Any]:
+    """Return the fields of a resource that are a connector's configuration."""
+    return {field: place.section[field] for field in ("class", "tasksMax", "config") if field in place.section}
+
+
+def _replacing(place: Place, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+    gone = [field for field in settings_of(place) if field not in settings]
     return [
         *({"op": "add", "path": place.pointer(field), "value": value} for field, value in settings.items()),
         *({"op": "remove", "path": place.pointer(field)} for field in gone),
     ]
 
 
-def _settings(config: Mapping[str, str]) -> dict[str, Any]:
-    own = {name: value for name, value in config.items() if name not in ("name", _CLASS, _TASKS)}
+def _settings(config: Mapping[str, str], *, like: Place | None = None) -> dict[str, Any]:
+    """Return the fields of a resource for a configuration; a setting that is in ``like`` stays as it is written there.
+
+    A number there is no text then, and the resource is afterwards as it was.
+    """
+    there = {} if like is None else like.section.get("config") or {}
+    own = {
+        name: there[name] if there.get(name) is not None and text_of(there[name]) == value else value
+        for name, value in config.items()
+        if name not in ("name", _CLASS, _TASKS)
+    }
     tasks = config.get(_TASKS)
     counted = {} if tasks is None else {"tasksMax": _whole(tasks)}
     return {"class": config.get(_CLASS, ""), **counted, "config": own}

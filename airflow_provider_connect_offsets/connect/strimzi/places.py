@@ -7,7 +7,7 @@ A ``KafkaConnector`` is one connector. A ``KafkaMirrorMaker2`` has up to three f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, ConnectorStatus, State
@@ -104,9 +104,9 @@ class Place:
         return {name for operation in ("listOffsets", "alterOffsets") if (name := self.config_map(operation))}
 
     def status(self) -> ConnectorStatus | None:
-        """The state that the operator has observed; None if it has observed none yet."""
+        """The state that the operator has observed, and the requested one; None if it has observed none yet."""
         body = self._status_body()
-        return status_of(body) if body else None
+        return replace(status_of(body), requested=self.requested) if body else None
 
     def info(self, plugins: Callable[[], Mapping[str, ConnectorType]]) -> ConnectorInfo:
         """Type and configuration; raises :class:`NotReady` if neither its status nor the ``plugins`` tell the type."""
@@ -128,9 +128,9 @@ class Place:
         return next((one for one in of_all if one.get("name") == self.connector), None)
 
     def _config(self) -> dict[str, str]:
-        own = {name: _text(value) for name, value in (self.section.get("config") or {}).items() if value is not None}
+        own = {name: text_of(value) for name, value in (self.section.get("config") or {}).items() if value is not None}
         tasks = self.section.get("tasksMax")
-        fixed = {} if tasks is None else {"tasks.max": _text(tasks)}
+        fixed = {} if tasks is None else {"tasks.max": text_of(tasks)}
         return {
             **own,
             **self.implied,
@@ -211,5 +211,6 @@ class _Flow:
         )
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """Return a setting of a resource as Connect has it."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -56,8 +56,9 @@ class Condition:
     message: str
 
     def __str__(self) -> str:
-        """Reason and message, as people read them."""
-        return f"{self.reason}: {self.message}" if self.message else self.reason or self.type
+        """Reason and message in one line, as people read them."""
+        message = " ".join(self.message.split())
+        return f"{self.reason}: {message}" if message else self.reason or self.type
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,7 +127,7 @@ def _stages(copying: Copying, checked: Copied, clients: Clients) -> list[Stage]:
     original, new = checked.original, checked.new
     copied: list[Stage] = [
         CreateConnector(new.name, clients, new.config),
-        StopConnector(original.name, clients, optional=copying.rename),
+        StopConnector(original.name, clients, optional=copying.rename, for_offsets=True),
         CopiedOffsets(checked, clients, copying),
     ]
     if not copying.rename:

@@ -94,7 +94,7 @@ def delete(connector: str, clients: Clients, journal: Journal, owner: Owner, *, 
         return stored_in(done)
     registry_of(clients)
     stages: list[Stage] = [
-        StopConnector(connector, clients),
+        StopConnector(connector, clients, for_offsets=True),
         RemovedOffsets(connector, clients, kept),
         DeleteConnector(connector, clients),
     ]

@@ -83,11 +83,16 @@ class StopConnector(_StateStage):
         connector: Its name.
         clients: Clients of its Connect cluster.
         optional: True if the connector is left out once someone has deleted it.
+        for_offsets: True if the next stage reads or alters its offsets.
     """
 
     title = STOP
     kind = Kind.UNDOABLE
     downtime = Downtime.BEGINS
+
+    def __init__(self, connector: str, clients: Clients, *, optional: bool = False, for_offsets: bool = False) -> None:
+        super().__init__(connector, clients, optional=optional)
+        self._for_offsets = for_offsets
 
     def capture(self, earlier: Captures) -> JsonMap:
         """Capture its state, as :class:`PriorState`."""
@@ -96,7 +101,7 @@ class StopConnector(_StateStage):
     def do(self, captured: JsonMap) -> Done:
         """Stop it; raises :class:`NotStopped` and other store errors."""
         try:
-            steps.stop(self._clients, self.subject)
+            steps.stop(self._clients, self.subject, for_offsets=self._for_offsets)
         except UnknownConnector as error:
             self._pass_over(error, otherwise=error)
         return Done()

@@ -262,7 +262,7 @@ def change_stages(
 ) -> tuple[StopConnector, AlterOffsets, ResumeConnector, CheckRecords]:
     """Return the stages of a change: stop, alter, resume in the prior state, check the records."""
     return (
-        StopConnector(plan.connector, clients),
+        StopConnector(plan.connector, clients, for_offsets=True),
         AlterOffsets(plan.connector, clients, plan, at_stop=at_stop),
         ResumeConnector(plan.connector, clients),
         CheckRecords(plan.connector, clients),

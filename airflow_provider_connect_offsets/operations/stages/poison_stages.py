@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Mapping
 
 from airflow_provider_connect_offsets.connect.protocols import State
-from airflow_provider_connect_offsets.exceptions import NotApplied, OutcomeUnknown, UnknownConnector
+from airflow_provider_connect_offsets.exceptions import NotApplied, OutcomeUnknown, Rejected, UnknownConnector
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.failed_records import FailedSink, observe_sink
 from airflow_provider_connect_offsets.operations.stages import steps
@@ -97,12 +97,21 @@ class RunOneByOne(ConnectorStage):
             StoreError: Connect does not answer, or refuses.
         """
         try:
-            steps.stop(self._clients, self.subject)
+            self._stop(captured)
             # Even if the prior values are read back: a request that was given up may still be in flight, and Connect
             # carries this one out after it.
             return self._restore(captured, always=not undoing.returned)
         except UnknownConnector as error:
             raise deleted_by_others(error) from error
+
+    def _stop(self, captured: JsonMap) -> None:
+        """Stop the sink; with settings that Connect refuses, Strimzi's operator does so only once they are restored."""
+        try:
+            steps.stop(self._clients, self.subject)
+        except Rejected as error:
+            log.warning("%s Restoring its settings first.", error)
+            self._restore(captured, always=True)
+            steps.await_stopped(self._clients, self.subject)
 
     def _restore(self, captured: JsonMap, *, always: bool = False) -> str:
         """Restore the settings, and prove it; settings that have neither value are someone else's, and stay."""

@@ -12,6 +12,7 @@ from airflow_provider_connect_offsets.exceptions import (
     Drift,
     InvalidRequest,
     NotApplied,
+    NotReconciled,
     NotRunning,
     NotStopped,
     OutcomeUnknown,
@@ -27,6 +28,7 @@ log = logging.getLogger(__name__)
 
 # Workers write these; nobody can request them.
 _TRANSIENT = frozenset({State.UNASSIGNED, State.RESTARTING})
+_ANSWER_LOST = tenacity.retry_if_exception_type(OutcomeUnknown)
 
 
 def intended_state(status: ConnectorStatus) -> State:
@@ -35,7 +37,7 @@ def intended_state(status: ConnectorStatus) -> State:
 
 
 def lasting_status(clients: Clients, connector: str) -> ConnectorStatus:
-    """Read the status of a connector, and wait while it is UNASSIGNED or RESTARTING; changes nothing.
+    """Read the status of a connector, and wait while it is passing; changes nothing.
 
     A worker that shuts down writes UNASSIGNED for its connectors, PAUSED and STOPPED ones too, until another worker
     takes them, up to ``scheduled.rebalance.max.delay.ms`` later (Java classes ``WorkerGroupMember``,
@@ -43,26 +45,37 @@ def lasting_status(clients: Clients, connector: str) -> ConnectorStatus:
 
     Raises:
         NotStopped: It stays UNASSIGNED or RESTARTING for ``clients.timeout`` seconds.
+        NotReconciled: It does not reach the state that its resource requests by then.
         StoreError: Connect does not answer, or refuses.
     """
-    status = clients.await_status(connector, lambda one: one.state not in _TRANSIENT)
+    status = clients.await_status(connector, lambda one: not one.is_passing)
     if status.state in _TRANSIENT:
         raise NotStopped(
             f"{connector!r} has been {status.state} for {clients.timeout:.0f} s: no worker runs it, so the state that "
             "was requested of it is unknown. Start its workers again, then try again."
         )
+    if status.is_passing:
+        raise NotReconciled(
+            f"{connector!r} has been {status.state} for {clients.timeout:.0f} s, though its resource requests "
+            f"{status.requested}: Strimzi's operator does not bring it there. Is the operator running?"
+        )
     return status
 
 
-def stop(clients: Clients, connector: str) -> None:
+def stop(clients: Clients, connector: str, *, for_offsets: bool = False) -> None:
     """Stop ``connector``, and wait until it is STOPPED without tasks, and a sink's group has no members.
+
+    Args:
+        clients: Clients of its Connect cluster.
+        connector: Its name.
+        for_offsets: True if its offsets are read or altered next.
 
     Raises:
         NotStopped: It still runs after ``clients.timeout`` seconds; names what runs.
         UnknownConnector: It does not exist.
         StoreError: A system does not answer, or refuses.
     """
-    request_state(clients, connector, State.STOPPED)
+    clients.retrying(_ANSWER_LOST)(clients.control.stop, connector, for_offsets=for_offsets)
     await_stopped(clients, connector)
 
 
@@ -145,7 +158,7 @@ def request_state(clients: Clients, connector: str, state: State) -> None:
         State.PAUSED: clients.control.pause,
         State.STOPPED: clients.control.stop,
     }
-    clients.retrying(tenacity.retry_if_exception_type(OutcomeUnknown))(requests[state], connector)
+    clients.retrying(_ANSWER_LOST)(requests[state], connector)
 
 
 def until_restored(clients: Clients) -> tenacity.Retrying:

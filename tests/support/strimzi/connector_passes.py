@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -74,11 +75,19 @@ class ConnectorPasses:
             warnings += self._change_state(described)
             warnings += self._offsets.run(described)
         else:
-            self._connect.update_config(described.name, described.config)
+            self._configure(described)
             self._change_state(described)
         status = self._status(described.name)
         topics = self._connect.call("GET", _path(described.name, "/topics"))[described.name]["topics"]
         return Passed(status, sorted(topics), warnings)
+
+    def _configure(self, described: Described) -> None:
+        """Write the config; of a refused one Strimzi passes on what Connect says."""
+        try:
+            self._connect.update_config(described.name, described.config)
+        except RestRefusal as refusal:
+            said = json.loads(refusal.body)["message"]
+            raise Failed("ConnectRestException", rest_message(refusal, said)) from refusal
 
     def _change_state(self, described: Described) -> list[Condition]:
         state = self._status(described.name)["connector"]["state"]

@@ -118,11 +118,11 @@ def _message(error: Exception) -> str:
     return str(error.reason) if isinstance(error, ApiException) else str(error)
 
 
-def rest_message(error: RestRefusal) -> str:
+def rest_message(error: RestRefusal, said: str = "Unexpected status code") -> str:
     """The message of a ``ConnectRestException``."""
     request = str(error).partition(" was answered")[0]
     phrase = http.HTTPStatus(error.status_code).phrase
-    return f"{request} returned {error.status_code} ({phrase}): Unexpected status code"
+    return f"{request} returned {error.status_code} ({phrase}): {said}"
 
 
 def _owner_reference(resource: Resource) -> dict[str, object]:

@@ -208,6 +208,49 @@ def test_a_saga_of_several_resources_has_one_lease(tmp_path: Path, time: Time) -
             pass
 
 
+@pytest.mark.parametrize("first", ["one name", "both names"])
+def test_a_cluster_with_two_names_has_one_lease_of_a_resource(tmp_path: Path, time: Time, first: str) -> None:
+    """Those who know both names exclude those who know either."""
+    root = tmp_path.as_uri()
+    resource = Journal(root, cluster="connect.kafka.1a2b", connector="a", wall=time, clock=time.clock)
+    worker = Journal(root, cluster="c", connector="a", wall=time, clock=time.clock)
+    both = Journal(root, cluster="c", connector="a", also="connect.kafka.1a2b", wall=time, clock=time.clock)
+    mine, other = Owner("dag/1", "apply", ELSEWHERE, 1), Owner("dag/2", "apply", ELSEWHERE, 2)
+    tries = [(resource, [both])] if first == "one name" else [(both, [resource, worker, worker.sibling("a")])]
+
+    for held, refused in tries:
+        with held.claim(mine):
+            for journal in refused:
+                with pytest.raises(Overlap, match="'a' is being changed by run 'dag/1'"), journal.claim(other):
+                    pass
+                with pytest.raises(Overlap, match="'a' is being changed by run 'dag/1'"):
+                    journal.refuse_overlap("dag/2")
+        for journal in refused:
+            journal.refuse_overlap("dag/2")
+            with journal.claim(other):
+                pass
+    with both.sibling("b").claim(mine), pytest.raises(Overlap), resource.sibling("b").claim(other):
+        pass
+
+
+def test_what_a_dead_run_has_left_under_the_other_name_is_not_passed_over(tmp_path: Path, time: Time) -> None:
+    """It can be settled only by a run that reaches the cluster as the dead one did; the error says so."""
+    root, dead = tmp_path.as_uri(), Owner("dag/dead", "apply", ELSEWHERE, 1)
+    resource = Journal(root, cluster="connect.kafka.1a2b", connector="a", wall=time, clock=time.clock)
+    both = Journal(root, cluster="c", connector="a", also="connect.kafka.1a2b", wall=time, clock=time.clock)
+    for left, other in ((resource, both), (both, resource)):
+        with left.claim(dead) as entry:
+            entry.begin(dead, operation="the change of offsets", key=left.uri, stages=())
+            entry.note(SagaState.FORWARD)
+        with (
+            pytest.raises(Overlap, match="by run 'dag/dead' ended before its time"),
+            other.claim(Owner.here(run="2", task="t")),
+        ):
+            pass
+        with left.claim(dead) as entry:
+            entry.note(SagaState.DONE)
+
+
 @given(
     state=st.sampled_from(SagaState),
     progress=st.sampled_from(Progress),

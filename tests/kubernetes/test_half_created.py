@@ -1,0 +1,117 @@
+"""The creation of a connector by its resource is broken between its two steps: held, and with its own configuration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_connect_offsets.connect.protocols import HELD, State
+from airflow_provider_connect_offsets.connect.strimzi import client as strimzi_client
+from airflow_provider_connect_offsets.connect.strimzi.client import ConnectStrimzi
+from airflow_provider_connect_offsets.connect.strimzi.patches import held
+from airflow_provider_connect_offsets.exceptions import NotApplied
+from airflow_provider_connect_offsets.observe.clients import Clients, Origin
+from airflow_provider_connect_offsets.operations.existence.create_delete import create
+from airflow_provider_connect_offsets.operations.existence.new_connector import NewConnector
+from airflow_provider_connect_offsets.operations.stages import recovery
+from airflow_provider_connect_offsets.operations.stages.existence_stages import CreateConnector
+from airflow_provider_connect_offsets.saga import Found, Journal, Owner, SagaState
+from sandbox import wait_until
+from sandbox.kubernetes import Release
+from tests.support.strimzi.managed import Managed
+from tests.support.strimzi.scene import Strimzi
+from tests.support.strimzi.strimzi_clients import at, opened, plain
+
+pytestmark = [
+    pytest.mark.kubernetes,
+    pytest.mark.parametrize("release", [Release.V1], indirect=True, scope="session"),
+]
+MINE, OTHER = Owner.here(run="dag/1", task="create"), Owner.here(run="dag/2", task="create")
+
+
+def test_a_kill_between_the_steps_leaves_a_held_connector_that_the_next_run_creates_anew(
+    strimzi: Strimzi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """STOPPED, with clients that reach no Kafka, it has done nothing. It is PARTIAL, so it is undone."""
+    with plain(strimzi) as made:
+        journal = _journal(tmp_path, made)
+        new = _new(made)
+        _killed_between(strimzi, new, journal, monkeypatch)
+        left = journal.left()
+        assert left is not None
+        assert strimzi.read("KafkaConnector", new.name)["spec"]["state"] == "stopped"
+        with opened(strimzi) as client:
+            clients = _clients(client)
+            assert client.info(new.name).is_held
+            stage = CreateConnector(new.name, clients, new.config)
+            assert stage.find(left[0].stages[0].captured).found is Found.PARTIAL
+            assert create(new, clients, journal, OTHER) == 1
+            assert HELD not in client.info(new.name).config.values()
+            assert client.read_offsets(new.name) == new.offsets
+        strimzi.delete("KafkaConnector", new.name)
+
+
+def test_the_undo_after_a_kill_deletes_the_held_connector(
+    strimzi: Strimzi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a teardown does, if the run does not come back."""
+    with plain(strimzi) as made:
+        journal, new = _journal(tmp_path, made), _new(made)
+        _killed_between(strimzi, new, journal, monkeypatch)
+        with opened(strimzi) as client:
+            undone = recovery.release(journal, MINE, _clients(client))
+            assert undone is not None
+            assert undone[1].state is SagaState.UNDONE
+            assert new.name not in client.connectors()
+        connect = strimzi.connect
+        assert connect is not None
+        wait_until(lambda: new.name not in connect.connectors(), 60, "the operator did not delete the connector")
+
+
+def test_a_configuration_that_is_refused_after_the_first_step_leaves_nothing(
+    strimzi: Strimzi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error has Connect's reason, and the saga is undone."""
+
+    def accepted(config: dict[str, str]) -> dict[str, str]:
+        return {name: value for name, value in held(config).items() if name != "errors.tolerance"}
+
+    monkeypatch.setattr(strimzi_client, "held", accepted)
+    with plain(strimzi) as made, opened(strimzi) as client:
+        journal, new = _journal(tmp_path, made), _new(made, {"errors.tolerance": "perhaps"})
+        with pytest.raises(NotApplied, match=r"was not created: .* Invalid value perhaps .* Nothing is left of it"):
+            create(new, _clients(client), journal, MINE)
+        assert journal.left() is None
+        assert strimzi.resources.get("KafkaConnector", new.name) is None
+
+
+def _killed_between(strimzi: Strimzi, new: NewConnector, journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a process leaves that dies when the connector is STOPPED and held: no undo, and no other write."""
+    with monkeypatch.context() as patched, opened(strimzi) as client, journal.claim(MINE) as entry:
+        clients = _clients(client)
+        stage = CreateConnector(new.name, clients, new.config)
+        entry.begin(MINE, operation="the creation", key="create", stages=[stage])
+        recovery.executor(clients, entry, [stage]).announce(stage)
+        patched.setattr(ConnectStrimzi, "_patched", _dies)
+        with pytest.raises(KeyboardInterrupt):
+            stage.do(entry.record.stages[0].captured)
+
+
+def _dies(*_arguments: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _clients(client: ConnectStrimzi) -> Clients:
+    return Clients(client, client, origin=Origin.STRIMZI, timeout=30, cluster="strimzi")
+
+
+def _journal(folder: Path, made: Managed) -> Journal:
+    return Journal(folder.as_uri(), cluster="strimzi", connector=f"{made.name}-copy")
+
+
+def _new(made: Managed, others: dict[str, str] | None = None) -> NewConnector:
+    with opened(made.strimzi) as client:
+        config = dict(client.info(made.connector).config)
+    name = f"{made.name}-copy"
+    return NewConnector(name, {**config, **(others or {}), "name": name}, at(made, 41), State.STOPPED)
