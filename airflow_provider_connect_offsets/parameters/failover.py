@@ -225,5 +225,5 @@ class RestoredRunParams(Parameters):
         "Run",
         "Directory of the failover's final translation, as its message and its report name it.",
         section=Section.WHAT,
-        example="file:///var/lib/airflow/connect_offsets/mirror_failover/manual__2026-01-31/final",
+        example="s3://offsets/…/final",
     )
