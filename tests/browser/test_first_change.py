@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import ViewportSize, expect
 
 from sandbox import wait_for
 from sandbox.scene import MIRROR, SINK
@@ -14,6 +14,12 @@ from tests.support.airflow.make_up import Playing
 
 pytestmark = pytest.mark.browser
 DAG_ID = "connector_offsets_change"
+PHONE, DESKTOP = ViewportSize(width=390, height=844), ViewportSize(width=1280, height=1000)
+WIDER_THAN_THE_SCREEN = """
+drawers => drawers.flatMap(drawer => [...drawer.querySelectorAll('*')])
+  .filter(element => element.getBoundingClientRect().right > document.documentElement.clientWidth + 0.5)
+  .map(element => element.outerHTML.slice(0, 120))
+"""
 
 
 def test_an_approved_change_is_applied_and_reported(playing: Playing, ui: AirflowUi) -> None:
@@ -47,14 +53,20 @@ def test_an_approved_change_is_applied_and_reported(playing: Playing, ui: Airflo
     report.screenshot(path=ui.pictures / "report.png", full_page=True)
 
 
-def test_a_rejected_change_touches_nothing(playing: Playing, ui: AirflowUi) -> None:
-    """All that would follow is skipped."""
+def test_a_change_rejected_on_a_phone_touches_nothing(playing: Playing, ui: AirflowUi) -> None:
+    """The question fits the screen; all that would follow is skipped."""
     offsets = playing.connect.offsets(SINK)
     run = ui.trigger(DAG_ID, {"connector": SINK, "to": "earliest", "kafka_conn_id": "kafka_target"})
 
-    run.open_question()
+    ui.page.set_viewport_size(PHONE)
+    drawer = run.open_question_in_drawer()
+    expect(drawer.get_by_text("Nothing has been stopped yet")).to_be_visible()
+    ui.picture("approval-phone")
+    wide = drawer.evaluate_all(WIDER_THAN_THE_SCREEN)
     run.answer("Reject")
+    ui.page.set_viewport_size(DESKTOP)
 
+    assert wide == []
     assert run.end() == "success"
     tasks = run.tasks()
     assert {tasks[task] for task in ("begin", "apply", "restore", "outcome")} == {"skipped"}
