@@ -19,15 +19,6 @@ RunDag = Callable[..., Ran]
 
 
 @pytest.fixture
-def flowing(sandbox: Sandbox) -> Iterator[Flowing]:
-    """A flow that has caught up after a rewind."""
-    started = Flowing.start(sandbox)
-    started.live_through(40, rewind_to=25, more=10)
-    yield started
-    started.close()
-
-
-@pytest.fixture
 def back(sandbox: Sandbox, flowing: Flowing) -> Iterator[Leading]:
     """What was produced on the target meanwhile, and a flow that replicates it to the source."""
     sandbox.target.create_topic(flowing.topic, partitions=flowing.partitions)

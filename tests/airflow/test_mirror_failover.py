@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 from random import Random
@@ -27,15 +27,6 @@ from tests.support.flows.failing_over import Flowing
 from tests.support.flows.groups import Positions, commit_groups, member, standing
 
 RunDag = Callable[..., Ran]
-
-
-@pytest.fixture
-def flowing(sandbox: Sandbox) -> Iterator[Flowing]:
-    """A flow that has caught up after a rewind, and groups at random places."""
-    started = Flowing.start(sandbox)
-    started.live_through(40, rewind_to=25, more=10)
-    yield started
-    started.close()
 
 
 @pytest.fixture

@@ -21,9 +21,6 @@ from airflow_provider_connect_offsets.offsets.document import Entry, JsonMap, Of
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
 from sandbox import Sandbox, wait_for, wait_until
 
-SECOND = 1000
-START = 1_700_000_000_000  # milliseconds; the first record of a produced topic
-
 
 @pytest.fixture
 def connect(sandbox: Sandbox) -> Iterator[ConnectRest]:
@@ -33,16 +30,6 @@ def connect(sandbox: Sandbox) -> Iterator[ConnectRest]:
         yield store
         for name in set(store.connectors()) - before:
             store.delete(name)
-
-
-@pytest.fixture
-def topic(sandbox: Sandbox) -> str:
-    """A topic of two partitions on the worker's cluster: ten records, a second apart, in partition 0, none in 1."""
-    name = f"t-{uuid4().hex[:8]}"
-    sandbox.target.create_topic(name, partitions=2)
-    values = [str(number) for number in range(10)]
-    sandbox.target.produce(name, values, partition=0, timestamps=[START + n * SECOND for n in range(10)])
-    return name
 
 
 @pytest.fixture

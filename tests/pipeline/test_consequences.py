@@ -5,13 +5,15 @@ from __future__ import annotations
 from airflow_provider_connect_offsets.offsets.document import JsonMap
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
 from airflow_provider_connect_offsets.offsets.verdicts import Rule
+from tests.support.rows.lists import LINES
 from tests.support.rows.planning import (
     ERROR,
     INFO,
+    MIDDLE,
+    SHORT,
     WARNING,
     Connector,
     Found,
-    Log,
     Planner,
     assert_same,
     at_mirror,
@@ -21,10 +23,6 @@ from tests.support.rows.planning import (
     source,
 )
 
-HEARTBEAT = "org.apache.kafka.connect.mirror.MirrorHeartbeatConnector"
-FILE_STREAM = "org.apache.kafka.connect.file.FileStreamSourceConnector"
-SHORT = {("orders", 0): Log(100, 700)}
-MIDDLE = {("orders", 0): 400}
 FOREIGN: tuple[JsonMap, JsonMap] = ({"cluster": "typo", "topic": "orders", "partition": 0}, {"offset": 50})
 
 
@@ -81,7 +79,7 @@ def test_clear_effect(planner: Planner) -> None:
 
 def test_clear_effect_where_there_are_no_positions(planner: Planner) -> None:
     """Families that have no positions say it in their own words."""
-    lines = source(FILE_STREAM, ({"filename": "/in"}, {"position": 7}), file="/in")
+    lines = source(LINES, ({"filename": "/in"}, {"position": 7}), file="/in")
 
     assert planner.plan(lines, logs={}, to="clear").verdicts == [
         Found(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_connect_offsets.offsets.document import JsonMap
 from airflow_provider_connect_offsets.offsets.verdicts import Rule
+from tests.support.rows.lists import LINES
 from tests.support.rows.planning import (
     ERROR,
     INFO,
+    MIDDLE,
     ORDERS,
+    SHORT,
     WARNING,
     Found,
     Log,
@@ -20,12 +22,6 @@ from tests.support.rows.planning import (
     sink,
     source,
 )
-
-HEARTBEAT = "org.apache.kafka.connect.mirror.MirrorHeartbeatConnector"
-FILE_STREAM = "org.apache.kafka.connect.file.FileStreamSourceConnector"
-SHORT = {("orders", 0): Log(100, 700)}
-MIDDLE = {("orders", 0): 400}
-FOREIGN: tuple[JsonMap, JsonMap] = ({"cluster": "typo", "topic": "orders", "partition": 0}, {"offset": 50})
 
 
 def test_beyond_log_end(planner: Planner) -> None:
@@ -272,7 +268,7 @@ def test_nothing_to_change_where_nothing_can_be_moved(planner: Planner) -> None:
 )
 def test_no_position(planner: Planner, asked: dict[str, str]) -> None:
     """A family without positions takes no request for one, and says why."""
-    lines = source(FILE_STREAM, ({"filename": "/in"}, {"position": 7}), file="/in")
+    lines = source(LINES, ({"filename": "/in"}, {"position": 7}), file="/in")
 
     plan = planner.plan(lines, logs={}, **asked)
 
@@ -282,7 +278,7 @@ def test_no_position(planner: Planner, asked: dict[str, str]) -> None:
             Rule.NO_POSITION,
             ERROR,
             None,
-            f"`source`: to={asked['to']} needs positions in a Kafka log, and this connector ({FILE_STREAM}) has none: "
+            f"`source`: to={asked['to']} needs positions in a Kafka log, and this connector ({LINES}) has none: "
             "its offsets count bytes of a file, not records of a Kafka log. Use to=clear, to=file or to=connector.",
         )
     ]

@@ -129,6 +129,8 @@ class Log:
 
 Logs = Mapping[tuple[str, int], Log]
 ORDERS: Logs = {("orders", 0): Log(0, 100), ("orders", 1): Log(0, 100)}
+SHORT: Logs = {("orders", 0): Log(100, 700)}
+MIDDLE: Positions = {("orders", 0): 400}
 
 
 class Row(NamedTuple):

@@ -15,6 +15,7 @@ from typing import Any
 import requests
 
 from sandbox import Progress, wait_until
+from tests.support.workers.serving import serving
 
 _LATE = 1.5
 _GO_ON_WAITING = 5.0  # seconds, less than anybody's read timeout
@@ -182,12 +183,7 @@ class _Handler(BaseHTTPRequestHandler):
 @contextmanager
 def open_gate(gate: Gate) -> Iterator[str]:
     """Run the proxy; gives its URL."""
-    with _Server(("127.0.0.1", 0), _Handler) as server:
-        server.gate = gate
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
+    server = _Server(("127.0.0.1", 0), _Handler)
+    server.gate = gate
+    with serving(server) as url:
+        yield url
