@@ -31,7 +31,7 @@ def test_dags_test_makes_a_change(mirror: MirrorFlow, workspace: str) -> None:
     Of the partition that was named, as many records are delivered again as planned; the other one is left alone.
     """
     before = mirror.target_ends()
-    asked = {
+    requested = {
         "connector": mirror.name,
         "to": "offset",
         "value": "40",
@@ -39,7 +39,7 @@ def test_dags_test_makes_a_change(mirror: MirrorFlow, workspace: str) -> None:
         "kafka_conn_id": "kafka_source",
     }
 
-    airflow("dags", "test", "connector_offsets_change", "--conf", json.dumps({**asked, "approval": False}))
+    airflow("dags", "test", "connector_offsets_change", "--conf", json.dumps({**requested, "approval": False}))
 
     mirror.wait_until_caught_up()
     assert mirror.target_ends() == {0: before[0], 1: before[1] + RECORDS - 40}

@@ -69,8 +69,8 @@ class Files:
         end = sum(len(line) + 1 for line in LINES)
         for name in self.names:
             self.sandbox.connect.wait_state(name, "RUNNING", tasks=1)
-            told, work = f"{name} has not read its file", {"delivered": self.delivered, **self.sandbox.connect.work}
-            wait_for(partial(self.sandbox.connect.stored, name), [{"position": end}], 60, told, progress=work)
+            late, work = f"{name} has not read its file", {"delivered": self.delivered, **self.sandbox.connect.work}
+            wait_for(partial(self.sandbox.connect.stored, name), [{"position": end}], 60, late, progress=work)
 
     def delivered(self) -> int:
         """How many lines the topic has."""

@@ -67,8 +67,8 @@ def test_a_report_touches_nothing_and_a_removal_only_what_is_gone(cell: Cell, ru
     And it can be put where the old one stood.
     """
     cell.gone("gone", ODD)
-    ends, kept, standing = cell.ends(), cell.worker.offsets("kept"), cell.standing()
-    assert set(standing) == {"kept", "gone", ODD}
+    ends, kept, stored = cell.ends(), cell.worker.offsets("kept"), cell.live_offsets()
+    assert set(stored) == {"kept", "gone", ODD}
 
     reported = run()
 
@@ -87,7 +87,7 @@ def test_a_report_touches_nothing_and_a_removal_only_what_is_gone(cell: Cell, ru
     removed = run(remove=True)
 
     assert (removed.state, set(removed.tasks.values())) == ("success", {"success"})
-    assert cell.standing() == {"kept": standing["kept"]}
+    assert cell.live_offsets() == {"kept": stored["kept"]}
     assert cell.worker.offsets("kept") == kept
     assert sum(cell.ends().values()) == sum(ends.values()) + 2
     outcome = read(directory_of(removed).outcome)
@@ -134,7 +134,7 @@ def test_what_has_changed_since_is_left_alone(cell: Cell, run: RunDag) -> None:
     cell.create("back")
     put(cell.topic, [b'{"position":1}'], keys=[key_bytes("written", partition_of("written", directory))])
     put(cell.topic, [b'{"position":1}'], keys=[key_bytes("more", {"filename": "another"})])
-    before, ends = cell.standing(), cell.ends()
+    before, ends = cell.live_offsets(), cell.ends()
 
     with pytest.raises(AirflowFailException, match=r"Nothing was removed\. .* not those that were approved"):
         execute(removal(directory, "of another"))
@@ -148,7 +148,7 @@ def test_what_has_changed_since_is_left_alone(cell: Cell, run: RunDag) -> None:
     assert "'damaged': an offset of it can't be read, so its removal could not be undone." in told
     assert "'more', 'written': an offset of it was written since." in told
     assert "Removed: 'astray'; to undo that, import" in told
-    assert cell.standing() == {name: value for name, value in before.items() if name != "astray"}
+    assert cell.live_offsets() == {name: value for name, value in before.items() if name != "astray"}
     records = cell.sandbox.target.consume(cell.topic)
     assert [(one.partition, one.value) for one in records if one.key == astray and one.value is None] == [
         (0, None),
@@ -207,7 +207,7 @@ def test_a_removal_that_ends_in_the_midst_is_finished_by_the_next(
         removal = remove_orphans(orphans_journal(workspace, topic), _owner(), stage)
 
     assert removal.removed.connectors == ("later",)
-    assert not {"first", "second", "later"} & set(cell.standing())
+    assert not {"first", "second", "later"} & set(cell.live_offsets())
     assert_is_finished(dead)
 
 
@@ -232,8 +232,8 @@ def test_a_person_finishes_a_removal_that_has_ended_in_the_midst(
     assert "; by the connections kafka_conn_id=eu\n" in told.out
     assert "What it had begun is finished now." in told.err
     assert f"Nothing was left of a removal from {cell.topic}" in told.err
-    assert "later" in cell.standing()
-    assert not {"first", "second"} & set(cell.standing())
+    assert "later" in cell.live_offsets()
+    assert not {"first", "second"} & set(cell.live_offsets())
     assert_is_finished(dead)
 
 

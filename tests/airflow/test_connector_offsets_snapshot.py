@@ -82,8 +82,8 @@ class Connectors:
             self.deleted: [{"position": 14}],
         }
         for name, offsets in ends.items():
-            told = f"{name} has not read everything"
-            wait_for(partial(self.sandbox.connect.stored, name), offsets, 60, told, progress=self.sandbox.connect.work)
+            late = f"{name} has not read everything"
+            wait_for(partial(self.sandbox.connect.stored, name), offsets, 60, late, progress=self.sandbox.connect.work)
 
     def all_offsets(self) -> dict[str, list[str]]:
         """Offsets by connector, of those that exist."""

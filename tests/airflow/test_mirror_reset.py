@@ -35,8 +35,8 @@ RunDag = Callable[..., Ran]
 
 
 @contextmanager
-def started(sandbox: Sandbox, **asked: Any) -> Iterator[ResetCell]:
-    cell = ResetCell.start(sandbox, **asked)
+def started(sandbox: Sandbox, **requested: Any) -> Iterator[ResetCell]:
+    cell = ResetCell.start(sandbox, **requested)
     try:
         yield cell
     finally:
@@ -133,7 +133,7 @@ def test_a_dedicated_mirror_maker_is_reset_while_it_is_down(
     sandbox.source.produce(topic, [f"{number}" for number in range(count)], partition=0)
     storage = {"offsets_topic": "mm2-offsets.source.internal", "storage_kafka_conn_id": "kafka_target"}
     monkeypatch.setenv("AIRFLOW_CONN_DEDICATED", json.dumps({"conn_type": "kafka_connect", "extra": storage}))
-    asked = {
+    requested = {
         "source_connector": "MirrorSourceConnector",
         "checkpoint_connector": "MirrorCheckpointConnector",
         "connect_conn_id": "dedicated",
@@ -165,7 +165,7 @@ def test_a_dedicated_mirror_maker_is_reset_while_it_is_down(
             "there are no checkpoints",
             progress=work,
         )
-        refused = run_dag("mirror_reset", **asked)
+        refused = run_dag("mirror_reset", **requested)
 
         assert refused.state == "failed"
         assert "Stop the connector or the process first" in refused.output
@@ -173,7 +173,7 @@ def test_a_dedicated_mirror_maker_is_reset_while_it_is_down(
         maker.process.stop()
         with WorkerGroups(sandbox.target.client_settings()) as groups:
             wait_until(lambda: not groups.members("source-mm2"), 60, "the process is still in its group")
-        ran = run_dag("mirror_reset", **asked)
+        ran = run_dag("mirror_reset", **requested)
 
         assert ran.state == "success", ran.output
         assert ran.outcome is not None

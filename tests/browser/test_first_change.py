@@ -46,8 +46,8 @@ def test_an_approved_change_is_applied_and_reported(playing: Playing, ui: Airflo
 
     assert run.end() == "success"
     assert set(run.tasks().values()) == {"success"}
-    told, work = "the records it predicted have not arrived", playing.connect.work
-    wait_for(playing.replicated, count + predicted, 60, told, progress=work)
+    late, work = "the records it predicted have not arrived", playing.connect.work
+    wait_for(playing.replicated, count + predicted, 60, late, progress=work)
     report = run.open_report("change.apply")
     expect(report.get_by_text("Applied").first).to_be_visible()
     report.screenshot(path=ui.pictures / "report.png", full_page=True)

@@ -147,14 +147,14 @@ def test_broken_at_each_call(
     whole: bool,
 ) -> None:
     """Each partition stands as before or where it was to, whoever comes; the next attempt moves what is left."""
-    counted, place = Faults(), CELLS.index((action, fault))
+    counted, nth = Faults(), CELLS.index((action, fault))
     GroupsCase.ready(sandbox, tmp_path / "clean", action).move(counted, _owner())
     moments = list(enumerate(product(range(len(counted.calls)), (False, True))))
     if not whole:
-        moments = moments[(place + int(os.environ["FAULT_SEED"])) % SHARE :: SHARE]
+        moments = moments[(nth + int(os.environ["FAULT_SEED"])) % SHARE :: SHARE]
     endings: set[Ending] = set()
     for number, (at, after) in moments:
-        successor = (*SETTLING, RecoveredBy.RETRY)[(number + place) % 3]
+        successor = (*SETTLING, RecoveredBy.RETRY)[(number + nth) % 3]
         faults = Faults(fault, at, after)
         with faults.naming(action, successor), faults.files(monkeypatch):
             ending = _cell(GroupsCase.ready(sandbox, tmp_path / f"{number}", action), faults, successor)

@@ -52,14 +52,14 @@ def test_outage_at_each_change(
 
     ``whole``: each moment, else one, which ``FAULT_SEED`` draws. Prior states and successors take turns.
     """
-    broken, place = OPERATIONS[name], CELLS.index((name, outage))
+    broken, nth = OPERATIONS[name], CELLS.index((name, outage))
     turns, endings = list(product(broken.states, broken.successors)), set[Ending | None]()
     with case.changer.clients() as clients:
         moments = list(enumerate(moments_of(calls_of(case, broken, clients))))
         if not whole:
-            moments = [moments[(place + int(os.environ["FAULT_SEED"])) % len(moments)]]
+            moments = [moments[(nth + int(os.environ["FAULT_SEED"])) % len(moments)]]
         for number, (at, after) in moments:
-            state, successor = turns[(number + place) % len(turns)]
+            state, successor = turns[(number + nth) % len(turns)]
             faults = Faults(outage, at, after, world=lambda: outages.begin(outage))
             with faults.naming(f"{name} of one that is {state}", successor):
                 endings.add(SinkCell(case, clients, broken, faults, state, successor, over=outages.wait).run())

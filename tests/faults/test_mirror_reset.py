@@ -155,8 +155,10 @@ def test_brokers_that_go_away_before_the_resume(cell: ResetCell, flows: FlowChan
     """The syncs are gone: the error says that the flow is still STOPPED, and a retry goes on."""
     run, _summary = flows.plan(cell.params)
 
-    told = r"No answer from Kafka\. The reset of the flow was made, and .* but '.*' and '.*' may still be STOPPED\. Run"
-    with pytest.raises(Unreachable, match=told):
+    message = (
+        r"No answer from Kafka\. The reset of the flow was made, and .* but '.*' and '.*' may still be STOPPED\. Run"
+    )
+    with pytest.raises(Unreachable, match=message):
         flows.through(GoesAwayAfter).apply(run)
     assert (set(cell.states()), cell.syncs()) == ({"STOPPED"}, [])
     outcome = flows.apply(run)

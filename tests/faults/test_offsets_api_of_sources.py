@@ -85,7 +85,7 @@ class Source:
 
     def document(self, folder: Path, position: int) -> str:
         """What GET answers, with another position, as a file."""
-        path = folder / "wanted.json"
+        path = folder / "requested.json"
         entry = {"partition": self.partition, "offset": {"position": position}}
         path.write_text(json.dumps({"offsets": [entry]}))
         return path.as_uri()

@@ -52,8 +52,8 @@ def sources(sandbox: Sandbox, mirror: MirrorFlow, tmp_path: Path) -> Iterator[li
         f"file größe-{mark}": file_source_config(f"lines-{mark}", lines),
     }
     sandbox.source.produce(mirror.topic, ["more"], partition=0)
-    for name, wanted in configs.items():
-        sandbox.connect.create(name, wanted)
+    for name, requested in configs.items():
+        sandbox.connect.create(name, requested)
     _commit(sandbox, f"readers-{mark}", mirror.topic)
     for name in (mirror.name, *configs):
         has_stored = partial(sandbox.connect.offsets, name)

@@ -16,7 +16,7 @@ import pytest
 from sandbox import Sandbox, wait_until
 from sandbox.work import work_of_program
 from tests.support.faults.fault_cell import STEPS, Cell, Kind, Scene, Scenes, each
-from tests.support.faults.fault_flow import AGAIN, Told, told
+from tests.support.faults.fault_flow import AGAIN, Reported, reported
 from tests.support.faults.fault_table import Note
 from tests.support.workers.gate import Fate, Gate
 
@@ -75,7 +75,7 @@ class Outage:
 
     name: str
     cells: dict[tuple[Kind, str], Cell]
-    ended: dict[tuple[Kind, str], Told]
+    ended: dict[tuple[Kind, str], Reported]
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +107,7 @@ def outage(
         for at, (gate, process) in under_way.items():
             come_to_its_step(at, gate, process)
         OUTAGES[name](sandbox, held.released.set)
-        ended = {at: told(process) for at, (_gate, process) in under_way.items()}
+        ended = {at: reported(process) for at, (_gate, process) in under_way.items()}
     yield Outage(name, cells, ended)
     while len(sandbox.workers) > 1:
         sandbox.remove_worker()
@@ -121,7 +121,7 @@ def come_to_its_step(at: tuple[Kind, str], gate: Gate, process: subprocess.Popen
 
     work = {**gate.work, **work_of_program(process.pid)}
     wait_until(is_there, 120, f"the change has not come to {at}", progress=work)
-    assert gate.reached.is_set(), f"the change never came to {at}: {told(process)}"
+    assert gate.reached.is_set(), f"the change never came to {at}: {reported(process)}"
 
 
 @pytest.mark.parametrize(("kind", "step"), each(STEPS))

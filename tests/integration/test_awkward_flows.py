@@ -211,7 +211,7 @@ def test_a_rewind_that_had_not_caught_up_when_the_source_was_lost(
         assert "the Param trust_checkpoints lets it resume there" in summary["errors"][0]
     else:
         assert summary["errors"] == []
-        again = logs.read_again(0, position=position, place=row["downstream"])
+        again = logs.read_again(0, position=position, downstream=row["downstream"])
         assert again <= row["max_rereads"]
 
 
@@ -238,9 +238,9 @@ def add_partition(flowing: Flowing) -> None:
 
 def assert_not_drained(moving: FailingOver) -> None:
     """Neither before anything is stopped, nor with the connector stopped."""
-    request, told = moving.request(), r"partition 2 ends at 20 and the target's .* has no such partition"
+    request, message = moving.request(), r"partition 2 ends at 20 and the target's .* has no such partition"
     with moving.clients() as clients:
-        with pytest.raises(NotDrained, match=f"Nothing was stopped.*{told}"):
+        with pytest.raises(NotDrained, match=f"Nothing was stopped.*{message}"):
             failover.await_drained(request, clients, timeout=30)
-        with pytest.raises(NotDrained, match=f"No group was moved.*{told}"):
+        with pytest.raises(NotDrained, match=f"No group was moved.*{message}"):
             failover.refuse_undrained(failover.observe_failover(request, clients, moving.directory()).remote_partitions)

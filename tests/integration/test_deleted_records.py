@@ -88,10 +88,10 @@ def test_offsets_of_a_topic_that_is_gone_can_be_removed(
     gone = {"cluster": "source", "topic": f"gone-{mirror.topic}", "partition": 0}
     mirror.sandbox.connect.stop(mirror.name)
     mirror.sandbox.connect.alter(mirror.name, [{"partition": gone, "offset": {"offset": 5}}])
-    wanted = tmp_path / "wanted.csv"
-    wanted.write_text(f"gone-{mirror.topic},0,\n")
+    requested = tmp_path / "requested.csv"
+    requested.write_text(f"gone-{mirror.topic},0,\n")
 
-    assert source_changer.change(mirror.name, "file", wanted.as_uri()).result is Result.APPLIED
+    assert source_changer.change(mirror.name, "file", requested.as_uri()).result is Result.APPLIED
     assert mirror.positions() == {0: RECORDS, 1: RECORDS}
 
     run, _summary = source_changer.plan(mirror.name, "offset", "10")
@@ -247,9 +247,9 @@ def test_deleted_before_a_killed_change_is_finished(mirror: MirrorFlow, source_c
         script = [sys.executable, "-m", change_process.__name__, run.uri, url]
         kafka = mirror.sandbox.source.bootstrap
         process.append(subprocess.Popen([*script, kafka, kafka, source_changer.workspace, "15"]))
-        told = "the change was not killed"
+        late = "the change was not killed"
         work = work_of_program(process[0].pid)
-        wait_until(lambda: process[0].poll() is not None, 60, told, progress=work)
+        wait_until(lambda: process[0].poll() is not None, 60, late, progress=work)
         assert process[0].returncode == -signal.SIGKILL
     mirror.sandbox.source.delete_records(mirror.topic, {1: 25})
 

@@ -67,8 +67,8 @@ def test_a_mirror_source_begins_at_the_position_asked_for(sandbox: Sandbox, sour
             return []
         return [[text(one.value) for one in sandbox.target.consume(target, partition=number)] for number in (0, 1)]
 
-    wanted = [[f"0:{number}" for number in (7, 8, 9)], [f"1:{number}" for number in range(10)]]
-    wait_for(replicated, wanted, 60, f"{name} replicates otherwise")
+    expected = [[f"0:{number}" for number in (7, 8, 9)], [f"1:{number}" for number in range(10)]]
+    wait_for(replicated, expected, 60, f"{name} replicates otherwise")
 
 
 def test_offsets_of_an_earlier_connector_are_removed_unless_they_are_inherited(

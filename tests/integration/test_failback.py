@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from sandbox import Sandbox
 from tests.support.flows.failing_back import FailingBack, Home, Leading, at_the_ends, away_positions, merged, produce
 from tests.support.flows.failing_over import FailingOver, Flowing, rows
-from tests.support.flows.groups import commit_groups, standing
+from tests.support.flows.groups import commit_groups, committed
 
 pytestmark = pytest.mark.mirror
 
@@ -74,8 +74,8 @@ def test_groups_go_home_from_replicas_and_from_what_was_produced_meanwhile(there
         assert summary["exact"] >= 0.99 * summary["partitions"]
         copies = flowing.flow.reversed().target_topic(flowing.topic)
         logs = Home.read(flowing, away=(flowing.topic, flowing.target_topic), home=(flowing.topic, copies))
-        assert logs.told_right(directory) == []
-        at_home = standing(sandbox.source, positions)
+        assert logs.errors_in(directory) == []
+        at_home = committed(sandbox.source, positions)
         assert {name: len(offsets) for name, offsets in at_home.items()} == {
             name: len(offsets) for name, offsets in positions.items()
         }
@@ -106,7 +106,7 @@ def test_without_a_flow_that_leads_back_nothing_may_be_left_unread(
     assert error.startswith("8 of 12 partitions are translated, less than min_coverage 1 requires.")
     assert f"'{busy}': 3 records that the group has not read are not on the target" in error
     assert summary["errors"] == []
-    assert Home.read(flowing, away=(flowing.target_topic,), home=(flowing.topic,)).told_right(directory) == []
+    assert Home.read(flowing, away=(flowing.target_topic,), home=(flowing.topic,)).errors_in(directory) == []
     failing_back.commit(directory, summary["digest"])
 
 
@@ -137,7 +137,7 @@ def test_logs_of_the_same_name(
         moved = failing_back.commit(directory, summary["digest"])
 
         assert (summary["errors"], moved.groups) == ([], GROUPS)
-        assert Home.read(same_names, away=(topic,), home=(topic,)).told_right(directory) == []
+        assert Home.read(same_names, away=(topic,), home=(topic,)).errors_in(directory) == []
         beyond = [row for row in rows(directory) if row["upstream"] >= ends[row["kafka_partition"]]]
         assert all(row["exact"] for row in beyond)
         if begins.startswith("behind") and compared >= max(ends.values()):
@@ -166,7 +166,7 @@ def test_records_that_never_left_home_are_not_skipped_either(
         directory, summary = FailingBack(there, back).translate()
 
         assert summary["errors"] == []
-        assert Home.read(same_names, away=(topic,), home=(topic,)).told_right(directory) == []
+        assert Home.read(same_names, away=(topic,), home=(topic,)).errors_in(directory) == []
         read_all = [row for row in rows(directory) if row["group"] == f"{same_names.mark}-0"]
         assert {(row["exact"], row["max_rereads"]) for row in read_all} == {(False, 70)}
         FailingBack(there, back).commit(directory, summary["digest"])

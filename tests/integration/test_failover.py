@@ -24,7 +24,7 @@ from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from sandbox import Sandbox
 from tests.support.flows.both_logs import Logs
 from tests.support.flows.failing_over import FailingOver, Flowing, rows
-from tests.support.flows.groups import Positions, cluster, commit_groups, member, standing
+from tests.support.flows.groups import Positions, cluster, commit_groups, committed, member
 from tests.support.programs import commit_process
 
 pytestmark = pytest.mark.mirror
@@ -46,9 +46,9 @@ class Translated:
         return self.moving.flowing
 
     def on_target(self) -> dict[str, dict[TopicPartition, int]]:
-        return standing(self.flowing.sandbox.target, self.positions)
+        return committed(self.flowing.sandbox.target, self.positions)
 
-    def wanted(self) -> dict[str, dict[TopicPartition, int]]:
+    def expected(self) -> dict[str, dict[TopicPartition, int]]:
         found: dict[str, dict[TopicPartition, int]] = {}
         for row in rows(self.directory):
             where = TopicPartition(row["target_topic"], row["kafka_partition"])
@@ -93,14 +93,14 @@ def test_every_group_goes_on_with_its_next_record(going: Translated) -> None:
     assert (moved.groups, moved.partitions, dict(moved.left)) == (GROUPS, GROUPS * PARTITIONS, {})
     assert summary["exact"] >= 0.99 * GROUPS * PARTITIONS
     assert summary["checkpoint_rereads"] + summary["without_checkpoint"] > 0
-    assert going.on_target() == going.wanted()
+    assert going.on_target() == going.expected()
     logs = Logs.read(going.flowing)
     for row in rows(going.directory):
-        partition, place = row["kafka_partition"], row["downstream"]
+        partition, downstream = row["kafka_partition"], row["downstream"]
         position = going.positions[row["group"]][TopicPartition(going.flowing.topic, partition)]
-        again = logs.read_again(partition, position=position, place=place)
+        again = logs.read_again(partition, position=position, downstream=downstream)
         assert again <= (0 if row["exact"] else row["max_rereads"])
-        assert not row["exact"] or logs.goes_on(partition, position=position, place=place)
+        assert not row["exact"] or logs.goes_on(partition, position=position, downstream=downstream)
 
 
 def test_a_commit_that_is_killed_ends_complete_when_it_is_run_again(going: Translated) -> None:
@@ -116,7 +116,7 @@ def test_a_commit_that_is_killed_ends_complete_when_it_is_run_again(going: Trans
     moved = going.moving.commit(going.directory, going.summary["digest"])
 
     assert (moved.groups, dict(moved.left)) == (GROUPS, {})
-    assert going.on_target() == going.wanted()
+    assert going.on_target() == going.expected()
 
 
 def test_a_group_with_members_is_refused_by_name(going: Translated) -> None:
@@ -131,7 +131,7 @@ def test_a_group_with_members_is_refused_by_name(going: Translated) -> None:
 
     assert going.moving.commit(going.directory, going.summary["digest"]).left == {}
 
-    assert going.on_target() == going.wanted()
+    assert going.on_target() == going.expected()
 
 
 def test_another_translation_is_not_committed(going: Translated) -> None:

@@ -133,8 +133,8 @@ def test_a_cluster_that_goes_away_in_the_midst_is_told(
     digest = made_up.translate({name: {0: 10}})
     commit = ConsumerGroups.commit
 
-    def lose(groups: ConsumerGroups, wanted: Any) -> dict[str, str]:
-        refused = commit(groups, wanted)
+    def lose(groups: ConsumerGroups, requested: Any) -> dict[str, str]:
+        refused = commit(groups, requested)
         if lost == "the answer to the commit":
             raise Unreachable("Kafka is gone.")
         monkeypatch.setattr(ConsumerGroups, "offsets_of", unreachable)
@@ -179,8 +179,10 @@ def test_a_source_that_goes_away_in_the_midst_denies_nothing(
         made_up.commit(digest)
     assert files.read_json(made_up.directory.outcome)["groups"] == 1
 
-    told = rf"^No further group was moved: The source is gone\. 1 of 1 groups have their translated.* already.*'{name}'"
-    with pytest.raises(Unreachable, match=told):
+    message = (
+        rf"^No further group was moved: The source is gone\. 1 of 1 groups have their translated.* already.*'{name}'"
+    )
+    with pytest.raises(Unreachable, match=message):
         made_up.commit(digest)
 
 

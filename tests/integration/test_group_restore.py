@@ -201,10 +201,10 @@ def test_who_joins_right_after_the_delete_is_named_and_nothing_is_lost(
             stack.enter_context(member(made_up.sandbox.target, name, made_up.topic))
 
         patching.setattr(ConsumerGroups, "delete", delete_and_join)
-        told = (
+        message = (
             rf"'{name}': it was deleted .*, and lacks 1 others since, the first at .*partition 2, 7 with metadata 'own'"
         )
-        with pytest.raises(GroupsNotMoved, match=told):
+        with pytest.raises(GroupsNotMoved, match=message):
             made_up.restore()
         with pytest.raises(GroupsNotMoved, match="lacks 1 others since"):
             made_up.restore()
@@ -227,8 +227,8 @@ def test_a_delete_whose_answer_is_lost_loses_nothing(made_up: MadeUpFailover, mo
 
     with monkeypatch.context() as patching:
         patching.setattr(ConsumerGroups, "delete", lose)
-        told = rf"Kafka is gone\. .* are kept under {made_up.directory.deleted_groups}, .*Run it again"
-        with pytest.raises(Unreachable, match=told):
+        message = rf"Kafka is gone\. .* are kept under {made_up.directory.deleted_groups}, .*Run it again"
+        with pytest.raises(Unreachable, match=message):
             made_up.restore()
     assert made_up.held(name) == {name: {}}
 
@@ -243,9 +243,11 @@ def test_a_group_that_has_gone_on_is_left_and_named(made_up: MadeUpFailover) -> 
     made_up.commit(made_up.translate({name: {0: 40, 1: 50} for name in (gone, busy, other)}))
     made_up.hold({gone: {made_up.at(1): Committed(55)}})
 
-    told = rf"2 of 3 groups were not restored: '{busy}': it has members on the target: stop them, and run it again; "
-    told += rf"'{gone}': topic '{made_up.topic}', partition 1 has moved on from 50 to 55, and stays there\. The other 1"
-    with member(made_up.sandbox.target, busy, made_up.topic), pytest.raises(GroupsNotMoved, match=told):
+    message = rf"2 of 3 groups were not restored: '{busy}': it has members on the target: stop them, and run it again; "
+    message += (
+        rf"'{gone}': topic '{made_up.topic}', partition 1 has moved on from 50 to 55, and stays there\. The other 1"
+    )
+    with member(made_up.sandbox.target, busy, made_up.topic), pytest.raises(GroupsNotMoved, match=message):
         made_up.restore()
     assert made_up.held(gone, other) == {gone: {made_up.at(0): Committed(40), made_up.at(1): Committed(55)}, other: {}}
 
@@ -272,9 +274,9 @@ def test_kafkas_client_clears_no_single_offset(made_up: MadeUpFailover) -> None:
     with made_up.sandbox.target.admin() as admin:
         assert not hasattr(admin, "delete_consumer_group_offsets")
         nothing = confluent_kafka.TopicPartition(made_up.topic, 0, confluent_kafka.OFFSET_INVALID)
-        asked = confluent_kafka.ConsumerGroupTopicPartitions(name, [nothing])
+        requested = confluent_kafka.ConsumerGroupTopicPartitions(name, [nothing])
         with pytest.raises(ValueError, match="negative"):
-            admin.alter_consumer_group_offsets([asked])
+            admin.alter_consumer_group_offsets([requested])
     consumer = confluent_kafka.Consumer(made_up.sandbox.target.client_settings() | {"group.id": name})
     with pytest.raises(confluent_kafka.KafkaException, match="_NO_OFFSET"):
         consumer.commit(offsets=[nothing], asynchronous=False)

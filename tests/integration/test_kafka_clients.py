@@ -68,10 +68,10 @@ def test_a_moment_in_the_log(logs: KafkaLogs, topic: str, milliseconds: float, o
 
 def test_partitions_that_are_not_there_are_named(logs: KafkaLogs, topic: str) -> None:
     """One error for all of them, and only for them."""
-    wanted = [TopicPartition(topic, 0), TopicPartition(topic, 7), TopicPartition("no-such-topic", 0)]
+    requested = [TopicPartition(topic, 0), TopicPartition(topic, 7), TopicPartition("no-such-topic", 0)]
 
     with pytest.raises(StoreError, match="no-such-topic") as caught:
-        logs.bounds(wanted)
+        logs.bounds(requested)
 
     assert type(caught.value) is StoreError
     assert f"topic {topic!r} partition 7" in str(caught.value)

@@ -79,8 +79,8 @@ def start_it_wrongly(flow: WatchedFlow) -> None:
     connect.call("PUT", f"/connectors/{flow.checkpoints}/resume")  # not waited for: its task fails at once
     wait_for(lambda: tasks(flow, flow.checkpoints), ["FAILED"], 60, "no task has failed", progress=connect.work)
     # What can be replicated is, and flushed; the others stand still.
-    told = "what is late was not replicated"
-    wait_for(lambda: flow.positions()["late"], RECORDS + LATE, 60, told, progress=connect.work)
+    late = "what is late was not replicated"
+    wait_for(lambda: flow.positions()["late"], RECORDS + LATE, 60, late, progress=connect.work)
 
 
 def tasks(flow: WatchedFlow, connector: str) -> list[str]:

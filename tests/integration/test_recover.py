@@ -49,11 +49,11 @@ def test_it_is_undone(sink: SinkFlow, changer: Changer, run: Shell, *, read_back
     before = world(sink.sandbox)
     leave(sink, changer, read_back=read_back)
     workspace, kafka = ("--workspace", changer.workspace), ("--kafka", sink.sandbox.target.bootstrap)
-    asked = (sink.name, *workspace, "--url", sink.sandbox.connect.url, *kafka)
+    requested = (sink.name, *workspace, "--url", sink.sandbox.connect.url, *kafka)
 
     listed = run("recover", "--list", *workspace)
-    refused = run("recover", *asked)
-    done = run("recover", *asked, "--run", "dag/dead")
+    refused = run("recover", *requested)
+    done = run("recover", *requested, "--run", "dag/dead")
 
     assert listed.code == 0
     assert listed.out.startswith(f"{sink.name}: the change of offsets by run dag/dead (task begin, ")
@@ -67,7 +67,7 @@ def test_it_is_undone(sink: SinkFlow, changer: Changer, run: Shell, *, read_back
     sink.wait_until_caught_up()
     assert world(sink.sandbox) == before
     assert "Nothing is unfinished" in run("recover", "--list", *workspace).err
-    assert f"Nothing was left of '{sink.name}'" in run("recover", *asked).err
+    assert f"Nothing was left of '{sink.name}'" in run("recover", *requested).err
 
 
 def test_it_is_finished(sink: SinkFlow, changer: Changer, run: Shell) -> None:

@@ -64,8 +64,8 @@ def paused_sink_of(worker: ConnectWorker, own: Sandbox) -> str:
         own.connect.create(name, file_sink_config(name, own.data / f"{name}.txt"), initial_state="PAUSED")
         own.connect.wait_state(name, "PAUSED")
         names.append(name)
-    told = f"none of {names} was given to {address}"
-    found: str = wait_until(assigned, 60, told, progress=own.connect.work) or ""
+    late = f"none of {names} was given to {address}"
+    found: str = wait_until(assigned, 60, late, progress=own.connect.work) or ""
     return found
 
 

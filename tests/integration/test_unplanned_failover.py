@@ -76,8 +76,8 @@ def lost(
 def look_at(flowing: Flowing, spark: SparkSession, workspace: str) -> str:
     """Look at the readiness of the flow, and tell where it has kept its ledger."""
     sandbox, directory = flowing.sandbox, ReadinessDirectory(f"{workspace}/looks/one")
-    asked = {"source_connector": flowing.source_connector, "checkpoint_connector": flowing.checkpoint_connector}
-    request = ReadinessRequest.parse(**asked, groups=f"{flowing.mark}-.*", thresholds={})
+    requested = {"source_connector": flowing.source_connector, "checkpoint_connector": flowing.checkpoint_connector}
+    request = ReadinessRequest.parse(**requested, groups=f"{flowing.mark}-.*", thresholds={})
     with (
         ConnectRest(ConnectEndpoint((sandbox.connect.url,)), timeout=60) as connect,
         cluster(sandbox.source) as source,
@@ -110,12 +110,12 @@ def test_no_record_is_skipped(lost: Lost, spark: SparkSession, tmp_path_factory:
     assert (summary["errors"], dict(moved.left)) == ([], {})
     assert moved.partitions == summary["covered"] >= 10
     for row in rows(directory):
-        partition, place = row["kafka_partition"], row["downstream"]
+        partition, downstream = row["kafka_partition"], row["downstream"]
         position = lost.positions[row["group"]][TopicPartition(flowing.topic, partition)]
-        assert place <= len(lost.logs.remote_partition[partition])
-        again = lost.logs.read_again(partition, position=position, place=place)
+        assert downstream <= len(lost.logs.remote_partition[partition])
+        again = lost.logs.read_again(partition, position=position, downstream=downstream)
         assert again <= row["max_rereads"]
-        assert place >= row["checkpoint"]
+        assert downstream >= row["checkpoint"]
 
 
 def test_by_a_ledger_places_are_exact(
@@ -130,9 +130,9 @@ def test_by_a_ledger_places_are_exact(
     assert (summary["errors"], summary["groups"], summary["by_ledger"] > 0) == ([], 12, True)
     assert summary["exact"] >= 0.95 * summary["covered"] > 0
     for row in rows(directory):
-        partition, place = row["kafka_partition"], row["downstream"]
+        partition, downstream = row["kafka_partition"], row["downstream"]
         assert row["upstream"] == lost.looked_at[row["group"]][TopicPartition(flowing.topic, partition)]
-        assert lost.logs.read_again(partition, position=row["upstream"], place=place) <= row["max_rereads"]
+        assert lost.logs.read_again(partition, position=row["upstream"], downstream=downstream) <= row["max_rereads"]
 
 
 def test_translated_again_it_is_the_same(

@@ -54,6 +54,6 @@ def test_records_tell_each_of_them(spark: SparkSession) -> None:
     by_mappings = answered(spark, there, ReadFrom.NONE)
     by_records = answered(spark, there, ReadFrom.REMOTE)
 
-    asked = [one for one in by_records if one.position >= (begin[id(one.world)] or 0)]
+    requested = [one for one in by_records if one.position >= (begin[id(one.world)] or 0)]
     assert any(one.lower is None for one in by_mappings)
-    assert {one.lower is None for one in asked} == {False}
+    assert {one.lower is None for one in requested} == {False}

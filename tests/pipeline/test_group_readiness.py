@@ -20,7 +20,7 @@ from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirect
 from tests.support.model.mirror_events import history
 from tests.support.model.mirror_observations import flow_of, write_failover_observation, write_readiness_observation
 from tests.support.model.mirror_rows import NOON
-from tests.support.model.mirror_world import Ending, Pair, Sync, World
+from tests.support.model.mirror_world import Ending, Mapped, Sync, World
 
 HISTORIES = 10
 NOON_MS = int(NOON.timestamp() * 1000)
@@ -97,7 +97,7 @@ def running() -> World:
     world.flow.restart()
     world.produce(8, 9, 10, 11)
     world.flow.replicate(2)
-    world.checkpoints["reader"] = Pair(7, 6)
+    world.checkpoints["reader"] = Mapped(7, 6)
     return world
 
 

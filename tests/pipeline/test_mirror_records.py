@@ -141,8 +141,8 @@ def test_any_bytes_are_read_as_java_reads_them(spark: SparkSession) -> None:
 
     found = {row["log_offset"]: tuple(row)[:6] for row in checkpoints(stored(spark, records)).collect()}
 
-    wanted = {number: decoded(key, value or b"") for number, (key, value) in enumerate(records)}
-    assert found == {number: one for number, one in wanted.items() if one is not None}
+    requested = {number: decoded(key, value or b"") for number, (key, value) in enumerate(records)}
+    assert found == {number: one for number, one in requested.items() if one is not None}
     assert 300 < len(found) < 2700
 
 

@@ -107,10 +107,10 @@ MIRROR_PLANS = [
 ]
 
 
-@pytest.mark.parametrize(("asked", "expected"), MIRROR_PLANS)
-def test_plans_of_a_mirror_source(planner: Planner, asked: dict[str, str], expected: list[Row]) -> None:
+@pytest.mark.parametrize(("requested", "expected"), MIRROR_PLANS)
+def test_plans_of_a_mirror_source(planner: Planner, requested: dict[str, str], expected: list[Row]) -> None:
     """A MirrorSource stores the record before the position, and nothing at all for position 0."""
-    plan = planner.plan(mirror(READ), logs=LOGS, **asked)
+    plan = planner.plan(mirror(READ), logs=LOGS, **requested)
 
     assert_same(plan.rows, expected)
 

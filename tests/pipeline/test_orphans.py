@@ -46,9 +46,9 @@ class Search:
         self.spark = spark
         self.directory = OrphansDirectory(str(path))
 
-    def run(self, records: Sequence[Record], known: Sequence[str] = (), **asked: str) -> dict[str, Any]:
+    def run(self, records: Sequence[Record], known: Sequence[str] = (), **requested: str) -> dict[str, Any]:
         """Give the summary."""
-        self.prepare(records, known, **asked)
+        self.prepare(records, known, **requested)
         return orphans_job.run(self.spark, self.directory)
 
     def prepare(

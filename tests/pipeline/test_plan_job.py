@@ -27,10 +27,10 @@ LOGS = {("orders", 0): Log(0, 100), ("orders", 1): Log(0, 100), ("orders", 2): L
 FLOW = mirror({("orders", 0): 60, ("orders", 1): 20})
 
 
-def snapshot(path: Path, connector: Connector, logs: Logs = LOGS, **asked: str) -> RunDirectory:
+def snapshot(path: Path, connector: Connector, logs: Logs = LOGS, **requested: str) -> RunDirectory:
     """Write what the job reads."""
     directory = RunDirectory(str(path))
-    request = Request.parse(connector=connector.name, now=NOW, **asked)
+    request = Request.parse(connector=connector.name, now=NOW, **requested)
     write_json(directory.request, request.as_json())
     write_dataset(directory.connectors, schemas.CONNECTORS, [connector.row()])
     write_dataset(directory.connector_offsets, schemas.CONNECTOR_OFFSETS, connector.offset_rows())

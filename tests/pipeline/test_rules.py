@@ -97,12 +97,12 @@ def test_not_expiring(planner: Planner) -> None:
     assert "expiring" not in planner.plan(mirror(MIDDLE), logs=logs, to="earliest", partitions="1").rules
 
 
-@pytest.mark.parametrize("asked", [{"to": "shift", "value": "-301"}, {"to": "duration", "value": "P9D"}])
-def test_before_log_start_is_clamped(planner: Planner, asked: dict[str, str]) -> None:
+@pytest.mark.parametrize("requested", [{"to": "shift", "value": "-301"}, {"to": "duration", "value": "P9D"}])
+def test_before_log_start_is_clamped(planner: Planner, requested: dict[str, str]) -> None:
     """What counts from somewhere stops at the log start, and says so."""
     logs = {("orders", 0): Log(100, 700, lookup=100)}
 
-    assert planner.plan(sink(MIDDLE), logs=logs, **asked).of(Rule.BEFORE_LOG_START) == [
+    assert planner.plan(sink(MIDDLE), logs=logs, **requested).of(Rule.BEFORE_LOG_START) == [
         Found(
             Rule.BEFORE_LOG_START,
             WARNING,
@@ -258,7 +258,7 @@ def test_nothing_to_change_where_nothing_can_be_moved(planner: Planner) -> None:
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "requested",
     [
         {"to": "earliest"},
         {"to": "offset", "value": "3"},
@@ -266,11 +266,11 @@ def test_nothing_to_change_where_nothing_can_be_moved(planner: Planner) -> None:
         {"to": "datetime", "value": "2026-01-01T00:00Z"},
     ],
 )
-def test_no_position(planner: Planner, asked: dict[str, str]) -> None:
+def test_no_position(planner: Planner, requested: dict[str, str]) -> None:
     """A family without positions takes no request for one, and says why."""
     lines = source(LINES, ({"filename": "/in"}, {"position": 7}), file="/in")
 
-    plan = planner.plan(lines, logs={}, **asked)
+    plan = planner.plan(lines, logs={}, **requested)
 
     assert plan.rows == []
     assert plan.verdicts == [
@@ -278,7 +278,7 @@ def test_no_position(planner: Planner, asked: dict[str, str]) -> None:
             Rule.NO_POSITION,
             ERROR,
             None,
-            f"`source`: to={asked['to']} needs positions in a Kafka log, and this connector ({LINES}) has none: "
+            f"`source`: to={requested['to']} needs positions in a Kafka log, and this connector ({LINES}) has none: "
             "its offsets count bytes of a file, not records of a Kafka log. Use to=clear, to=file or to=connector.",
         )
     ]

@@ -114,10 +114,10 @@ SINK_PLANS = [
 ]
 
 
-@pytest.mark.parametrize(("asked", "expected"), SINK_PLANS)
-def test_plans_of_a_sink(planner: Planner, asked: dict[str, str], expected: list[Row]) -> None:
+@pytest.mark.parametrize(("requested", "expected"), SINK_PLANS)
+def test_plans_of_a_sink(planner: Planner, requested: dict[str, str], expected: list[Row]) -> None:
     """A sink stores the position itself; a partition it has not read yet is planned as well."""
-    plan = planner.plan(sink(READ), logs=LOGS, **asked)
+    plan = planner.plan(sink(READ), logs=LOGS, **requested)
 
     assert_same(plan.rows, expected)
 

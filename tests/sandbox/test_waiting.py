@@ -41,11 +41,11 @@ def test_the_first_true_answer_is_returned() -> None:
 
 def test_a_late_condition_is_named() -> None:
     """The message says what was waited for, and how long; it is asked once even without any time."""
-    asked: list[int] = []
+    polled: list[int] = []
     with pytest.raises(NotInTime, match=r"the broker did not come \(waited 0 s\)"):
-        wait_until(lambda: asked.append(1), 0, "the broker did not come")
+        wait_until(lambda: polled.append(1), 0, "the broker did not come")
 
-    assert asked == [1]
+    assert polled == [1]
 
 
 def test_it_goes_on_as_long_as_something_moves(clock: Clock) -> None:
@@ -84,14 +84,14 @@ def test_it_ends_however_much_moves(clock: Clock) -> None:
 
 def test_a_condition_that_takes_its_time_is_no_reason_to_give_up(clock: Clock) -> None:
     """What has moved while it was asked counts, also where that took longer than there was time for."""
-    asked: list[int] = []
+    polled: list[int] = []
 
     def condition() -> bool:
         clock.sleep(100)
-        asked.append(1)
-        return len(asked) == 4
+        polled.append(1)
+        return len(polled) == 4
 
-    assert wait_until(condition, 60, "it did not come", progress={"records": lambda: len(asked)})
+    assert wait_until(condition, 60, "it did not come", progress={"records": lambda: len(polled)})
 
 
 def test_what_moves_is_looked_at_once_a_second(clock: Clock) -> None:

@@ -28,7 +28,7 @@ class Share:
 
     def split(self, tests: Sequence[T]) -> tuple[list[T], list[T]]:
         """The tests that are run, and those that are not."""
-        runs = [(place + self.seed) % self.every == 0 for place in range(len(tests))]
+        runs = [(index + self.seed) % self.every == 0 for index in range(len(tests))]
         kept = [test for test, is_run in zip(tests, runs, strict=True) if is_run]
         return kept, [test for test, is_run in zip(tests, runs, strict=True) if not is_run]
 

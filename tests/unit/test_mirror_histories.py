@@ -21,7 +21,7 @@ def test_all_kinds_occur() -> None:
     for number in range(HISTORIES):
         happened.update(history(random, ending=list(Ending)[number % 3]).happened)
 
-    drawn = [kind for kind in (*Event, *Trait) if kind is not Event.LOOK]
+    drawn = [kind for kind in (*Event, *Trait) if kind is not Event.OBSERVE]
     assert all(happened[kind] >= HISTORIES / 20 for kind in drawn)
 
 

@@ -104,7 +104,7 @@ def test_a_flow_is_replicated_again_with_clean_syncs(sandbox: Sandbox, flows: Fl
     assert outcome.result is Result.APPLIED
     assert "New syncs have come of 2 of 2 partitions" in outcome.message
     cell.wait_until_caught_up()
-    once_more = {number: 2 * [f"{number}:{place}" for place in range(RESET)] for number in (0, 1)}
+    once_more = {number: 2 * [f"{number}:{offset}" for offset in range(RESET)] for number in (0, 1)}
     assert cell.replicated(topic) == once_more
     assert {(sync.where.partition, sync.downstream - sync.upstream) for sync in cell.syncs()} == {
         (0, RESET),
@@ -113,8 +113,8 @@ def test_a_flow_is_replicated_again_with_clean_syncs(sandbox: Sandbox, flows: Fl
     assert cell.policies() == ["compact", "compact"]
     cell.wait_until_running()
     # The group has one record left to read, and is never put behind it.
-    told = "the group was not put into the second copy"
-    wait_until(lambda: min(cell.group_on_target().values()) >= RESET, 60, told, progress=cell.work)
+    late = "the group was not put into the second copy"
+    wait_until(lambda: min(cell.group_on_target().values()) >= RESET, 60, late, progress=cell.work)
     assert max(cell.group_on_target().values()) <= 2 * RESET - 1
     cell.close()
 

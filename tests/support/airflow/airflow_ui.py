@@ -197,8 +197,8 @@ class DagRunUi:
         self.page.goto(f"{self.ui.url}/dags/{self.dag_id}/runs")
         row = self.page.locator("tbody tr").filter(has_text=self.run_id)
         state = row.locator("[data-testid=table-cell-state]")
-        told = f"{self.run_id} has not ended"
-        found = wait_until(lambda: _ENDED.search(state.inner_text()), _RUN, told, progress=self._work, interval=0.5)
+        late = f"{self.run_id} has not ended"
+        found = wait_until(lambda: _ENDED.search(state.inner_text()), _RUN, late, progress=self._work, interval=0.5)
         assert found
         return found[0].lower()
 

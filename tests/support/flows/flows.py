@@ -256,8 +256,8 @@ class World:
     def assert_stands(self) -> None:
         """Assert that nothing changed: offsets at once, states as soon as the worker lists all its tasks."""
         assert _offsets(self.sandbox) == self.offsets
-        told = "connectors and tasks are in other states than before"
-        wait_for(lambda: _states(self.sandbox), self.states, 60, told)
+        late = "connectors and tasks are in other states than before"
+        wait_for(lambda: _states(self.sandbox), self.states, 60, late)
 
 
 def world(sandbox: Sandbox) -> World:

@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.operations.groups.group_clients import group_clients
 from sandbox import Broker
 from tests.support.flows.flows import Changer
-from tests.support.flows.groups import cluster, commit_groups, standing
+from tests.support.flows.groups import cluster, commit_groups, committed
 
 
 class GroupChanger(Changer):
@@ -83,4 +83,4 @@ class PlainGroup:
 
     @property
     def _all(self) -> Mapping[TopicPartition, int]:
-        return standing(self.broker, [self.name])[self.name]
+        return committed(self.broker, [self.name])[self.name]

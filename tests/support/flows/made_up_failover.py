@@ -86,12 +86,12 @@ class MadeUpFailover:
         with cluster(self.sandbox.target) as target:
             return restore_groups(self.directory, target)
 
-    def hold(self, wanted: Held) -> None:
+    def hold(self, requested: Held) -> None:
         """Commit offsets of groups, as consumers or an administrator would."""
         with cluster(self.sandbox.target) as target:
-            assert target.groups.commit(wanted) == {}
-            found = target.groups.offsets_of(wanted)
-            assert all(found[name].items() >= offsets.items() for name, offsets in wanted.items())
+            assert target.groups.commit(requested) == {}
+            found = target.groups.offsets_of(requested)
+            assert all(found[name].items() >= offsets.items() for name, offsets in requested.items())
 
     def held(self, *groups: str) -> dict[str, dict[TopicPartition, Committed]]:
         """All committed offsets of the groups."""

@@ -47,7 +47,7 @@ def write_observation(
     planned: bool = True,
     ends_with_stored: bool = True,
     kept: Sequence[tuple[int, int, int]] = (),
-    **asked: Any,
+    **requested: Any,
 ) -> None:
     """Two partitions of 100 records each, replicated to the end; syncs of the first one only.
 
@@ -56,7 +56,7 @@ def write_observation(
     connector = "mirror" if planned else ""
     # Syncs that are on the source go with it.
     flow = replace(FLOW, syncs_on=Side.SOURCE if planned else Side.TARGET)
-    request = FailoverRequest.parse(planned=planned, flow=flow, groups=".*", source_connector=connector, **asked)
+    request = FailoverRequest.parse(planned=planned, flow=flow, groups=".*", source_connector=connector, **requested)
     files.write_json(directory.request, request.as_json())
     files.write_json(directory.members, {"source": {"reading": "Stable"}, "target": {"busy": "Stable"}})
     syncs = [_record(text("orders") + struct.pack(">i", 0), struct.pack(">qq", at, at), at) for at in (0, 50)]

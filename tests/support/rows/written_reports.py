@@ -37,10 +37,10 @@ LARGE = 9_123_456_789_012
 
 def failover_row(group: str, **told: Any) -> dict[str, Any]:
     """A row of a translation."""
-    place = {"source_topic": "orders", "target_topic": "eu.orders", "kafka_partition": 0, "upstream": 70}
+    where = {"source_topic": "orders", "target_topic": "eu.orders", "kafka_partition": 0, "upstream": 70}
     good = {"downstream": 70, "exact": True, "max_rereads": 0, "method": "bracket", "action": "commit", "reason": "so"}
     evidence = {"covered": True, "target_before": None, "checkpoint": 50, "checkpoint_rereads": 20}
-    return {"group": group, **place, **good, **evidence, **told}
+    return {"group": group, **where, **good, **evidence, **told}
 
 
 def write_failover(
