@@ -24,7 +24,7 @@ CELLS = [(name, fault) for name in OPERATIONS for fault in Fault]
 @pytest.fixture(scope="module")
 def case(sandbox: Sandbox, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SinkCase]:
     """One sink for all cells of this module."""
-    with SinkCase.opened(sandbox, spark, tmp_path_factory.mktemp("generated"), timeout=15) as opened:
+    with SinkCase.started(sandbox, spark, tmp_path_factory.mktemp("generated"), timeout=15) as opened:
         yield opened
 
 

@@ -129,7 +129,7 @@ def _apply(changer: GroupChanger, plan: OffsetPlan, faults: Faults, by: Owner) -
 @contextmanager
 def _broken(changer: GroupChanger, faults: Faults) -> Iterator[Clients]:
     """Clients with the fault behind the store: each request for groups and logs is a call of its own."""
-    with open_cluster({"bootstrap.servers": changer.kafka.bootstrap}) as opened:
-        groups, logs = faults.around(opened.groups), faults.around(opened.logs)
+    with open_cluster({"bootstrap.servers": changer.kafka.bootstrap}) as client:
+        groups, logs = faults.around(client.groups), faults.around(client.logs)
         clients = group_clients(groups, logs, timeout=changer.timeout)
         yield clients

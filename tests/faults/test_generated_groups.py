@@ -28,7 +28,7 @@ from tests.support.faults.faulty_clients import Fault, Faults, Killed, Outage
 from tests.support.faults.outages import Outages
 from tests.support.faults.recovered_by import RecoveredBy
 from tests.support.flows.groups import cluster
-from tests.support.flows.made_up_failover import Held, MadeUpFailover
+from tests.support.flows.made_up_failover import GroupOffsets, MadeUpFailover
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(3600)]
 # None comes late: a broker carries out what has reached it in the order in which it came.
@@ -55,8 +55,8 @@ class GroupsCase:
 
     made_up: MadeUpFailover
     action: Action
-    before: Held
-    after: Held
+    before: GroupOffsets
+    after: GroupOffsets
     digest: str
 
     @classmethod
@@ -75,7 +75,7 @@ class GroupsCase:
             more: {one.at(0): Committed(40), one.at(1): Committed(50), **others},
             new: {one.at(0): Committed(60)},
         }
-        one.hold({name: offsets for name, offsets in before.items() if offsets})
+        one.commit_on_target({name: offsets for name, offsets in before.items() if offsets})
         digest = one.translate({moved: {0: 30}, more: {0: 40, 1: 50}, new: {0: 60}})
         if action is Action.RESTORE:
             one.commit(digest)
@@ -107,13 +107,16 @@ class GroupsCase:
         deleted: a restore may have ended between the delete of a group and the commit of what it is to hold.
         """
         goal = self.before if self.action is Action.RESTORE else self.after
-        held = self.made_up.held(*self.before)
-        for name, offsets in held.items():
+        on_target = self.made_up.on_target(*self.before)
+        for name, offsets in on_target.items():
             if deleted and not offsets:
                 continue
             for where in {*offsets, *self.before[name], *self.after[name]}:
-                assert offsets.get(where) in {self.before[name].get(where), self.after[name].get(where)}, (name, held)
-        return held == goal
+                assert offsets.get(where) in {self.before[name].get(where), self.after[name].get(where)}, (
+                    name,
+                    on_target,
+                )
+        return on_target == goal
 
     def settle(self, successor: RecoveredBy, owner: Owner) -> None:
         """As another run does, or a person."""
@@ -129,9 +132,9 @@ class GroupsCase:
 
 @pytest.fixture(scope="module")
 def outages(sandbox: Sandbox) -> Iterator[Outages]:
-    opened = Outages(sandbox)
-    yield opened
-    opened.close()
+    running = Outages(sandbox)
+    yield running
+    running.close()
 
 
 @pytest.mark.parametrize(("action", "fault"), CELLS)

@@ -117,9 +117,9 @@ def case(sandbox: Sandbox, spark: SparkSession, tmp_path_factory: pytest.TempPat
 
 @pytest.fixture(scope="module")
 def outages(sandbox: Sandbox) -> Iterator[Outages]:
-    opened = Outages(sandbox)
-    yield opened
-    opened.close()
+    running = Outages(sandbox)
+    yield running
+    running.close()
 
 
 @pytest.mark.parametrize("fault", FAULTS)

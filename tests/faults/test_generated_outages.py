@@ -31,7 +31,7 @@ def case(
     sandbox: Sandbox, outages: Outages, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[SinkCase]:
     """One sink for all cells of this module."""
-    with SinkCase.opened(sandbox, spark, tmp_path_factory.mktemp("outages"), timeout=120) as opened:
+    with SinkCase.started(sandbox, spark, tmp_path_factory.mktemp("outages"), timeout=120) as opened:
         yield opened
         outages.wait()
 

@@ -35,18 +35,18 @@ def test_a_commit_that_is_killed_before_any_of_its_writes_can_be_finished_and_re
         one = MadeUpFailover(made_up.sandbox, type(made_up.directory)((tmp_path / f"{writes}").as_uri()), made_up.topic)
         names = [f"{made_up.topic}-{writes}-{kind}" for kind in ("moved", "created")]
         moved, created = names
-        one.hold({moved: {one.at(0): Committed(3, "three")}})
+        one.commit_on_target({moved: {one.at(0): Committed(3, "three")}})
         digest = one.translate({moved: {0: 30, 1: 40}, created: {0: 60}})
 
         was_killed = killed("commit", one.sandbox.target.bootstrap, one.directory, digest=digest, writes=writes)
         assert one.commit(digest).left == {}
 
-        assert one.held(*names) == {
+        assert one.on_target(*names) == {
             moved: {one.at(0): Committed(30), one.at(1): Committed(40)},
             created: {one.at(0): Committed(60)},
         }
         one.restore()
-        assert one.held(*names) == {moved: {one.at(0): Committed(3, "three")}, created: {}}
+        assert one.on_target(*names) == {moved: {one.at(0): Committed(3, "three")}, created: {}}
         if not was_killed:
             assert writes > 3
             return
@@ -85,14 +85,14 @@ def test_a_commit_that_fails_half_way_names_what_stands_where(
     )
     outcome = files.read_json(made_up.directory.outcome)
     assert (outcome["groups"], outcome["partitions"], sorted(outcome["left"])) == (1, 1, [busy, part])
-    assert made_up.held(busy, whole) == {busy: {}, whole: {made_up.at(0): Committed(10)}}
+    assert made_up.on_target(busy, whole) == {busy: {}, whole: {made_up.at(0): Committed(10)}}
 
     with pytest.raises(GroupsNotMoved, match="1 of 3 groups were not moved"):
         made_up.commit(digest)
-    assert made_up.held(busy)[busy] == {made_up.at(0): Committed(10)}
+    assert made_up.on_target(busy)[busy] == {made_up.at(0): Committed(10)}
 
     made_up.restore()
-    assert made_up.held(*moves) == {name: {} for name in moves}
+    assert made_up.on_target(*moves) == {name: {} for name in moves}
 
 
 def test_a_retry_after_records_came_late_says_what_stands_already(made_up: MadeUpFailover) -> None:
@@ -111,7 +111,7 @@ def test_a_retry_after_records_came_late_says_what_stands_already(made_up: MadeU
     assert f"restore what was moved with mirror_failover_restore, run_uri={made_up.directory.uri}" in str(told.value)
     outcome = files.read_json(made_up.directory.outcome)
     assert (outcome["groups"], list(outcome["left"])) == (1, [busy])
-    assert made_up.held(busy) == {busy: {}}
+    assert made_up.on_target(busy) == {busy: {}}
 
 
 def test_a_group_that_was_moved_is_not_denied_when_its_consumers_are_back(made_up: MadeUpFailover) -> None:
@@ -155,7 +155,7 @@ def test_a_cluster_that_goes_away_in_the_midst_is_told(
 
     assert made_up.commit(digest).groups == 1
     made_up.restore()
-    assert made_up.held(name) == {name: {}}
+    assert made_up.on_target(name) == {name: {}}
 
 
 def test_a_source_that_goes_away_in_the_midst_denies_nothing(

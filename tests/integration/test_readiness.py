@@ -39,15 +39,15 @@ class Story:
 
 @pytest.fixture(scope="module")
 def story(sandbox: Sandbox, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
-    lookout = Lookout(sandbox, tmp_path_factory.mktemp("workspace").as_uri(), spark)
+    readiness = Lookout(sandbox, tmp_path_factory.mktemp("workspace").as_uri(), spark)
     with WatchedFlow.start(sandbox) as flow:
-        well = lookout.look(flow)
+        well = readiness.judge(flow)
         began = time.time()
         break_it(flow)
-        broken = lookout.look(flow, max_lag_records=LATE - 1)
+        broken = readiness.judge(flow, max_lag_records=LATE - 1)
         lag_seconds = time.time() - began
         start_it_wrongly(flow)
-        stuck = lookout.look(flow, keep=2, stuck_after=1, max_lag_seconds=1)
+        stuck = readiness.judge(flow, keep=2, stuck_after=1, max_lag_seconds=1)
         yield Story(flow, well, broken, stuck, lag_seconds)
 
 

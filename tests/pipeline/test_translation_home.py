@@ -35,7 +35,7 @@ _ORDINARY = {
     Event.GROUPS_MOVE,
     Event.CHECKPOINT,
 }
-# What keeps both logs from being read whole, or what is read from telling what was passed over.
+# Events and traits that keep both logs from being read whole, or hide in the records what was passed over.
 _HIDES = {Event.RETAIN_TARGET, Trait.COMPACTED, Trait.DROPS, Trait.CHANGES}
 
 

@@ -17,7 +17,7 @@ from airflow_provider_connect_offsets.workspace.schemas import CONNECTOR_OFFSETS
 from sandbox import Sandbox, wait_until
 from tests.support.faults.reset_cell import RECORDS as RESET
 from tests.support.faults.reset_cell import ResetCell
-from tests.support.flows.changes_of_each_kind import RECORDS, STANDS, Kind, MirrorReader, Reader, SinkReader
+from tests.support.flows.changes_of_each_kind import POSITION, RECORDS, Kind, MirrorReader, Reader, SinkReader
 from tests.support.flows.failing_over import FailingOver, Flowing
 from tests.support.flows.flow_changer import FlowChanger
 from tests.support.flows.flows import Changer
@@ -74,7 +74,7 @@ def applied(changer: Changer, reader: Reader, kind: Kind, run: RunDirectory) -> 
     assert outcome.result is (Result.UNCHANGED if kind.to == "current" else Result.APPLIED)
     assert (outcome.prior_state, outcome.final_state) in {("STOPPED", "STOPPED"), (None, None)}
     assert reader.positions() == {
-        **{reader.topic(one): STANDS for one in reader.kinds()},
+        **{reader.topic(one): POSITION for one in reader.kinds()},
         reader.topic(kind): kind.first,
     }
     return reader.take_out(reader.topic(kind))
@@ -86,7 +86,7 @@ def assert_seen(run: RunDirectory, reader: Reader) -> None:
     assert (connector["connector"], connector["state"], connector["tasks"]) == (reader.name, "STOPPED", "[]")
     offsets = read_dataset(run.connector_offsets, CONNECTOR_OFFSETS)
     assert {row["partition"]: row["offset"] for row in offsets} == reader.stored()
-    assert {row["topic"]: row["position"] for row in offsets} == {reader.topic(one): STANDS for one in reader.kinds()}
+    assert {row["topic"]: row["position"] for row in offsets} == {reader.topic(one): POSITION for one in reader.kinds()}
     bounds = {row["topic"]: (row["log_start"], row["log_end"]) for row in read_dataset(run.log_bounds, LOG_BOUNDS)}
     assert {bounds[reader.topic(kind)] for kind in reader.kinds()} == {(0, RECORDS)}
 

@@ -254,8 +254,8 @@ class DagRunUi:
 
     def _await_heartbeat(self) -> None:
         def heard() -> str:
-            told = AirflowAt(self.ui.url).call("GET", "/monitor/health")["scheduler"]
-            return str(told["latest_scheduler_heartbeat"])
+            scheduler = AirflowAt(self.ui.url).call("GET", "/monitor/health")["scheduler"]
+            return str(scheduler["latest_scheduler_heartbeat"])
 
         last = heard()
         wait_until(lambda: heard() != last, 60, "the scheduler is not heard of", interval=0.5)

@@ -78,12 +78,12 @@ class Cell:
     def broken(self) -> dict[str, Any]:
         """The entry of the run's configuration that breaks tasks."""
         writes = [1] * (RETRIES + 1) if self.is_lasting else [2]
-        told = {self.task: {"fault": self.fault, "writes": writes}}
+        broken = {self.task: {"fault": self.fault, "writes": writes}}
         if self.after_death:
             scene = SCENES[self.dag_id][0]
             midst, dies = scene.writes, scene.dies or Shape.of(self.dag_id).applies
-            told[dies] = {"fault": Fault.KILLED, "writes": [midst, *[0] * RETRIES]}
-        return told
+            broken[dies] = {"fault": Fault.KILLED, "writes": [midst, *[0] * RETRIES]}
+        return broken
 
     @property
     def is_lasting(self) -> bool:

@@ -136,7 +136,7 @@ class Sinks(Scene):
 
 @dataclass
 class Fleet(Sinks):
-    """Two sinks that are changed together; if one is refused, the other is not changed."""
+    """Two sinks that are changed at once; if one is refused, the other is not changed."""
 
     after_death = InEffect.EITHER
     count: int = 2

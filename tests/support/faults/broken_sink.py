@@ -54,7 +54,7 @@ class SinkCase:
 
     @classmethod
     @contextmanager
-    def opened(cls, sandbox: Sandbox, spark: SparkSession, folder: Path, *, timeout: float) -> Iterator[SinkCase]:
+    def started(cls, sandbox: Sandbox, spark: SparkSession, folder: Path, *, timeout: float) -> Iterator[SinkCase]:
         """Create the sink and the plan."""
         flow = SinkFlow.start(sandbox)
         with ConnectRest(ConnectEndpoint((sandbox.connect.url,))) as connect:
@@ -109,9 +109,9 @@ class SinkCase:
         """The state in which the sink settles, one of ``states``; RUNNING with its task."""
 
         def found() -> str:
-            late = self.flow.sandbox.connect.status(self.flow.name)
-            state = State(late["connector"]["state"])
-            tasks = [task["state"] for task in late["tasks"]]
+            status = self.flow.sandbox.connect.status(self.flow.name)
+            state = State(status["connector"]["state"])
+            tasks = [task["state"] for task in status["tasks"]]
             is_whole = state is not State.RUNNING or tasks == ["RUNNING"]
             return state.value if state in states and is_whole else ""
 
@@ -138,7 +138,7 @@ OPERATIONS = {
     "offsets without a plan": Broken(write, states=(State.STOPPED,)),
     # Airflow tries one step again, never all of them.
     "single steps": Broken(single_steps, successors=(RecoveredBy.TEARDOWN, RecoveredBy.OTHER_RUN, RecoveredBy.PERSON)),
-    "held by a failover": Broken(keep_stopped, moves=False),
+    "kept stopped by a failover": Broken(keep_stopped, moves=False),
 }
 
 
@@ -216,7 +216,7 @@ class SinkCell:
         return self.case.is_applied(frozenset({self.state, *theirs}), most=most)
 
     def _settle(self, changer: Changer, journal: Journal) -> None:
-        """As a teardown of the same run does, a person, or another run: refused as long as the connector is held."""
+        """As a teardown of the same run does, a person, or another run: refused as long as the connector is leased."""
         if self.successor is RecoveredBy.PERSON:
             systems = recovering.Systems(changer.worker, kafka=changer.kafka.bootstrap)
             recovering.recover(changer.workspace, journal.connector, systems, toward=Toward.BACK, run=self.owner.run)

@@ -46,7 +46,7 @@ class Kind(StrEnum):
 def each(steps: Iterable[str | int]) -> list[ParameterSet]:
     """Each step with each kind of connector. Per step one kind, in turn, is not ``long``.
 
-    With ``FAULT_SHARE=3`` only every third of the others is not ``long``; ``FAULT_SEED`` tells which.
+    With ``FAULT_SHARE=3`` only every third of the others is not ``long``; ``FAULT_SEED`` says which.
     """
     share, first = int(os.environ.get("FAULT_SHARE", "1")), int(os.environ.get("FAULT_SEED", "0"))
 

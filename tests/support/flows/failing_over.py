@@ -173,8 +173,8 @@ class FailingOver:
             if not source:
                 yield FailoverClients(Clusters(None, target), clients, ledger=self.ledger)
                 return
-            with cluster(sandbox.source) as opened:
-                yield FailoverClients(Clusters(opened, target), clients)
+            with cluster(sandbox.source) as client:
+                yield FailoverClients(Clusters(client, target), clients)
 
     def request(self, **requested: Any) -> FailoverRequest:
         """The request of a failover of the flow's groups."""

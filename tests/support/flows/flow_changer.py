@@ -94,7 +94,7 @@ class FlowChanger:
             return undo_reset(plan, clients, self.journals_of(plan.reset), Owner.here(run=name, task="restore"))
 
     def journals_of(self, reset: FlowReset) -> ResetJournals:
-        """The journals that a reset holds."""
+        """The journals that a reset has claimed."""
         names = [reset.checkpoint_connector, *(f"topic {where.topic}" for where in reset.emptied)]
         locks = [self.journal(name) for name in names if name]
         history = rewinds_root(self.workspace, cluster=self.cluster_id, connector=reset.source_connector)

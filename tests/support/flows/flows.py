@@ -46,7 +46,7 @@ class Address:
     timeout: float
 
     @contextmanager
-    def opened(self) -> Iterator[Clients]:
+    def clients(self) -> Iterator[Clients]:
         """Open the clients."""
         config = {"bootstrap.servers": self.bootstrap}
         with (
@@ -72,7 +72,7 @@ class Changer:
     @contextmanager
     def clients(self) -> Iterator[Clients]:
         """Open the clients of the worker and of the cluster that the positions refer to."""
-        with self.address.opened() as clients:
+        with self.address.clients() as clients:
             yield clients
 
     @property
@@ -274,11 +274,11 @@ def _states(sandbox: Sandbox) -> dict[str, tuple[str, ...]]:
     found: dict[str, dict[str, Any]] = sandbox.connect.call("GET", "/connectors?expand=status")
     return {
         name: (
-            told["status"]["connector"]["state"],
-            # Not of a paused one: from STOPPED it is given back as PAUSED without tasks, which come with the resume.
-            *(task["state"] for task in told["status"]["tasks"] if task["state"] != "PAUSED"),
+            one["status"]["connector"]["state"],
+            # Not of a paused one: its prior state PAUSED is restored without tasks, which come with the resume.
+            *(task["state"] for task in one["status"]["tasks"] if task["state"] != "PAUSED"),
         )
-        for name, told in found.items()
+        for name, one in found.items()
     }
 
 

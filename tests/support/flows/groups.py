@@ -17,8 +17,8 @@ Positions = Mapping[str, Mapping[TopicPartition, int]]
 @contextmanager
 def cluster(broker: Broker) -> Iterator[KafkaCluster]:
     """Open the clients of a cluster of the sandbox."""
-    with open_cluster({"bootstrap.servers": broker.bootstrap}) as opened:
-        yield opened
+    with open_cluster({"bootstrap.servers": broker.bootstrap}) as client:
+        yield client
 
 
 def commit_groups(broker: Broker, positions: Positions) -> None:
@@ -26,8 +26,8 @@ def commit_groups(broker: Broker, positions: Positions) -> None:
     left: list[str] = []
 
     def are_committed() -> bool:
-        with cluster(broker) as opened:
-            assert opened.groups.commit(positions) == {}
+        with cluster(broker) as client:
+            assert client.groups.commit(positions) == {}
         found = committed(broker, positions)
         left[:] = [name for name, offsets in positions.items() if not offsets.items() <= found[name].items()]
         return not left
@@ -37,8 +37,8 @@ def commit_groups(broker: Broker, positions: Positions) -> None:
 
 def committed(broker: Broker, groups: Iterable[str]) -> dict[str, dict[TopicPartition, int]]:
     """The committed offsets of the groups."""
-    with cluster(broker) as opened:
-        found = opened.groups.offsets_of(groups)
+    with cluster(broker) as client:
+        found = client.groups.offsets_of(groups)
     return {name: {where: one.offset for where, one in offsets.items()} for name, offsets in found.items()}
 
 

@@ -146,7 +146,7 @@ class Lookout:
     workspace: str
     spark: SparkSession
 
-    def look(self, flow: WatchedFlow, *, keep: int = 10, **thresholds: object) -> Judged:
+    def judge(self, flow: WatchedFlow, *, keep: int = 10, **thresholds: object) -> Judged:
         """Take a snapshot, compute its readiness, and remove old history."""
         directory = ReadinessDirectory(run_directory(self.workspace, dag_id=DAG_ID, run_id=uuid4().hex).uri)
         request = ReadinessRequest.parse(

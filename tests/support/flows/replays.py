@@ -118,7 +118,7 @@ class Replayed:
         """Take a snapshot and plan; returns the run's directory and the plan's summary."""
         directory = run_directory(self.changer.workspace, dag_id="test", run_id=uuid4().hex)
         run = ReplayDirectory(directory.uri)
-        with self.changer.clients() as clients:
+        with self.changer.clients() as own:
             take_replay_snapshot(request, clients, run)
         return run, replay_job.run(self.changer.spark, run)
 
@@ -128,14 +128,14 @@ class Replayed:
         journal = self.changer.journal(plan.request.clone)
         if clients is not None:
             return replay(plan, clients, journal, by)
-        with self.changer.clients() as opened:
-            return replay(plan, opened, journal, by)
+        with self.changer.clients() as own:
+            return replay(plan, own, journal, by)
 
     def release(self, run: ReplayDirectory, by: Owner) -> ReplayOutcome | None:
         """Settle what the run has left."""
         plan = read_replay(run)
-        with self.changer.clients() as clients:
-            return release(plan, clients, self.changer.journal(plan.request.clone), by)
+        with self.changer.clients() as own:
+            return release(plan, own, self.changer.journal(plan.request.clone), by)
 
     def delivered(self) -> Counter[str]:
         """How many records of each day the sink has written."""

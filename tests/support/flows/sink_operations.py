@@ -82,7 +82,7 @@ class Order:
         """Run the operation with a journal, as in the tests' own process."""
         connector = self.requested.plan.connector
         journal = Journal(journal_root(self.workspace), cluster=self.address.cluster, connector=connector)
-        with self.address.opened() as clients:
+        with self.address.clients() as clients:
             self.operation(self.requested, faults.clients(clients), journal, Owner.here(run=self.run, task="apply"))
 
 

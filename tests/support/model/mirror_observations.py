@@ -144,8 +144,8 @@ def _checkpoints(number: int, world: World) -> Iterator[dict[str, Any]]:
 
 
 def _record(key: bytes, value: bytes, offset: int) -> dict[str, Any]:
-    place = {"topic": "internal", "kafka_partition": 0, "log_offset": offset, "written_at": NOON}
-    return {**place, "key": key, "value": value}
+    position = {"topic": "internal", "kafka_partition": 0, "log_offset": offset, "written_at": NOON}
+    return {**position, "key": key, "value": value}
 
 
 def _read(number: int, world: World) -> Iterator[dict[str, Any]]:

@@ -92,7 +92,7 @@ class Written:
 
     def outcome(self, result: Result, message: str = "What happened.", **fields: Any) -> Written:
         """Write what the change writes."""
-        told = {
+        fields = {
             "prior_state": "RUNNING",
             "final_state": "RUNNING",
             "downtime_seconds": 1.42,
@@ -103,7 +103,7 @@ class Written:
             "digest": self.digest,
             **fields,
         }
-        Outcome(connector=self.request.connector, run="dag/run", result=result, message=message, **told).write(
+        Outcome(connector=self.request.connector, run="dag/run", result=result, message=message, **fields).write(
             self.run.outcome
         )
         return self
@@ -111,7 +111,7 @@ class Written:
 
 def begin(directory: Path, request: Request | None = None) -> Written:
     """Start a run: only its request is written."""
-    requested = asking() if request is None else request
+    requested = request_for() if request is None else request
     run = RunDirectory(directory.as_uri())
     files.write_json(run.request, requested.as_json())
     return Written(run, requested)
@@ -125,7 +125,7 @@ def rewound(directory: Path) -> Written:
     return begin(directory).snapshot(logs).plan([row, kept], [warning], again=380)
 
 
-def asking(connector: str = "flow", *, to: str = "earliest", **words: str) -> Request:
+def request_for(connector: str = "flow", *, to: str = "earliest", **words: str) -> Request:
     """A request as a person types it."""
     return Request.parse(connector=connector, to=to, now=NOON, **words)
 

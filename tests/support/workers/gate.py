@@ -99,7 +99,7 @@ class Gate:
         """For a fault that holds a request up: wait until a later one with this method and end has been answered.
 
         Whoever has asked gets that answer only when the request that was held up is done: what it does comes between
-        that look and the next one, and not in a moment that nobody can look into.
+        that answer and the next one, and not in a moment that nobody can observe.
         """
         self._awaited = (method, path)
         wait_until(self._came.is_set, 60, f"no {method} …{path} came", progress=self.work)
@@ -146,13 +146,13 @@ class _Handler(BaseHTTPRequestHandler):
         Whoever has asked gets interim answers (100 Continue) meanwhile, so that their read timeout does not run out.
         """
         over = threading.Event()
-        telling = threading.Thread(target=self._tell_to_wait, args=[over])
-        telling.start()
+        interim = threading.Thread(target=self._tell_to_wait, args=[over])
+        interim.start()
         try:
             return self.server.gate.fate(self.command, self.path, side)
         finally:
             over.set()
-            telling.join()
+            interim.join()
 
     def _tell_to_wait(self, over: threading.Event) -> None:
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # whoever asked is dead

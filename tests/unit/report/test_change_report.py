@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.report import Change, Pending, render, wri
 from airflow_provider_connect_offsets.workspace.files import read_bytes
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Result
-from tests.support.rows.written import asking, begin, finding, mirror_row, moved, rewound
+from tests.support.rows.written import begin, finding, mirror_row, moved, request_for, rewound
 
 
 class Page(HTMLParser):
@@ -128,7 +128,7 @@ def test_a_plan(tmp_path: Path, pending: Pending | None, headline: str, downtime
 def test_a_typo_is_refused(tmp_path: Path) -> None:
     """A plan with errors has only the error."""
     error = finding(Severity.ERROR, "no topic `flihgts`. Did you mean `flights`?", rule="unknown_topic")
-    written = begin(tmp_path, asking(topics="flihgts")).snapshot({}).plan([mirror_row(0, 5, 5)], [error])
+    written = begin(tmp_path, request_for(topics="flihgts")).snapshot({}).plan([mirror_row(0, 5, 5)], [error])
     page = page_of(written.run)
 
     assert page.banners == ["banner bad"]
@@ -166,7 +166,9 @@ def test_names_and_texts_are_never_code(tmp_path: Path) -> None:
     unplaced = mirror_row(1, 7, 3, connector=NASTY, topic=NASTY)
     found = [finding(Severity.ERROR, f"`{NASTY}` and {NASTY}", row, rule=NASTY)]
     written = (
-        begin(tmp_path, asking(NASTY, topics=NASTY)).snapshot({("flights", 0): (0, 600)}).plan([row, unplaced], found)
+        begin(tmp_path, request_for(NASTY, topics=NASTY))
+        .snapshot({("flights", 0): (0, 600)})
+        .plan([row, unplaced], found)
     )
     written.outcome(Result.RESTORED, NASTY, warnings=(NASTY,))
     html = render([Change.read(written.run, title=NASTY, facts={NASTY: NASTY})] * 2, title=NASTY, notes=[NASTY])
@@ -195,7 +197,7 @@ def test_a_page_needs_nothing_beside_itself(tmp_path: Path) -> None:
 def test_credentials_are_not_on_the_page(tmp_path: Path) -> None:
     """Credentials of requests and messages are removed."""
     secret = "s3://key:hunter2@bucket/offsets.json"
-    written = begin(tmp_path, asking(to="file", value=secret)).snapshot({})
+    written = begin(tmp_path, request_for(to="file", value=secret)).snapshot({})
     written.plan([], [finding(Severity.ERROR, f"{secret} can't be read", rule="unreadable")])
     write_report(written.run)
 

@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.report import (
 )
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Result
-from tests.support.rows.written import asking, begin, finding, mirror_row, rewound
+from tests.support.rows.written import begin, finding, mirror_row, request_for, rewound
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_the_log_has_a_table(fleet: FleetDirectory) -> None:
 def test_errors_are_told_by_connector(tmp_path: Path) -> None:
     """The first error of each connector, or that it has no plan."""
     fleet = FleetDirectory(tmp_path.as_uri())
-    begin(folder(fleet, "bare"), asking("bare"))
+    begin(folder(fleet, "bare"), request_for("bare"))
     row = mirror_row(0, 100, 60)
     begin(folder(fleet, "wrong")).snapshot({}).plan([row], [finding(Severity.ERROR, "`flow`: no.", row)])
     fleet.publish(["bare", "wrong"])
