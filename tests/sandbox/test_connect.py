@@ -150,7 +150,7 @@ def test_airflow_finds_the_sandbox(sandbox: Sandbox) -> None:
 
 
 def test_what_was_done_though_its_answer_timed_out_is_done() -> None:
-    """Asked again, Connect tells that the connector is there already, or not there any more."""
+    """At a second request Connect says that the connector is there already, or not there any more."""
     late, made = error(500, "Request timed out"), error(409, "Connector slow already exists")
     with scripted_worker() as script:
         script.answers("POST /connectors", late, made)

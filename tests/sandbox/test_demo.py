@@ -41,7 +41,7 @@ def read(demo: subprocess.Popen[str]) -> str:
 
 
 def test_the_demo_proves_all_three_changes(tmp_path: Path) -> None:
-    """It exits with 0, what it prints can be read, and the page is there and asks nothing of the network."""
+    """It exits with 0, what it prints can be read, and the report is there and makes no request."""
     with start(tmp_path) as demo:
         printed = read(demo)
 

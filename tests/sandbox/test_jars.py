@@ -137,5 +137,5 @@ def test_what_ivy_says_is_shown(cache: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_pyspark_ships_ivy() -> None:
-    """The one thing beside a JDK that fetching needs."""
+    """The one thing besides a JDK that fetching needs."""
     assert jars.ivy_jar().is_file()

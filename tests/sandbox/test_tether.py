@@ -128,7 +128,7 @@ def test_the_last_one_removes_the_root(home: Path) -> None:
 
 
 def test_a_server_can_be_started_again(home: Path) -> None:
-    """Its exit code is told, its directory stays, and the log goes on."""
+    """Its exit code is reported, its directory stays, and the log goes on."""
     tethered = Tethered(home)
     for _ in range(2):
         tethered.run(["sh", "-c", "echo here; exit 3"], home / "log")

@@ -22,7 +22,7 @@ class Share:
 
     @classmethod
     def of_environment(cls) -> Self:
-        """The share that ``SUITE_SHARE=3`` requests; without ``SUITE_SEED`` one is drawn, for child processes as well."""
+        """The share that ``SUITE_SHARE=3`` requests; a missing ``SUITE_SEED`` is drawn, for child processes as well."""
         os.environ.setdefault(SEED, str(random.SystemRandom().randrange(10**6)))
         return cls(every=int(os.environ.get(SHARE, "1")), seed=int(os.environ[SEED]))
 

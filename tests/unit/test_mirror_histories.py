@@ -15,7 +15,7 @@ HISTORIES = 2000
 
 
 def test_all_kinds_occur() -> None:
-    """Each event and each trait in at least one history of twenty, with little beside it."""
+    """Each event and each trait in at least one history of twenty, with little else."""
     random = Random(0)
     happened = Counter[object]()
     for number in range(HISTORIES):

@@ -38,7 +38,7 @@ def test_the_last_record_gets_a_sync_once_it_is_stored() -> None:
 
 @pytest.mark.parametrize(("position", "downstream"), [(5, 5), (6, 6), (7, 6), (4, 1), (0, 0)])
 def test_checkpoints_follow_mirror_makers_rule(position: int, downstream: int) -> None:
-    """A checkpoint tells of the nearest sync, or one further."""
+    """A checkpoint is made by the nearest sync, or one further."""
     world = replicated(8)
     world.groups = {"one": position}
     world.checkpoint()

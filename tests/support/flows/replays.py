@@ -119,7 +119,7 @@ class Replayed:
         directory = run_directory(self.changer.workspace, dag_id="test", run_id=uuid4().hex)
         run = ReplayDirectory(directory.uri)
         with self.changer.clients() as own:
-            take_replay_snapshot(request, clients, run)
+            take_replay_snapshot(request, own, run)
         return run, replay_job.run(self.changer.spark, run)
 
     def replay(self, run: ReplayDirectory, by: Owner, clients: Clients | None = None) -> ReplayOutcome:

@@ -33,7 +33,7 @@ from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
 PARTITION = '{"cluster":"source","partition":0,"topic":"orders"}'
 KEY = b'["flow",{"cluster":"source","partition":0,"topic":"orders"}]'
 BEFORE, REQUESTED = '{"offset":99}', '{"offset":9}'  # positions 100 and 10
-# The looks of a change: before the write, before the resume, after it.
+# The reads of a change: before the write, before the resume, after it.
 THERE, DOWN = 0, None
 
 

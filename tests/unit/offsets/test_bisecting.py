@@ -34,8 +34,8 @@ class Logbook:
     def result(self, *known: tuple[int, int], lowest: int = 0) -> set[tuple[int, int]]:
         """Run the search."""
         logs = LogRanges(range(LENGTH), range(len(self.remote)))
-        one = search([OffsetMapping(*pair) for pair in known], logs, lowest=lowest)
-        return {(pair.upstream, pair.downstream) for pair in in_turns({"": one}, self.answer)[""]}
+        one = search([OffsetMapping(*mapping) for mapping in known], logs, lowest=lowest)
+        return {(mapping.upstream, mapping.downstream) for mapping in in_turns({"": one}, self.answer)[""]}
 
     def answer(self, requested: Mapping[str, RecordOffsets]) -> dict[str, Records]:
         """Return the requested records that exist."""

@@ -58,9 +58,9 @@ def left(state: SagaState, *, stopped: bool = True, rename: bool = False) -> Sag
 )
 def test_it_is_told_as_it_is(record: SagaRecord, said: str) -> None:
     """Of both connectors."""
-    told = describe(Settled(record, warnings=("Someone else has changed it.",)))
+    sentence = describe(Settled(record, warnings=("Someone else has changed it.",)))
 
-    assert told == f"'old': the copying by run 'dag/dead', which ended before its time, {said}"
+    assert sentence == f"'old': the copying by run 'dag/dead', which ended before its time, {said}"
 
 
 def test_the_next_plan_does_not_rest_on_what_the_copy_had() -> None:

@@ -140,11 +140,11 @@ class Interrupted(StandaloneFile):
 
 def test_an_interrupted_import_is_undone_on_its_way_out(config: Path, store: StandaloneFile) -> None:
     """And the next one finds nothing left."""
-    opened = WorkerStorage(open_storage(config, None).config, Interrupted(store.path))
-    changes = importing.plan(opened, importing.read_document(REQUESTED, frozenset()))
+    storage = WorkerStorage(open_storage(config, None).config, Interrupted(store.path))
+    changes = importing.plan(storage, importing.read_document(REQUESTED, frozenset()))
 
     with pytest.raises(KeyboardInterrupt):
-        importing.write(opened, changes)
+        importing.write(storage, changes)
 
     assert stored_in(store) == BEFORE
     assert len(list(config.parent.glob("*.bak"))) == 2
@@ -153,26 +153,26 @@ def test_an_interrupted_import_is_undone_on_its_way_out(config: Path, store: Sta
 
 def test_what_was_changed_since_it_was_shown_is_drift(config: Path, store: StandaloneFile) -> None:
     """Nothing is written over offsets that were not shown; those that are not listed may change."""
-    opened = open_storage(config, None)
-    changes = importing.plan(opened, importing.read_document(REQUESTED, frozenset()))
+    storage = open_storage(config, None)
+    changes = importing.plan(storage, importing.read_document(REQUESTED, frozenset()))
     elsewhere = {"other": [{"partition": {"filename": "a"}, "offset": {"position": 2}}]}
     store.write_all(parse_kip199(elsewhere))
-    importing.write(opened, changes)
+    importing.write(storage, changes)
     assert stored_in(store) == {**AFTER, "other": {'{"filename":"a"}': '{"position":2}'}}
 
     with pytest.raises(Drift, match=r"'lines' was changed by someone else since it was shown: .*100.*not .*4"):
-        importing.write(opened, changes)
+        importing.write(storage, changes)
 
     assert stored_in(store)["lines"] == AFTER["lines"]
 
 
 def test_an_import_whose_answer_is_lost_is_undone(config: Path, store: StandaloneFile) -> None:
     """As always: what was written can't be trusted; if it can't be undone either, the exit code is 3."""
-    opened = WorkerStorage(open_storage(config, None).config, Stubborn(store.path))
-    changes = importing.plan(opened, importing.read_document(REQUESTED, frozenset()))
+    storage = WorkerStorage(open_storage(config, None).config, Stubborn(store.path))
+    changes = importing.plan(storage, importing.read_document(REQUESTED, frozenset()))
 
     with pytest.raises(LeftStopped, match=r"^the answer was lost\. The prior offsets could not be restored: the ans"):
-        importing.write(opened, changes)
+        importing.write(storage, changes)
 
     assert imports(store).settle_left() is not None
     assert stored_in(store) == BEFORE
@@ -196,9 +196,9 @@ def test_one_observation_shows_how_far_an_import_has_come(
     captured = begun.capture({})
     store.write_all({"lines": Offsets.of([*(entry(*one) for one in positions.items()), entry("else", 1)])})
 
-    look = ImportOffsets(store.name, store).find(captured)
+    state = ImportOffsets(store.name, store).find(captured)
 
-    assert (look.found, look.why is None) == (found, found is Found.DONE)
+    assert (state.found, state.why is None) == (found, found is Found.DONE)
 
 
 def entry(filename: str, position: int) -> Entry:

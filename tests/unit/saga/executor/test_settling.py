@@ -81,7 +81,7 @@ def test_the_offsets_to_resume_on_are_gone_after_the_pivot(world: World, journal
         world.in_effect["alter x"] = False
 
     world.faults["after empty topic"] = lose
-    with pytest.raises(NotApplied, match="undone: alter x does not stand"):
+    with pytest.raises(NotApplied, match="undone: alter x is not in effect"):
         attempt(world, journal, "with a pivot")
     assert_whole(world, "with a pivot", SagaState.UNDONE)
 
