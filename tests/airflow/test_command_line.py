@@ -26,7 +26,7 @@ def airflow(*arguments: str) -> str:
 
 @pytest.mark.usefixtures("_airflow_database", "connections")
 def test_dags_test_makes_a_change(mirror: MirrorFlow, workspace: str) -> None:
-    """``airflow dags test connector_offsets_change --conf '{…}'`` ends in the plan applied, and in a page.
+    """``airflow dags test connector_offsets_change --conf '{…}'`` ends with the plan applied, and with a report.
 
     Of the partition that was named, as many records are delivered again as planned; the other one is left alone.
     """

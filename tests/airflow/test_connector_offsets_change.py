@@ -19,7 +19,7 @@ RunDag = Callable[..., Ran]
 
 @pytest.fixture(scope="module")
 def untouched(sandbox: Sandbox) -> Iterator[SinkFlow]:
-    """A sink that all requests of this module leave alone, which ask for something impossible."""
+    """A sink that all requests of this module leave alone, which request something impossible."""
     flow = SinkFlow.start(sandbox)
     yield flow
     sandbox.connect.delete(flow.name)

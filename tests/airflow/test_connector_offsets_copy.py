@@ -94,7 +94,7 @@ def test_the_dag_of_the_page(sandbox: Sandbox, run_dag: RunDag, name: str) -> No
     ],
 )
 def test_settings_that_are_none_fail_in_one_sentence(config: Any, said: str) -> None:
-    """Before Connect is asked anything."""
+    """Before any request to Connect."""
     with pytest.raises(AirflowFailException, match=said):
         run(CopyConnectorOperator(task_id="copy", connector="a", new_name="b", config=config))
 

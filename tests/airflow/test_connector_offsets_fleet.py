@@ -163,7 +163,7 @@ def test_what_can_not_be_meant_is_refused(sandbox: Sandbox, run_dag: RunDag) -> 
 
 
 def test_a_person_is_asked_once_for_all(tmp_path: Path) -> None:
-    """The question names how many connectors; a dry run asks nobody and says on the page that nothing was done."""
+    """The question names how many connectors; a dry run has no question, and its report says that nothing was done."""
     fleet = FleetDirectory(tmp_path.as_uri())
     names = ["orders-mirror", "payments-mirror"]
     for name in names:
@@ -183,7 +183,7 @@ def test_a_person_is_asked_once_for_all(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("connections")
 def test_one_that_can_not_be_put_back_does_not_keep_the_others_from_it(tmp_path: Path) -> None:
-    """All are looked at; what can't be mended by another attempt is told beside what can."""
+    """All are checked; what another attempt can't mend is reported with what it can."""
     fleet = FleetDirectory(tmp_path.as_uri())
     fleet.publish(["damaged", "good", "stopped"])
     looked_at = []

@@ -158,7 +158,7 @@ def test_what_has_changed_since_is_left_alone(cell: Cell, run: RunDag) -> None:
     assert page.index("it exists again") < page.index(">removed<")
     ends = cell.ends()
 
-    with pytest.raises(AirflowFailException):  # again: nothing more is written, and the way back still names it
+    with pytest.raises(AirflowFailException):  # again: nothing more is written, and the file to import still has it
         execute(removal(directory, summary["digest"]))
 
     assert cell.ends() == ends
@@ -168,7 +168,7 @@ def test_what_has_changed_since_is_left_alone(cell: Cell, run: RunDag) -> None:
 
 @pytest.mark.processes
 def test_what_is_written_in_the_midst_is_told(cell: Cell, run: RunDag, workspace: str) -> None:
-    """The topic is read again after the tombstones: an offset that stands then is no success."""
+    """The topic is read again after the tombstones: an offset that is still stored then is no success."""
     cell.gone("busy", "returned")
     directory = directory_of(run(connectors="busy|returned"))
     partition = partition_of("busy", directory)
@@ -197,7 +197,7 @@ def test_what_is_written_in_the_midst_is_told(cell: Cell, run: RunDag, workspace
 def test_a_removal_that_ends_in_the_midst_is_finished_by_the_next(
     cell: Cell, run: RunDag, workspace: str, ending: BaseException
 ) -> None:
-    """Whichever run that is: what was approved goes, and the way back names all of it."""
+    """Whichever run that is: what was approved is removed, and the file to import has all of it."""
     cell.gone("first", "second", "later")
     dead, other = (directory_of(run(connectors=names)) for names in ("first|second", "later"))
 
@@ -276,7 +276,7 @@ def assert_is_finished(directory: OrphansDirectory) -> None:
 def test_what_can_not_be_meant_is_refused(
     cell: Cell, run_dag: RunDag, run: RunDag, params: dict[str, str], told: str
 ) -> None:
-    """The first task fails, in one sentence, and nothing is looked for."""
+    """The first task fails, in one sentence, and nothing is read."""
     del run
     ran = run_dag(
         "connector_offsets_orphans",

@@ -63,7 +63,7 @@ def test_only_what_has_to_be_filled_in_keeps_the_button_disabled(dag_id: str) ->
 
 @pytest.mark.parametrize("dag_id", dags.__all__)
 def test_each_field_has_a_section_a_description_and_an_example(dag_id: str) -> None:
-    """Fields stand in folds, in the folds' own order; who fills in a text or a number is shown how one looks."""
+    """Fields are in folds, in the folds' own order; those of texts and numbers have an example."""
     params = _params(_ready(dag_id))
     sections = [Section(param.schema["section"]) for param in params.values()]
 

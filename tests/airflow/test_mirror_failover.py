@@ -97,7 +97,7 @@ def test_a_group_that_a_change_is_changing_is_left_to_it(
 
 @pytest.mark.mirror
 def test_a_group_with_members_closes_the_gate(run_dag: RunDag, flowing: Flowing, positions: Positions) -> None:
-    """It is named, nothing is stopped and nobody is moved; with less coverage asked for, the others go.
+    """It is named, nothing is stopped and nobody is moved; with less coverage requested, the others go.
 
     They go by brackets alone, too, where no record is to be read.
     """
@@ -159,7 +159,7 @@ def test_a_begin_that_fails_gives_back_what_it_has_stopped(
 def test_one_that_can_not_be_given_back_does_not_keep_the_other_from_it(
     run_dag: RunDag, flowing: Flowing, positions: Positions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The MirrorSource is deleted while the flow stands still: the release fails and names it; the other one runs."""
+    """The MirrorSource is deleted while the flow is STOPPED: the release fails and names it; the other one runs."""
     connect, stop_for_run = flowing.sandbox.connect, stopped.stop_for_run
 
     def hold_both_and_lose_the_first(*arguments: Any, **named: Any) -> list[tuple[str, State]]:

@@ -30,7 +30,7 @@ RunDag = Callable[..., Ran]
 
 @pytest.mark.mirror
 def test_a_run_tells_and_fails_at_a_threshold(mirror: MirrorFlow, run_dag: RunDag) -> None:
-    """Ready where nothing is wrong; once it lags, the last task fails with the worst, after the page was written."""
+    """Ready where nothing is wrong; once it lags, the last task fails with the worst, after the report was written."""
     requested = {
         "source_connector": mirror.name,
         "checkpoint_connector": "",
@@ -76,7 +76,7 @@ def test_what_can_not_be_meant_is_refused(mirror: MirrorFlow, run_dag: RunDag) -
 
 
 def test_the_last_task_names_the_worst() -> None:
-    """And how many more errors there are, and the page."""
+    """And how many more errors there are, and the report."""
     summary = {
         "ready": False,
         "worst": {"rule": "lag", "message": "It lags."},
@@ -163,7 +163,7 @@ def transactional(sandbox: Sandbox) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.usefixtures("connections")
 def test_a_log_that_ends_with_a_transaction_is_drained(sandbox: Sandbox, transactional: tuple[str, str]) -> None:
-    """Nobody ever reaches the log's end, for the marker stands there; but no record is left."""
+    """Nobody ever reaches the log's end, for the marker is there; but no record is left."""
     name, topic = transactional
     wait_until(lambda: sandbox.connect.offsets(name), 60, "nothing is replicated", progress=sandbox.connect.work)
     [stored] = sandbox.connect.offsets(name)

@@ -191,7 +191,7 @@ def test_a_dedicated_mirror_maker_is_reset_while_it_is_down(
 
 @pytest.mark.mirror
 def test_a_dry_run_and_the_single_step(sandbox: Sandbox, run_dag: RunDag, workspace: str) -> None:
-    """A dry run plans and touches nothing; the step empties the syncs of a flow that stands still, and of no other."""
+    """A dry run plans and touches nothing; the step empties the syncs of a flow that is STOPPED, and of no other."""
     with started(sandbox) as cell:
         cell.wait_until_synced()
         cell.wait_until_running()

@@ -38,7 +38,7 @@ def failed(sandbox: Sandbox) -> Iterator[Path]:
 
 @pytest.mark.submits
 def test_the_five_lines_skip_the_poison_record(sandbox: Sandbox, failed: Path, run_dag: Callable[..., Ran]) -> None:
-    """The block in the README, as it stands there: the sink runs on, and only the bad record is missing."""
+    """The block of the README, word by word: the sink runs on, and only the bad record is missing."""
     code = re.search(r"```python\n(.*?)```", README, re.DOTALL)
     assert code
     assert len([line for line in code[1].splitlines() if line]) <= 5

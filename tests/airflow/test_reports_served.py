@@ -101,7 +101,7 @@ def test_nothing_outside_of_the_run_is_served(
 
 
 def test_what_pages_link_to_is_served(browser: TestClient, token_of: Callable[..., str], run: Path) -> None:
-    """Pages of single connectors, the final page of a failover, and the files for people's own tools."""
+    """Reports of single connectors, the final report of a failover, and the files for people's own tools."""
     browser.cookies.set("_token", token_of())
     files = {
         "connectors/sink-1a2b/report.html": "text/html; charset=utf-8",

@@ -79,7 +79,7 @@ def dedicated(sandbox: Sandbox) -> Iterator[Dedicated]:
 def test_a_dedicated_mirror_maker_is_rewound(
     dedicated: Dedicated, run_dag: RunDag, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Refused while the process runs; stopped, set back and started, it replicates from the position asked for."""
+    """Refused while the process runs; stopped, changed and started, it replicates from the requested position."""
     storage = {
         "conn_type": "kafka_connect",
         "extra": {"offsets_topic": "mm2-offsets.source.internal", "storage_kafka_conn_id": "kafka_target"},

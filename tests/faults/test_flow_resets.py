@@ -42,7 +42,7 @@ def put_sync(cell: ResetCell, topic: str, partition: int, upstream: int, downstr
 
 
 def mappings(syncs: Iterable[OffsetSync]) -> set[tuple[int, int]]:
-    """Offsets of the source and of the remote topic that belong together."""
+    """Offsets of records of the source and of their copies in the remote topic."""
     return {(one.upstream, one.downstream) for one in syncs}
 
 
@@ -54,7 +54,7 @@ def test_a_group_is_misplaced_where_only_the_offsets_are_reset(
     """By a sync of an earlier remote topic a group lands beyond the end of the new one, and misses what comes.
 
     The remote topic had two copies; it is made anew. Of partition 1 the source has nothing left to replicate, so that
-    no new sync takes the old one's place.
+    no new sync replaces the old one.
     """
     cell = start()
     [topic] = cell.topics

@@ -64,7 +64,7 @@ def test_broken_at_each_call(
 
 
 def _ready(sandbox: Sandbox, creator: Changer, action: Action) -> CopiedSink:
-    """A PAUSED sink at position 15, so that its state tells as well, and its copy."""
+    """A PAUSED sink at position 15, so that its state is checked as well, and its copy."""
     sink = NewSink.ready(sandbox, creator, state=State.PAUSED)
     sink.create()
     return CopiedSink.of(sink, rename=action is Action.RENAME, stop_original=True)

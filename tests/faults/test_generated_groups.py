@@ -102,7 +102,7 @@ class GroupsCase:
         return f"{self.made_up.directory.uri}-workspace"
 
     def is_moved(self, *, deleted: bool = False) -> bool:
-        """Whether all groups stand where they were to; fails where any partition stands neither there nor as before.
+        """Whether all groups have their translated offsets; fails if any offset is neither that nor the prior one.
 
         deleted: a restore may have ended between the delete of a group and the commit of what it is to hold.
         """
@@ -149,7 +149,7 @@ def test_broken_at_each_call(
     fault: Fault,
     whole: bool,
 ) -> None:
-    """Each partition stands as before or where it was to, whoever comes; the next attempt moves what is left."""
+    """Each partition has its prior or its translated offset, whoever comes; the next attempt moves what is left."""
     counted, nth = Faults(), CELLS.index((action, fault))
     GroupsCase.ready(sandbox, tmp_path / "clean", action).move(counted, _owner())
     moments = list(enumerate(product(range(len(counted.calls)), (False, True))))

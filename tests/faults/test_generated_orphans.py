@@ -48,7 +48,7 @@ SUCCESSORS = (RecoveredBy.RETRY, RecoveredBy.OTHER_RUN, RecoveredBy.PERSON)
 
 @dataclass(frozen=True)
 class OrphansCase:
-    """An offsets topic in which two connectors that don't exist have offsets; a third is not looked for."""
+    """An offsets topic in which two connectors that don't exist have offsets; a third is not requested."""
 
     sandbox: Sandbox
     spark: SparkSession

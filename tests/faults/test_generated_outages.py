@@ -37,7 +37,7 @@ def case(
 
 
 def moments_of(calls: list[str]) -> list[tuple[int, bool]]:
-    """Before and after each call that changes something, and before the second look after it."""
+    """Before and after each call that changes something, and before the second read after it."""
     changes = [number for number, name in enumerate(calls) if name in CHANGES]
     around = [moment for number in changes for moment in ((number, False), (number, True), (number + 2, False))]
     return [moment for moment in around if moment[0] < len(calls)]
@@ -48,7 +48,7 @@ def moments_of(calls: list[str]) -> list[tuple[int, bool]]:
 def test_outage_at_each_change(
     case: SinkCase, outages: Outages, note_generated: Note, name: str, outage: Outage, *, whole: bool
 ) -> None:
-    """All of it or nothing, in the state it had; whoever is asked to do it again has it done.
+    """All of it or nothing, in the state it had; the next attempt completes it.
 
     ``whole``: each moment, else one, which ``FAULT_SEED`` draws. Prior states and successors take turns.
     """

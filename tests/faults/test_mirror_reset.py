@@ -212,7 +212,7 @@ def test_a_connector_that_was_deleted_keeps_no_other_one_down(cell: ResetCell, f
 
 
 def test_two_resets_of_one_topic_do_not_overlap(cell: ResetCell, flows: FlowChanger) -> None:
-    """Whoever comes second is refused at once, and told who is at it."""
+    """The second one is refused at once, with the name of the first."""
     run, _summary = flows.plan(cell.params)
     topic = flows.journal(f"topic {cell.flow.offset_syncs_topic}")
 

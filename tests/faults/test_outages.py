@@ -1,4 +1,4 @@
-"""A worker or broker fails and comes back: one outage for all steps, with a change held at each of them."""
+"""A worker or broker fails and comes back: one outage for all steps, with a change that waits at each of them."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def stages(request: pytest.FixtureRequest, scenes: Scenes) -> dict[tuple[Kind, s
 def outage(
     request: pytest.FixtureRequest, sandbox: Sandbox, scenes: Scenes, stages: dict[tuple[Kind, str], Scene]
 ) -> Iterator[Outage]:
-    """Begin all changes, hold each at its step, break the world, and let all go on in the broken one."""
+    """Begin all changes, let each wait at its step, break the world, and let all go on in the broken one."""
     name: str = request.param
     # What a cell of an earlier outage has left in disorder is to fail that cell alone.
     stages |= {at: scenes.in_order(scene, at[0]) for at, scene in stages.items()}
@@ -114,7 +114,7 @@ def outage(
 
 
 def come_to_its_step(at: tuple[Kind, str], gate: Gate, process: subprocess.Popen[str]) -> None:
-    """Wait until a change is held."""
+    """Wait until a change has come to its step."""
 
     def is_there() -> bool:
         return gate.reached.is_set() or process.poll() is not None
@@ -126,7 +126,7 @@ def come_to_its_step(at: tuple[Kind, str], gate: Gate, process: subprocess.Popen
 
 @pytest.mark.parametrize(("kind", "step"), each(STEPS))
 def test_outage(outage: Outage, note: Note, kind: Kind, step: str) -> None:
-    """What the change says is what stands, and where it was not applied, the next attempt applies it."""
+    """What the change says is true, and where it was not applied, the next attempt applies it."""
     cell, ended = outage.cells[kind, step], outage.ended[kind, step]
 
     assert ended.ended != "killed", "it must say how it ended"

@@ -191,7 +191,7 @@ def test_what_can_not_be_proved_stays_stopped_until_someone_comes(mirror: Mirror
 
 
 def test_offsets_that_someone_else_moved_back_are_drift(mirror: MirrorFlow, source_changer: Changer) -> None:
-    """Nothing is written, and the connector is given back as it was found."""
+    """Nothing is written, and the connector is left as it was."""
     run, _summary = source_changer.plan(mirror.name, "offset", "50")
     mirror.sandbox.connect.stop(mirror.name)
     partition = {"cluster": "source", "topic": mirror.topic, "partition": 1}
@@ -205,7 +205,7 @@ def test_offsets_that_someone_else_moved_back_are_drift(mirror: MirrorFlow, sour
 
 
 def test_a_second_change_fails_at_once_and_names_the_first(mirror: MirrorFlow, source_changer: Changer) -> None:
-    """While one run holds the connector, another one touches nothing."""
+    """While one run has the connector leased, another one touches nothing."""
     run, _summary = source_changer.plan(mirror.name, "offset", "50")
     before = world(mirror.sandbox)
     first = Owner.here(run="nightly/2026-01-31", task="apply")

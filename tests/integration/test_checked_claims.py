@@ -47,7 +47,7 @@ def flowing(sandbox: Sandbox) -> Iterator[Flowing]:
 def test_a_claim_that_its_record_disproves_closes_the_gate(
     flowing: Flowing, spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Far before what is read of the logs; where the record is the same, the claim stands."""
+    """Far before what is read of the logs; where the record is the same, the claim holds."""
     groups = {f"{flowing.mark}-{name}": {TopicPartition(flowing.topic, n): 11} for n, name in enumerate(("no", "yes"))}
     commit_groups(flowing.sandbox.source, groups)
     moving = FailingOver(spark, tmp_path.as_uri(), flowing)

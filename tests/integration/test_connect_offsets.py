@@ -149,7 +149,7 @@ def test_from_the_beginning_every_pair_is_shown(crowd: ConnectWorker, run: Shell
 
 
 def test_an_import_can_be_undone(crowd: ConnectWorker, sandbox: Sandbox, run: Shell) -> None:
-    """Set, removed and left alone; the worker sees it; a dry run writes nothing; the kept document is the way back."""
+    """Set, removed and left alone; a dry run writes nothing; importing the kept document undoes it."""
     name, topic = "lines-03", f"{_cluster(crowd)}-offset"
     before, ends = crowd.offsets(name), sandbox.target.log_bounds(topic)
     changes = [
@@ -206,7 +206,7 @@ def test_what_a_connector_would_not_take_is_refused(crowd: ConnectWorker, sandbo
 
 
 def test_a_bar_is_shown_on_a_terminal_only(crowd: ConnectWorker) -> None:
-    """Standard output holds the document alone either way."""
+    """Standard output is the document alone either way."""
     command = [sys.executable, "-m", "airflow_provider_connect_offsets.cli", "--export"]
     command += ["--config", str(crowd.settings)]
     piped = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -225,7 +225,7 @@ def test_a_bar_is_shown_on_a_terminal_only(crowd: ConnectWorker) -> None:
 
 
 def _all_of(terminal: IO[bytes]) -> bytes:
-    """Read until the other side is closed, which Linux tells as an error."""
+    """Read until the other side is closed, which Linux reports as an error."""
     said = b""
     with suppress(OSError):
         while piece := terminal.read(4096):

@@ -182,7 +182,7 @@ def test_prior_records_deleted_of_a_stopped_connector(sink: SinkFlow, target_cha
 
 
 def test_deleted_between_single_steps(mirror: MirrorFlow, source_changer: Changer) -> None:
-    """Each step asks again: before the write, before the resume, and at the end."""
+    """Each step reads the log starts again: before the write, before the resume, and at the end."""
     run, _summary = source_changer.plan(mirror.name, "offset", "10")
     plan, owner = read_plan(run), Owner.here(run="test/steps", task="step")
     journal, connect = source_changer.journal(mirror.name), mirror.sandbox.connect
@@ -261,7 +261,7 @@ def test_deleted_before_a_killed_change_is_finished(mirror: MirrorFlow, source_c
 
 @pytest.mark.mirror
 def test_deleted_while_a_flow_is_reset(sandbox: Sandbox, source_changer: Changer, workspace: str) -> None:
-    """A reset stops nothing for good either; offsets of records that are gone are no pair to translate by."""
+    """A reset stops nothing for good either; offsets of records that are gone make no offset mapping."""
     cell = ResetCell.start(sandbox)
     topic = cell.topics[0]
     changer = FlowChanger.on(sandbox, workspace, source_changer.spark)

@@ -51,7 +51,7 @@ def there(spark: SparkSession, tmp_path: Path, flowing: Flowing) -> FailingOver:
 
 
 def test_groups_go_home_from_replicas_and_from_what_was_produced_meanwhile(there: FailingOver) -> None:
-    """Of the remote topic at random places, two of each three groups in a topic of the target too; all exact."""
+    """At random positions of the remote topic, two of each three groups in a topic of the target too; all exact."""
     flowing = there.flowing
     sandbox, random = flowing.sandbox, Random(flowing.mark)
     sandbox.connect.stop(flowing.source_connector)
@@ -102,7 +102,7 @@ def test_without_a_flow_that_leads_back_nothing_may_be_left_unread(
     directory, summary = failing_back.translate(min_coverage=0.5)
 
     [error] = refused["errors"]
-    # Where a group has read all of a topic that isn't at home, there is nothing to be told of it.
+    # Where a group has read all of a topic that isn't at home, there is nothing to be said of it.
     assert error.startswith("8 of 12 partitions are translated, less than min_coverage 1 requires.")
     assert f"'{busy}': 3 records that the group has not read are not on the target" in error
     assert summary["errors"] == []
@@ -149,7 +149,7 @@ def test_logs_of_the_same_name(
 def test_records_that_never_left_home_are_not_skipped_either(
     spark: SparkSession, tmp_path: Path, same_names: Flowing
 ) -> None:
-    """They stand before the copies, so that who has read the others reads some again."""
+    """They are before the copies, so that a group that has read the others reads some again."""
     sandbox, topic = same_names.sandbox, same_names.topic
     there = FailingOver(spark, tmp_path.as_uri(), same_names)
     sandbox.connect.stop(same_names.source_connector)

@@ -34,7 +34,7 @@ GROUPS, PARTITIONS = 300, 20
 
 @dataclass(frozen=True)
 class Translated:
-    """A planned failover up to its commit: the flow stands still, and all is translated."""
+    """A planned failover up to its commit: the flow is STOPPED, and all is translated."""
 
     moving: FailingOver
     positions: Positions
@@ -62,7 +62,7 @@ class Translated:
 
 @pytest.fixture(scope="module")
 def translated(sandbox: Sandbox, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Translated]:
-    """A flow with two restarts of its task and one rewind behind it, and groups at random places of its topic."""
+    """A flow with two restarts of its task and one rewind behind it, and groups at random positions of its topic."""
     flowing = Flowing.start(sandbox, partitions=PARTITIONS)
     flowing.live_through(150, restart_with=110, rewind_to=170, more=70)
     flowing.restart_task()
@@ -78,14 +78,14 @@ def translated(sandbox: Sandbox, spark: SparkSession, tmp_path_factory: pytest.T
 
 @pytest.fixture
 def going(translated: Translated) -> Iterator[Translated]:
-    """The same; what a test has committed is put back."""
+    """The same; the groups get their prior offsets back after a test."""
     yield translated
     translated.restore()
     assert not any(translated.on_target().values())
 
 
 def test_every_group_goes_on_with_its_next_record(going: Translated) -> None:
-    """Compared by content: none is lost, none of an exact place is read twice, and nearly all are exact."""
+    """Compared by content: none is lost, none is read twice after an exact offset, and nearly all are exact."""
     moved = going.moving.commit(going.directory, going.summary["digest"])
 
     summary = going.summary
@@ -104,7 +104,7 @@ def test_every_group_goes_on_with_its_next_record(going: Translated) -> None:
 
 
 def test_a_commit_that_is_killed_ends_complete_when_it_is_run_again(going: Translated) -> None:
-    """And the way back is still that from before the first attempt."""
+    """And the prior offsets are still those from before the first attempt."""
     bootstrap = going.flowing.sandbox.target.bootstrap
     told = ["-m", commit_process.__name__, bootstrap, going.directory.uri, going.summary["digest"], str(GROUPS // 2)]
 
@@ -139,7 +139,7 @@ def test_another_translation_is_not_committed(going: Translated) -> None:
     with pytest.raises(PlanRefused, match="is not the one that was approved"):
         going.moving.commit(going.directory, "0" * 64)
     assert not any(going.on_target().values())
-    going.moving.commit(going.directory, going.summary["digest"])  # so that there is something to put back
+    going.moving.commit(going.directory, going.summary["digest"])  # so that there is something to restore
 
 
 def test_records_that_come_after_the_stop_are_noticed(going: Translated, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,7 +54,7 @@ def test_a_commit_that_is_killed_before_any_of_its_writes_can_be_finished_and_re
 
 
 def joined_meanwhile(monkeypatch: pytest.MonkeyPatch, stack: ExitStack, made_up: MadeUpFailover, name: str) -> None:
-    """Let someone join a group after it was looked at and before it is committed."""
+    """Let someone join a group after it was observed and before it is committed."""
 
     def join(*arguments: Any) -> None:
         write_replaced(*arguments)
@@ -63,10 +63,10 @@ def joined_meanwhile(monkeypatch: pytest.MonkeyPatch, stack: ExitStack, made_up:
     monkeypatch.setattr(group_commit, "write_replaced", join)
 
 
-def test_a_commit_that_fails_half_way_names_what_stands_where(
+def test_a_commit_that_fails_half_way_names_what_is_committed_where(
     made_up: MadeUpFailover, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is committed stays, the rest is named with how much of it stands; the next attempt commits what is left."""
+    """What is committed stays, the rest is named with what of it is committed; the next commits what is left."""
     busy, part, whole = made_up.group("busy"), made_up.group("part"), made_up.group("whole")
     moves = {busy: {0: 10}, part: {0: 10, 99: 20}, whole: {0: 10}}
     digest = made_up.translate(moves)
@@ -95,7 +95,7 @@ def test_a_commit_that_fails_half_way_names_what_stands_where(
     assert made_up.on_target(*moves) == {name: {} for name in moves}
 
 
-def test_a_retry_after_records_came_late_says_what_stands_already(made_up: MadeUpFailover) -> None:
+def test_a_retry_after_records_came_late_says_what_is_committed_already(made_up: MadeUpFailover) -> None:
     """Nothing more is committed, and nothing that an earlier attempt has moved is denied."""
     busy, whole = made_up.group("busy"), made_up.group("whole")
     digest = made_up.translate({busy: {0: 10}, whole: {0: 10, 1: 20}})
@@ -124,7 +124,7 @@ def test_a_group_that_was_moved_is_not_denied_when_its_consumers_are_back(made_u
         assert made_up.commit(digest).groups == 1
 
 
-@pytest.mark.parametrize("lost", ["the answer to the commit", "what stands there then"])
+@pytest.mark.parametrize("lost", ["the answer to the commit", "the read of what is committed"])
 def test_a_cluster_that_goes_away_in_the_midst_is_told(
     made_up: MadeUpFailover, monkeypatch: pytest.MonkeyPatch, lost: str
 ) -> None:
@@ -161,7 +161,7 @@ def test_a_cluster_that_goes_away_in_the_midst_is_told(
 def test_a_source_that_goes_away_in_the_midst_denies_nothing(
     made_up: MadeUpFailover, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was moved is told by the attempt that moved it, and by the next one."""
+    """The attempt that moved a group says so, and so does the next one."""
     name = made_up.group("moved")
     digest = made_up.translate({name: {0: 10}})
     looks: list[str] = []

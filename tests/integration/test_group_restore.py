@@ -65,7 +65,7 @@ def test_what_stood_there_already_is_not_restored(made_up: MadeUpFailover) -> No
 
 
 def test_a_group_that_was_there_stays_as_long_as_it_holds_anything(made_up: MadeUpFailover) -> None:
-    """One that held nothing goes with the offsets of the failover and is named; one that came with it just goes."""
+    """One without offsets of its own is deleted and named; one that the failover created is just deleted."""
     elsewhere, idle, created = made_up.group("elsewhere"), made_up.group("idle"), made_up.group("created")
     made_up.commit_on_target({elsewhere: {made_up.at(3): Committed(1, "mine")}})
     with member(made_up.sandbox.target, idle, made_up.topic):
@@ -108,10 +108,10 @@ def test_a_restore_that_is_killed_before_any_of_its_writes_loses_nothing(
 
 
 def killed_after_the_delete(made_up: MadeUpFailover, name: str) -> None:
-    """Leave a group that held ``other`` in partition 2, deleted, of a restore that was killed."""
+    """Leave a group with ``other`` in partition 2 deleted, by a restore that was killed."""
     made_up.commit_on_target({name: {made_up.at(2): Committed(7, "other")}})
     made_up.commit(made_up.translate({name: {0: 40}}))
-    # Its writes: what the group holds (two files), the delete, the commit.
+    # Its writes: the offsets of the group (two files), the delete, the commit.
     assert killed("restore", made_up.sandbox.target.bootstrap, made_up.directory, writes=3)
     assert made_up.on_target(name) == {name: {}}
 
@@ -142,7 +142,7 @@ def test_what_somebody_committed_in_a_deleted_group_stays_and_is_named(made_up: 
 
 
 def before_the_delete(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], Any]) -> None:
-    """Let something happen after a restore has looked at its groups, and before it deletes any."""
+    """Let something happen after a restore has observed its groups, and before it deletes any."""
 
     def late(*arguments: Any, **named: Any) -> dict[str, str]:
         happens()
@@ -215,7 +215,7 @@ def test_who_joins_right_after_the_delete_is_named_and_nothing_is_lost(
 
 
 def test_a_delete_whose_answer_is_lost_loses_nothing(made_up: MadeUpFailover, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It says where what the group held is kept; the next attempt commits it."""
+    """The message says where the group's offsets are kept; the next attempt commits them."""
     name, stays = made_up.group("cleared"), {made_up.at(2): Committed(7, "own")}
     made_up.commit_on_target({name: stays})
     made_up.commit(made_up.translate({name: {0: 40}}))
@@ -264,7 +264,7 @@ def test_a_group_that_has_gone_on_is_left_and_named(made_up: MadeUpFailover) -> 
 
 
 def test_without_a_commit_there_is_nothing_to_restore(made_up: MadeUpFailover) -> None:
-    """It says where it has looked; a second restore finds all done."""
+    """The message says which groups it has observed; a second restore finds all done."""
     with pytest.raises(InvalidInput, match=r"Nothing was restored: under .* no commit of a failover is recorded"):
         made_up.restore()
     made_up.commit(made_up.translate({made_up.group("one"): {0: 10}}))

@@ -53,7 +53,7 @@ def topic() -> str:
 
 @pytest.fixture
 def config(sandbox: Sandbox, topic: str, tmp_path: Path) -> Path:
-    """The properties of workers that are down, whose topic holds ``BEFORE``."""
+    """The properties of workers that are down, whose topic has ``BEFORE``."""
     settings = {
         "bootstrap.servers": sandbox.target.bootstrap,
         "group.id": topic,
@@ -211,7 +211,7 @@ def refuse(journal: Journal, task: Owner, *, match: str) -> None:
 def test_what_someone_else_has_written_since_is_left_alone(
     sandbox: Sandbox, run: Shell, config: Path, document: Path, topic: str
 ) -> None:
-    """It is named; whatever the dead import has written beside it is taken back."""
+    """It is named; everything else that the dead import has written is undone."""
     killed("after", "import", "--config", config, "--file", document)
     producer = Producer({"bootstrap.servers": sandbox.target.bootstrap})
     [record] = _records(sandbox, topic, b'["new",{"filename":"a"}]')

@@ -86,7 +86,7 @@ def test_internal_topics_are_left_out(logs: KafkaLogs, sandbox: Sandbox) -> None
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 def test_consumer_groups(sandbox: Sandbox, topic: str, protocol: str) -> None:
-    """A group is seen while someone is in it, and its offsets after; looking at it doesn't make one."""
+    """A group is listed while someone is in it, and its offsets after; a read of it doesn't make one."""
     group = f"g-{uuid4().hex[:8]}"
     settings = {"bootstrap.servers": sandbox.target.bootstrap}
     with ConsumerGroups(settings) as groups:
@@ -113,7 +113,7 @@ def test_consumer_groups(sandbox: Sandbox, topic: str, protocol: str) -> None:
 
 
 def test_many_consumer_groups(sandbox: Sandbox, topic: str) -> None:
-    """More than are asked for at once: each has its own offsets, and one that nobody knows has none."""
+    """More than one request takes: each has its own offsets, and one that nobody knows has none."""
     mark = uuid4().hex[:8]
     names = [f"many-{mark}-{number:03}" for number in range(250)]
     settings = {"bootstrap.servers": sandbox.target.bootstrap}
@@ -159,7 +159,7 @@ def test_the_first_record_that_is_left_to_read(sandbox: Sandbox, topic: str) -> 
         assert logs.first_remaining({where: 11}) == {where: Remaining(0, START)}
         sandbox.target.delete_records(topic, {0: 5})
         assert logs.first_remaining({where: 3}) == {where: Remaining(5, START + 5 * SECOND)}
-        # An open transaction: read_committed can't tell yet.
+        # An open transaction: read_committed does not know yet.
         assert logs.first_remaining({empty: 0}, isolation=Isolation.READ_COMMITTED) == {empty: Remaining(0, None)}
         assert logs.first_remaining({empty: 0})[empty].offset == 0
         producer.abort_transaction(30)

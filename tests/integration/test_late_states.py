@@ -23,7 +23,7 @@ SET_TO, LATE = 7, 5
 
 
 class LateStatus:
-    """The real control of a connector, which for some looks tells the status that it had before."""
+    """The real control of a connector, which answers some requests with the status from before."""
 
     def __init__(self, control: Any, before: ConnectorStatus) -> None:
         self._control, self._before, self.looks = control, before, 0
@@ -71,7 +71,7 @@ def made(sink: SinkFlow, changer: Changer, clients: Clients) -> Journal:
 
 
 def given_back(sink: SinkFlow, changer: Changer, clients: Clients, *, paused: bool) -> tuple[Journal, Clients]:
-    """Single steps up to the request that gives the connector back; doors that see its state late from then on."""
+    """Single steps up to the resume; clients that observe the connector's state late from then on."""
     connect = sink.sandbox.connect
     if paused:
         connect.pause(sink.name)
@@ -85,7 +85,7 @@ def given_back(sink: SinkFlow, changer: Changer, clients: Clients, *, paused: bo
 @pytest.mark.parametrize("toward", Toward)
 @pytest.mark.parametrize("paused", [False, True])
 def test_it_counts_as_done(sink: SinkFlow, target_changer: Changer, toward: Toward, *, paused: bool) -> None:
-    """Nothing can be undone any more, as Connect refuses to write; what was proved stands, and no time is lost."""
+    """Nothing can be undone any more, as Connect refuses to write; what was proved stays, and no time is lost."""
     written = len(sink.lines())
     with target_changer.clients() as clients:
         journal, late = given_back(sink, target_changer, clients, paused=paused)
@@ -108,7 +108,7 @@ def test_it_counts_as_done(sink: SinkFlow, target_changer: Changer, toward: Towa
 
 
 def test_it_does_not_count_as_done_where_something_was_undone(sink: SinkFlow, target_changer: Changer) -> None:
-    """Prior offsets were written, and then someone resumed it on others: what stands is not the plan."""
+    """Prior offsets were written, and then someone resumed it on others: what is stored is not the plan."""
     with target_changer.clients() as clients:
         journal = made(sink, target_changer, clients)
         between: Any = ResumedBetween(clients.offsets, sink)

@@ -55,11 +55,11 @@ def moved_by(run: str, made_up: MadeUpFailover, target: KafkaCluster, workspace:
 
 
 def killed_after_the_delete(made_up: MadeUpFailover, workspace: str) -> str:
-    """Leave a group that held something in partition 2 deleted, of a restore that was killed; gives its name."""
+    """Leave a group with an offset in partition 2 deleted, by a restore that was killed; returns its name."""
     name = made_up.group("cleared")
     made_up.commit_on_target({name: {made_up.at(2): Committed(7, "other")}})
     made_up.commit(made_up.translate({name: {0: 40}}))
-    # Its writes: what the group holds (two files), the delete, the commit.
+    # Its writes: the offsets of the group (two files), the delete, the commit.
     assert killed("restore", made_up.sandbox.target.bootstrap, made_up.directory, writes=3, workspace=workspace)
     assert made_up.on_target(name) == {name: {}}
     return name

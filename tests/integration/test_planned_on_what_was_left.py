@@ -31,7 +31,7 @@ def leave(sink: SinkFlow, changer: Changer) -> None:
 def test_a_plan_that_found_its_place_taken_is_refused_once_that_is_undone(
     sink: SinkFlow, target_changer: Changer
 ) -> None:
-    """The sink is not where it was to be, so its run must not say so; the next run does what was asked for."""
+    """The sink is not where it was to be, so its run must not say so; the next run does what was requested."""
     leave(sink, target_changer)
     run, summary = target_changer.plan(sink.name, "offset", str(LEFT))
     assert summary["errors"] == []

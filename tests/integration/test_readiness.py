@@ -25,7 +25,7 @@ LOST, LATE = 10, 30
 
 @dataclass(frozen=True)
 class Story:
-    """One flow, looked at while it is well, after much has happened to it, and once it was started again.
+    """One flow, judged while it is well, after much has happened to it, and once it was started again.
 
     ``lag_seconds`` passed from before it lagged until the second look was over.
     """
@@ -78,7 +78,7 @@ def start_it_wrongly(flow: WatchedFlow) -> None:
     connect.update_config(flow.checkpoints, flow.checkpoint_config(**{"source.consumer.max.poll.records": "-1"}))
     connect.call("PUT", f"/connectors/{flow.checkpoints}/resume")  # not waited for: its task fails at once
     wait_for(lambda: tasks(flow, flow.checkpoints), ["FAILED"], 60, "no task has failed", progress=connect.work)
-    # What can be replicated is, and flushed; the others stand still.
+    # What can be replicated is, and flushed; the others make no progress.
     late = "what is late was not replicated"
     wait_for(lambda: flow.positions()["late"], RECORDS + LATE, 60, late, progress=connect.work)
 
@@ -193,7 +193,7 @@ def test_settings_that_make_a_failover_worse_are_told(story: Story) -> None:
 
 
 def test_the_history_holds_so_many_runs(story: Story) -> None:
-    """Earlier looks are drawn beside the last one; the directory of the one that fell out is gone."""
+    """Earlier runs are drawn next to the last one; the directory of the one that fell out is gone."""
     points = read_dataset(story.stuck.directory.lag_trend, LAG_TREND)
     late = [point for point in points if point["topic"] == story.flow.topic("late")]
 

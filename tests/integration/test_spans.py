@@ -56,7 +56,7 @@ def test_single_records(sandbox: Sandbox, topic: str, isolation: Isolation, ther
 
 
 def test_single_records_of_many_partitions(sandbox: Sandbox) -> None:
-    """Also where they are more than are read at the same time: each record that was asked for, once."""
+    """Also where they are more than are read at the same time: each requested record, once."""
     name, count = f"spans-{uuid4().hex[:8]}", 2 * _TOGETHER + 3
     sandbox.source.create_topic(name, partitions=count)
     for number in range(count):
@@ -72,7 +72,7 @@ def test_single_records_of_many_partitions(sandbox: Sandbox) -> None:
 
 
 def test_batches_hold_records_only(sandbox: Sandbox, topic: str) -> None:
-    """Also where a batch ends with the end of a partition, which librdkafka tells by a message that is an error."""
+    """Also where a batch ends with the end of a partition, which librdkafka reports by a message that is an error."""
     requested = {TopicPartition(topic, 0): Span(0, RECORDS), TopicPartition(topic, 1): Span(0, 6)}
     with Spans({"bootstrap.servers": sandbox.source.bootstrap}) as spans:
         messages = [message for batch in spans.batches(requested) for message in batch]

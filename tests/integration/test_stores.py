@@ -97,7 +97,7 @@ def test_a_new_sink_gets_its_offsets_before_it_runs(connect: ConnectRest, topic:
 
 
 def test_a_connector_is_controlled(connect: ConnectRest, topic: str, new_name: str) -> None:
-    """Its status is known from the first moment; it stops, pauses and resumes; offsets change only while it stands."""
+    """Its status is known at once; it stops, pauses and resumes; offsets change only while it is STOPPED."""
     connect.create(new_name, _running_sink(topic))
     assert connect.status(new_name).state in State
     wait_for(lambda: len(connect.status(new_name).tasks), 1, 60, "no task came up")
@@ -187,6 +187,6 @@ def test_the_worker_says_who_it_is(connect: ConnectRest) -> None:
 
 
 def test_a_name_with_a_slash_is_refused(connect: ConnectRest) -> None:
-    """Jetty would answer with a page of HTML."""
+    """Jetty would answer with HTML."""
     with pytest.raises(InvalidInput):
         connect.stop("a/b")

@@ -58,7 +58,7 @@ def lost(
         checkpoints = {"checkpoints": lambda: checkpointed(flowing), **sandbox.connect.work}
         wait_until(lambda: checkpointed(flowing) >= 10, 60, "too few checkpoints", progress=checkpoints)
         ledger = look_at(flowing, spark, tmp_path_factory.mktemp("looks").as_uri())
-        # Or it would tell of some of the positions to come, on a slow machine.
+        # Or it would have some of the positions to come, on a slow machine.
         sandbox.connect.stop(flowing.checkpoint_connector)
         positions = {
             group: {where: min(180, position + random.randint(0, 20)) for where, position in offsets.items()}
@@ -74,7 +74,7 @@ def lost(
 
 
 def look_at(flowing: Flowing, spark: SparkSession, workspace: str) -> str:
-    """Look at the readiness of the flow, and tell where it has kept its ledger."""
+    """Judge the readiness of the flow; returns the directory of its ledger."""
     sandbox, directory = flowing.sandbox, ReadinessDirectory(f"{workspace}/looks/one")
     requested = {"source_connector": flowing.source_connector, "checkpoint_connector": flowing.checkpoint_connector}
     request = ReadinessRequest.parse(**requested, groups=f"{flowing.mark}-.*", thresholds={})
@@ -121,7 +121,7 @@ def test_no_record_is_skipped(lost: Lost, spark: SparkSession, tmp_path_factory:
 def test_by_a_ledger_places_are_exact(
     lost: Lost, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Wherever the syncs were, of all groups, from where the look has seen them."""
+    """Wherever the syncs were, of all groups, from where the readiness run has observed them."""
     flowing = lost.flowing
     moving = FailingOver(spark, tmp_path_factory.mktemp("kept").as_uri(), flowing, ledger=lost.ledger)
 
@@ -138,7 +138,7 @@ def test_by_a_ledger_places_are_exact(
 def test_translated_again_it_is_the_same(
     lost: Lost, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Groups that stand where they are to are left alone, and count as covered."""
+    """Groups that have their translated offsets already are left alone, and count as covered."""
     moving = FailingOver(spark, tmp_path_factory.mktemp("lost").as_uri(), lost.flowing)
     first, summary = moving.preview(planned=False, source_connector="")
     moving.commit(first, summary["digest"])

@@ -144,22 +144,22 @@ def test_what_retention_has_taken_at_home_is_missed(answers: dict[str, dict[int,
 
 
 def test_a_topic_that_is_not_at_home(answers: dict[str, dict[int, Answer]]) -> None:
-    """Who has read all of it has nothing to lose; of the others it is told how much."""
+    """Who has read all of it has nothing to lose; of the others it is counted how much."""
     assert answers["not at home"] == {70: (None, False, None, 30), 100: (None, False, None, None)}
 
 
 def test_records_produced_behind_the_remote_topic_without_copies_at_home(answers: dict[str, dict[int, Answer]]) -> None:
-    """They are missed by whoever has not read them, wherever they stand."""
+    """They are missed by each group that has not read them, wherever they are."""
     assert answers["no copies"] == {40: (40, True, 0, 10), 105: (100, True, 0, 5), 110: (100, True, 0, 0)}
 
 
 def test_copies_that_begin_where_the_remote_topic_ends(answers: dict[str, dict[int, Answer]]) -> None:
-    """Behind the remote topic's end a position goes among the copies, before it to what home itself holds."""
+    """Behind the remote topic's end a position goes among the copies, before it among home's own records."""
     assert answers["copies"] == {40: (40, True, 0, 0), 105: (105, True, 0, 0), 110: (110, True, 0, 0)}
 
 
 def test_copies_behind_records_that_never_left_home(answers: dict[str, dict[int, Answer]]) -> None:
-    """Nothing of either is passed: who stands among the copies begins before home's own."""
+    """Nothing of either is skipped: a group among the copies begins before home's own."""
     assert answers["never left"] == {40: (40, True, 0, 0), 105: (100, False, 30, 0)}
 
 

@@ -17,7 +17,7 @@ from tests.support.model.mirror_world import Ending
 from tests.support.rows.written_failover import GROUPS, write_observation
 
 HISTORIES = 100
-# Three partitions have a place by offset syncs, and the one of the group `behind` is to be found.
+# Three partitions are translated by offset syncs; the one of the group `behind` is to be found in the records.
 IN_SIGHT = 4 / len(GROUPS)
 
 

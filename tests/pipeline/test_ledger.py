@@ -24,10 +24,10 @@ from tests.support.rows.frames import assert_same_rows, frame_of
 
 HISTORIES = int(os.environ.get("HISTORIES", "100"))
 SEEDS = [int(seed) for seed in os.environ.get("SEEDS", "1").split(",")]
-# Looks in each history, at any time of it.
+# Readiness runs in each history, at any time of it.
 OBSERVATIONS = 3
 _MAPPINGS = "topic string, kafka_partition int, upstream long, downstream long, target_start long"
-# Nobody is left to be asked whether a record is a copy, or which topic of that name the source had.
+# Nothing is left that shows whether a record is a copy, or which topic of that name the source had.
 _UNKNOWABLE = {Event.FOREIGN, Event.SECOND_FLOW, Event.SOURCE_ANEW, Trait.REPEATS}
 
 
@@ -51,7 +51,7 @@ def test_no_more_mappings_than_that(spark: SparkSession) -> None:
 
 
 def looked_at_twice(*, anew: bool) -> World:
-    """A flow of 12 records, looked at after 6 of them, and once more at the end, when its first syncs are gone."""
+    """A flow of 12 records, observed after 6 of them, and once more at the end, when its first syncs are gone."""
     world = World(ending=Ending.BROKEN)
     world.produce(*range(6))
     world.flow.replicate()
@@ -68,7 +68,7 @@ def looked_at_twice(*, anew: bool) -> World:
 
 
 def test_mappings_outlive_the_syncs_but_not_the_topic(spark: SparkSession) -> None:
-    """Kept from the first look on; of a remote topic with another id only what came since."""
+    """Kept from the first readiness run on; of a remote topic with another id only what came since."""
     rows = kept_ledger(spark, [looked_at_twice(anew=False), looked_at_twice(anew=True)])
 
     kept: dict[str, list[tuple[int, int]]] = {"0": [], "1": []}
@@ -80,7 +80,7 @@ def test_mappings_outlive_the_syncs_but_not_the_topic(spark: SparkSession) -> No
 
 
 def test_of_two_connectors_the_newer_ledger_counts(spark: SparkSession) -> None:
-    """Where both have replicated a partition; another one only the older has seen."""
+    """Where both have replicated a partition; another one only the older has observed."""
     rows = [
         ("position", at, "t", "s.t", partition, None, None, "reader", position, *[None] * 12)
         for at, partition, position in (
@@ -95,7 +95,7 @@ def test_of_two_connectors_the_newer_ledger_counts(spark: SparkSession) -> None:
 
 
 def test_the_later_of_a_look_and_a_checkpoint_counts(spark: SparkSession) -> None:
-    """By the checkpoints that the look has seen, whatever the clocks say, as a group may have gone back."""
+    """By the checkpoints that the run has observed, whatever the clocks say, as a group may have gone back."""
     place, hour = ("t", "s.t", 0), timedelta(hours=1)
     observations = [
         ("rewound", 400),
@@ -127,7 +127,7 @@ def test_the_later_of_a_look_and_a_checkpoint_counts(spark: SparkSession) -> Non
 
 
 def lost(seed: int, *, ordinary: bool) -> list[World]:
-    """Histories that end with the loss of the source, looked at now and then; half of them lose their syncs too."""
+    """Histories that end with the loss of the source, observed now and then; half of them lose their syncs too."""
     random = Random(seed)
     worlds = []
     for number in range(HISTORIES):
@@ -146,7 +146,7 @@ def shortest(wrong: Iterable[Answer]) -> str:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_ordinary_flows_are_exact(spark: SparkSession, seed: int) -> None:
-    """With restarts, rewinds and pauses: nothing is skipped, and 95 of 100 places are exact, with or without syncs."""
+    """With restarts, rewinds and pauses: nothing is skipped, and 95 of 100 answers are exact, with or without syncs."""
     found = answered_with_ledger(spark, lost(seed, ordinary=True))
 
     assert not shortest(one for one in found if one.wrong)

@@ -177,5 +177,5 @@ def test_syncs_of_a_real_flow(spark: SparkSession, mirror: MirrorFlow) -> None:
     syncs = wait_until(syncs_of_both, 60, "no sync of each partition", progress=work)
     for row in syncs:
         assert 0 <= row["upstream"] < RECORDS
-        # Replicated once and without gaps: what stands at one offset stands at the same one of the remote topic.
+        # Replicated once and without gaps: the record at an offset has its copy at the same offset of the remote topic.
         assert row["downstream"] == row["upstream"]

@@ -53,7 +53,7 @@ def plan_in(directory: RunDirectory) -> OffsetPlan:
 
 
 def test_a_run(spark: SparkSession, planner: Planner, tmp_path: Path) -> None:
-    """Plan and verdicts can be read back, and the summary tells of exactly these."""
+    """Plan and verdicts can be read back, and the summary counts exactly these."""
     del planner
     directory = snapshot(tmp_path, FLOW, to="offset", value="40")
 
@@ -92,7 +92,7 @@ def test_a_run(spark: SparkSession, planner: Planner, tmp_path: Path) -> None:
 
 
 def test_a_refused_request(spark: SparkSession, planner: Planner, tmp_path: Path) -> None:
-    """An error is no reason for the job to fail: the summary says it, beside an empty plan."""
+    """An error is no reason for the job to fail: the summary has it, with an empty plan."""
     del planner
     directory = snapshot(tmp_path, FLOW, to="file", value="/nowhere/offsets.json")
 

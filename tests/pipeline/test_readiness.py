@@ -123,7 +123,7 @@ def test_lag_and_loss_of_a_partition(rows: DataFrame) -> None:
 
 
 def test_without_an_offset_and_from_latest_nobody_knows(spark: SparkSession) -> None:
-    """What such a partition lacks can't be told."""
+    """What such a partition lacks is unknown."""
     nothing = {schema: frame(spark, schema, []) for schema in (CONNECTOR_OFFSETS, REMAINING, OFFSET_SYNCS)}
     [row] = readiness(
         ObservedLogs(
@@ -187,8 +187,8 @@ def test_what_is_found_of_partitions(spark: SparkSession, rows: DataFrame) -> No
     ]
 
 
-def test_the_history_tells_who_stands_still(spark: SparkSession, rows: DataFrame) -> None:
-    """Who has a lag, had one long enough ago, and stood at the same place; not whose lag is new, nor who moved."""
+def test_a_group_without_progress_is_found_in_the_history(spark: SparkSession, rows: DataFrame) -> None:
+    """One with a lag now and long enough ago, at the same position; not one whose lag is new, nor one that moved."""
 
     def then(topic: str, position: int, lag: int, seconds: float, **ids: str) -> dict[str, Any]:
         seen = {"run_uri": f"run-{seconds}", "observed_at": ago(seconds), "lag_ms": 0}

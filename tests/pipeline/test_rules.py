@@ -164,7 +164,7 @@ def test_unknown_topic_that_is_stored(planner: Planner) -> None:
 
 
 def test_unknown_partition(planner: Planner) -> None:
-    """A partition that is stored but gone is told from a topic that is; a range that is too wide gets a hint."""
+    """A partition that is gone is distinguished from a topic that is gone; a range that is too wide gets a hint."""
     shrunk = sink({("orders", 0): 40, ("orders", 7): 5})
 
     assert planner.plan(shrunk, to="latest").of(Rule.UNKNOWN_PARTITION) == [
@@ -202,7 +202,7 @@ def test_not_consumed(planner: Planner) -> None:
 
 
 def test_nothing_selected(planner: Planner) -> None:
-    """A selection that selects nothing is an error, and tells what there is."""
+    """A selection that selects nothing is an error, and says what there is."""
     logs = {**ORDERS, ("other", 0): Log(0, 9)}
 
     assert planner.plan(sink(), logs=logs, to="latest", topics="other").verdicts == [
@@ -235,7 +235,7 @@ def test_a_pattern_that_only_python_reads(planner: Planner) -> None:
 
 
 def test_nothing_to_change(planner: Planner) -> None:
-    """Standing there already is no error."""
+    """A position that is there already is no error."""
     there = sink({("orders", 0): 100, ("orders", 1): 100})
 
     assert planner.plan(there, to="latest").verdicts == [
@@ -249,7 +249,7 @@ def test_nothing_to_change(planner: Planner) -> None:
 
 
 def test_nothing_to_change_where_nothing_can_be_moved(planner: Planner) -> None:
-    """What can't be moved does not stand there."""
+    """What can't be moved is not there already."""
     gone = sink({("gone", 0): 5}, topics="gone")
 
     assert [found.message for found in planner.plan(gone, to="latest").of(Rule.NOTHING_TO_CHANGE)] == [

@@ -26,7 +26,7 @@ def claims(spark: SparkSession, counts: dict[int, int]) -> DataFrame:
         for at in range(count)
         for method, told in (("bracket", None), ("bracket", None), ("record", True), ("record", None), ("none", None))
     ]
-    # In the midst of what was copied again, or behind all: no record is said to stand there.
+    # In the midst of what was copied again, or behind all: no record is known to be there.
     nothing = [("orders", "here.orders", number, None, 7, "bracket", None) for number in counts]
     return frame_of(spark, [*rows, *nothing], COLUMNS)
 
@@ -42,7 +42,7 @@ def expected(spark: SparkSession, *places: tuple[int, int]) -> DataFrame:
 
 
 def test_all_of_few(spark: SparkSession) -> None:
-    """Each place once, by brackets of the flow that is translated by."""
+    """Each claim once, by brackets of the flow that is translated by."""
     assert_same_rows(sample(claims(spark, {0: 3, 4: 1})), expected(spark, (0, 0), (0, 1), (0, 2), (4, 0)))
 
 

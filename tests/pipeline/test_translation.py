@@ -21,7 +21,7 @@ pytestmark = pytest.mark.histories
 HISTORIES = int(os.environ.get("HISTORIES", "250"))
 SEEDS = [int(seed) for seed in os.environ.get("SEEDS", "1").split(",")]
 _ANEW = {Event.SOURCE_ANEW, Event.TARGET_ANEW}
-# Where a digest does not tell a record from all others that the source has ever had.
+# Where a digest does not distinguish a record from all others that the source has ever had.
 _BLURRED = {Trait.REPEATS, Trait.CHANGES, Trait.DROPS}
 _UNCLEAR = {*_BLURRED, Trait.LOG_APPEND_TIME, Event.RETAIN_SOURCE}
 Translated = tuple[int | None, int | None, int | None, bool]
@@ -185,7 +185,7 @@ def test_what_retention_took_before_it_was_replicated(spark: SparkSession) -> No
 
 
 def test_a_record_of_somebody_else_that_looks_like_one_to_come(spark: SparkSession) -> None:
-    """Where values repeat, one that looks alike proves no place by itself, however rare it is."""
+    """Where values repeat, one that looks alike proves no offset by itself, however rare it is."""
     world = World(Traits(repeats=True))
     world.produce(1, 1, 2, 3, each=1000)
     world.flow.replicate()
@@ -233,9 +233,9 @@ def test_a_flow_that_was_moved_forward(spark: SparkSession) -> None:
 
     found = translated(answered(spark, [ended(world)], ReadFrom.ALL))
 
-    places = [0, 1, 2, 3, 4, 4, 4, 5, 6, 7, 8]
+    offsets = [0, 1, 2, 3, 4, 4, 4, 5, 6, 7, 8]
     missing = [2, 2, 2, 2, 2, 1, 0, 0, 0, 0, 0]
-    assert found == {at: (places[at], places[at], missing[at], not missing[at]) for at in range(11)}
+    assert found == {at: (offsets[at], offsets[at], missing[at], not missing[at]) for at in range(11)}
 
 
 def test_a_rewind_that_had_not_caught_up_when_the_source_was_lost(spark: SparkSession) -> None:
@@ -266,7 +266,7 @@ def test_a_checkpoint_of_an_earlier_remote_topic(spark: SparkSession) -> None:
 
 
 def test_mappings_that_a_reset_has_kept(spark: SparkSession) -> None:
-    """The syncs of the first copies went with the reset; what it has kept is there, and proves these places again."""
+    """The syncs of the first copies went with the reset; what it has kept is there, and proves these offsets again."""
     world = replicated(10)
     world.reset(5)
     world.produce(10, 11)

@@ -60,7 +60,7 @@ def ordinary(found: Iterable[AnswerAtHome]) -> list[AnswerAtHome]:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_with_all_records_read(spark: SparkSession, seed: int) -> None:
-    """Whatever happened: nothing is passed, but for what was passed over where nobody could look; exact is true."""
+    """Whatever happened: nothing is skipped, except in records that can't be read; exact is true."""
     found = answered_at_home(spark, made_up(seed), ReadFrom.ALL)
 
     wrong = [one for one in found if one.wrong and not _may_be_another(one.world)]
@@ -81,7 +81,7 @@ def test_with_less_than_that(spark: SparkSession, seed: int, read: ReadFrom, sha
 
 
 def _may_be_another(world: World) -> bool:
-    """Whether only an id tells one topic, or one record, from another."""
+    """Whether only an id distinguishes one topic, or one record, from another."""
     return bool(_ANEW & world.happened) or looks_alike(world)
 
 
@@ -110,7 +110,7 @@ def starts(found: Iterable[AnswerAtHome]) -> dict[int, tuple[int | None, bool]]:
 
 @pytest.mark.parametrize("read", [ReadFrom.ALL, ReadFrom.NONE])
 def test_a_record_that_was_replicated_before_a_rewind_is_not_read_again(spark: SparkSession, read: ReadFrom) -> None:
-    """0 to 9, then 5 to 9 once more: who stands in the second copy has read all ten."""
+    """0 to 9, then 5 to 9 once more: a group in the second copy has read all ten."""
     world = replicated_world(10)
     world.reset(5)
     world.flow.replicate()

@@ -24,7 +24,7 @@ from tests.support.flows.flows import Changer
 from tests.support.flows.moved_groups import assert_groups_go_on
 from tests.support.programs.kafka_versions import CHANGING, on
 
-# A test holds many plans, on a machine that may have other things to do.
+# A test makes many plans, on a machine that may have other things to do.
 pytestmark = [pytest.mark.versions, on(*CHANGING)]
 
 
@@ -47,7 +47,7 @@ def test_every_kind_of_change_delivers_from_where_it_was_asked_to(
     assert_seen(planned[0][0], reader)
     assert [summary["errors"] for _run, summary in planned] == [[]] * len(kinds)
 
-    # Each plan has seen all topics where they were, and none of them may move before it is applied.
+    # Each plan was made with all topics where they were, and none of them may move before it is applied.
     written = [applied(changer, reader, kind, run) for kind, (run, _summary) in zip(kinds, planned, strict=True)]
 
     connect.alter(reader.name, written)
@@ -68,7 +68,7 @@ def test_every_kind_of_change_delivers_from_where_it_was_asked_to(
 
 
 def applied(changer: Changer, reader: Reader, kind: Kind, run: RunDirectory) -> dict[str, Any]:
-    """Apply one plan: its topic is where it was asked to be, and no other has moved. Gives what was written."""
+    """Apply one plan: its topic is where it was requested to be, and no other has moved. Returns what was written."""
     outcome = changer.apply(run, name=f"test/{kind.to}")
 
     assert outcome.result is (Result.UNCHANGED if kind.to == "current" else Result.APPLIED)
@@ -81,7 +81,7 @@ def applied(changer: Changer, reader: Reader, kind: Kind, run: RunDirectory) -> 
 
 
 def assert_seen(run: RunDirectory, reader: Reader) -> None:
-    """The snapshot is what the worker and the cluster tell."""
+    """The snapshot is what the worker and the cluster return."""
     [connector] = read_dataset(run.connectors, CONNECTORS)
     assert (connector["connector"], connector["state"], connector["tasks"]) == (reader.name, "STOPPED", "[]")
     offsets = read_dataset(run.connector_offsets, CONNECTOR_OFFSETS)

@@ -86,7 +86,7 @@ def test_a_call_that_is_missing_on_a_worker_that_should_have_it_is_told(
 def test_support_is_known_before_anything_is_sent(
     connect_to: Connect, worker: Worker, version: str, *, changes: bool, creates: bool
 ) -> None:
-    """No request is made that the worker does not know: before 3.6 a change of offsets, before 3.7 a creation as STOPPED.
+    """No request is sent that the worker can't serve: a change of offsets before 3.6, a creation as STOPPED before 3.7.
 
     A worker whose version can't be read is sent the request, and answers it.
     """
