@@ -48,9 +48,9 @@ def test_dags_test_makes_a_change(mirror: MirrorFlow, workspace: str) -> None:
     outcome = Outcome.read(directory.outcome)
     assert outcome is not None
     assert (outcome.result, outcome.prior_state, outcome.final_state) == (Result.APPLIED, "RUNNING", "RUNNING")
-    page = Path(directory.report.removeprefix("file://")).read_text()
-    assert mirror.name in page
-    assert mirror.topic in page
+    html = Path(directory.report.removeprefix("file://")).read_text()
+    assert mirror.name in html
+    assert mirror.topic in html
 
 
 def test_the_provider_is_listed() -> None:

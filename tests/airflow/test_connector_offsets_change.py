@@ -26,7 +26,7 @@ def untouched(sandbox: Sandbox) -> Iterator[SinkFlow]:
 
 
 def test_a_dry_run_ends_after_the_plan(mirror: MirrorFlow, run_dag: RunDag) -> None:
-    """Nothing is stopped; the page shows the plan."""
+    """Nothing is stopped; the report shows the plan."""
     before = world(mirror.sandbox)
 
     ran = run_dag(connector=mirror.name, to="earliest", kafka_conn_id="kafka_source", dry_run=True)

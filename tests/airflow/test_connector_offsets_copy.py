@@ -64,7 +64,7 @@ def test_it_says_what_it_will_do_and_renames(sandbox: Sandbox, run_dag: RunDag, 
     assert sandbox.connect.stored(f"{name}-2") == [{"kafka_offset": RECORDS}]
 
 
-def test_the_dag_of_the_page(sandbox: Sandbox, run_dag: RunDag, name: str) -> None:
+def test_the_documented_dag(sandbox: Sandbox, run_dag: RunDag, name: str) -> None:
     """It is shown line by line, and splits a sink of two topics: each copy has its own topic's offset."""
     shown = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     assert shown == [(DAGS / "split_orders.py").read_text()]

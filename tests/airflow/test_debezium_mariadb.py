@@ -59,7 +59,7 @@ def orders(worker: ConnectWorker, sandbox: Sandbox, mariadb: MariaDb) -> Iterato
     started.remove()
 
 
-def test_a_rewind_delivers_the_changes_after_a_place_in_the_binlog(orders: MariaDbOrders, changer: Changer) -> None:
+def test_a_rewind_delivers_the_changes_after_a_position_in_the_binlog(orders: MariaDbOrders, changer: Changer) -> None:
     """MariaDB itself converts file and position to GTIDs; what comes later follows, and the offset stored is sound."""
     orders.insert(1, 2, 3)
     file, position = orders.end_of_binlog()

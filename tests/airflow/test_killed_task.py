@@ -50,7 +50,7 @@ def terminate() -> Fate:
 
 
 @pytest.mark.usefixtures("connections")
-def test_a_change_that_is_killed_is_put_back(
+def test_a_change_that_is_killed_is_undone(
     sink: SinkFlow, spark: SparkSession, workspace: str, on_term: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The offsets were just written: the task ends, prior offsets and state are restored, and the report says so."""

@@ -134,7 +134,7 @@ def test_producers_that_go_on_are_noticed(run_dag: RunDag, flowing: Flowing, pos
     assert committed(sandbox.target, positions) == {name: {} for name in positions}
 
 
-def test_a_begin_that_fails_gives_back_what_it_has_stopped(
+def test_a_begin_that_fails_resumes_what_it_has_stopped(
     run_dag: RunDag, flowing: Flowing, positions: Positions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Records come right after the stop, so no group is moved, and the flow goes on."""
@@ -156,7 +156,7 @@ def test_a_begin_that_fails_gives_back_what_it_has_stopped(
     assert committed(flowing.sandbox.target, positions) == {name: {} for name in positions}
 
 
-def test_one_that_can_not_be_given_back_does_not_keep_the_other_from_it(
+def test_one_that_can_not_be_resumed_does_not_keep_the_other_from_it(
     run_dag: RunDag, flowing: Flowing, positions: Positions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The MirrorSource is deleted while the flow is STOPPED: the release fails and names it; the other one runs."""

@@ -29,7 +29,7 @@ RunDag = Callable[..., Ran]
 
 
 @pytest.mark.mirror
-def test_a_run_tells_and_fails_at_a_threshold(mirror: MirrorFlow, run_dag: RunDag) -> None:
+def test_a_run_reports_and_fails_at_a_threshold(mirror: MirrorFlow, run_dag: RunDag) -> None:
     """Ready where nothing is wrong; once it lags, the last task fails with the worst, after the report was written."""
     requested = {
         "source_connector": mirror.name,

@@ -118,9 +118,9 @@ def test_a_whole_flow_is_replicated_again_exactly_as_planned(sandbox: Sandbox, r
             "source_kafka_conn_id=kafka_source",
             "target_kafka_conn_id=kafka_target",
         }
-        page = (read_bytes(ran.directory.report) or b"").decode()
-        assert "Topic by topic" in page
-        assert "200 predicted" in page
+        html = (read_bytes(ran.directory.report) or b"").decode()
+        assert "Topic by topic" in html
+        assert "200 predicted" in html
 
 
 @pytest.mark.processes

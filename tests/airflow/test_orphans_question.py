@@ -12,7 +12,7 @@ from tests.support.airflow.orphan_runs import execute, local, read
 from tests.support.rows.written import orphaned
 
 
-def test_a_person_is_asked(tmp_path: Path) -> None:
+def test_the_question(tmp_path: Path) -> None:
     """The question shows each connector; where nothing is to be removed there is none, and the report says so.
 
     Where the topic may be another cluster's, approval is required.

@@ -131,7 +131,7 @@ def test_a_position_per_partition_and_nothing_else(start: StartCell, flows: Flow
 
 
 @pytest.mark.mirror
-def test_other_names_and_places(start: StartCell, flows: FlowChanger) -> None:
+def test_other_names_and_sides_of_the_syncs(start: StartCell, flows: FlowChanger) -> None:
     """Syncs on the target, a separator of its own, odd names of connectors; another flow of the worker is untouched.
 
     Syncs that others have written into the same topic are shown, and refused where nobody has seen them.

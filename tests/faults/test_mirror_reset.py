@@ -182,7 +182,7 @@ def test_a_killed_reset_is_finished_by_its_retry(cell: ResetCell, flows: FlowCha
     assert all(sync.downstream - sync.upstream == RECORDS for sync in cell.syncs())
 
 
-def test_a_killed_reset_is_taken_back(cell: ResetCell, flows: FlowChanger) -> None:
+def test_a_killed_reset_is_undone(cell: ResetCell, flows: FlowChanger) -> None:
     """By the teardown of its run: prior offsets, states and policies."""
     positions = cell.positions()
     run = killed(cell, flows)

@@ -64,7 +64,7 @@ def sources(sandbox: Sandbox, mirror: MirrorFlow, tmp_path: Path) -> Iterator[li
         sandbox.connect.delete(name)
 
 
-def test_it_is_read_as_the_worker_tells_and_written_as_it_writes(sandbox: Sandbox, sources: list[str]) -> None:
+def test_it_is_read_and_written_as_the_worker_does(sandbox: Sandbox, sources: list[str]) -> None:
     """Offsets, and the bytes of every key and value of every kind of connector, in the same partition of the topic."""
     for name in sources:
         sandbox.connect.pause(name)  # so that nothing moves while both are read

@@ -83,7 +83,7 @@ def _at(connector: int, partition: int, written: int) -> dict[str, Any]:
     }
 
 
-def test_orphans_are_looked_at_again_before_they_are_removed(
+def test_orphans_are_read_again_before_they_are_removed(
     sandbox: Sandbox, run: Shell, left: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What comes back, or is written, between the list and the tombstones is left alone, as by the DAG."""
@@ -113,7 +113,7 @@ def test_orphans_are_looked_at_again_before_they_are_removed(
     }
 
 
-def test_an_export_is_what_the_worker_tells(crowd: ConnectWorker, sandbox: Sandbox, run: Shell, tmp_path: Path) -> None:
+def test_an_export_is_what_the_worker_has(crowd: ConnectWorker, sandbox: Sandbox, run: Shell, tmp_path: Path) -> None:
     """Connector by connector; sorted, so that two exports are the same text; to a file as to standard output."""
     sandbox.target.produce(f"{_cluster(crowd)}-offset", ["1"], keys=["no key of a connector"])
 
@@ -135,7 +135,7 @@ def test_an_export_is_what_the_worker_tells(crowd: ConnectWorker, sandbox: Sandb
     assert "'nobody' has no offsets" in some.err
 
 
-def test_from_the_beginning_every_pair_is_shown(crowd: ConnectWorker, run: Shell) -> None:
+def test_from_the_beginning_every_change_is_printed(crowd: ConnectWorker, run: Shell) -> None:
     """In the order in which they were written, also those overwritten since."""
     shown = run("--export", "--config", crowd.settings, "--connectors", "lines-07", "--from-beginning")
 

@@ -50,7 +50,7 @@ def there(spark: SparkSession, tmp_path: Path, flowing: Flowing) -> FailingOver:
     return FailingOver(spark, tmp_path.as_uri(), flowing)
 
 
-def test_groups_go_home_from_replicas_and_from_what_was_produced_meanwhile(there: FailingOver) -> None:
+def test_groups_go_home_from_remote_topics_and_from_what_was_produced_meanwhile(there: FailingOver) -> None:
     """At random positions of the remote topic, two of each three groups in a topic of the target too; all exact."""
     flowing = there.flowing
     sandbox, random = flowing.sandbox, Random(flowing.mark)

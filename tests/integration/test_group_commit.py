@@ -125,7 +125,7 @@ def test_a_group_that_was_moved_is_not_denied_when_its_consumers_are_back(made_u
 
 
 @pytest.mark.parametrize("lost", ["the answer to the commit", "the read of what is committed"])
-def test_a_cluster_that_goes_away_in_the_midst_is_told(
+def test_a_cluster_that_goes_away_in_the_midst_is_named(
     made_up: MadeUpFailover, monkeypatch: pytest.MonkeyPatch, lost: str
 ) -> None:
     """Nobody knows what was committed, so it says so; the next attempt finds out."""

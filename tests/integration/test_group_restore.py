@@ -64,7 +64,7 @@ def test_what_stood_there_already_is_not_restored(made_up: MadeUpFailover) -> No
     assert made_up.on_target(name) == {name: {made_up.at(0): Committed(33, "theirs"), made_up.at(1): Committed(5)}}
 
 
-def test_a_group_that_was_there_stays_as_long_as_it_holds_anything(made_up: MadeUpFailover) -> None:
+def test_a_group_that_was_there_stays_as_long_as_it_has_an_offset(made_up: MadeUpFailover) -> None:
     """One without offsets of its own is deleted and named; one that the failover created is just deleted."""
     elsewhere, idle, created = made_up.group("elsewhere"), made_up.group("idle"), made_up.group("created")
     made_up.commit_on_target({elsewhere: {made_up.at(3): Committed(1, "mine")}})

@@ -132,7 +132,7 @@ def test_a_topic_that_was_created_again_is_found(story: Story) -> None:
     assert "has position 100, beyond the log end 5" in beyond
 
 
-def test_a_replica_that_is_gone_is_found(story: Story) -> None:
+def test_a_remote_topic_that_is_gone_is_found(story: Story) -> None:
     """Deleted; and, created again, shorter than an offset sync says."""
     [gone] = story.broken.errors["remote_topic_lost"]
     [shorter] = story.stuck.errors["remote_topic_lost"]
@@ -154,7 +154,7 @@ def test_connectors_that_do_not_run_are_found(story: Story) -> None:
     assert f"`{story.flow.checkpoints}` is RUNNING, but 1 of its 1 tasks failed. No checkpoint is written" in failed[0]
 
 
-def test_a_task_that_stands_still_is_found(story: Story) -> None:
+def test_a_task_without_progress_is_found(story: Story) -> None:
     """MirrorMaker 2 stays RUNNING where its consumer has nowhere to go on; only the history shows it."""
     stuck = story.stuck.errors["stuck"]
 
@@ -165,7 +165,7 @@ def test_a_task_that_stands_still_is_found(story: Story) -> None:
     assert "the connector runs, but has been at position 100 at least since" in stuck[0]
 
 
-def test_a_group_without_checkpoint_or_replica_is_found(story: Story) -> None:
+def test_a_group_without_checkpoint_or_remote_topic_is_found(story: Story) -> None:
     """What a failover now would not translate, and why; what MirrorMaker 2 has no checkpoint for."""
     group = f"{story.flow.name}-new"
     [coverage] = story.broken.errors["coverage"]
@@ -181,7 +181,7 @@ def test_a_group_without_checkpoint_or_replica_is_found(story: Story) -> None:
     assert "if the source were lost now, a failover would translate 1 of 2 partitions" in unseen
 
 
-def test_settings_that_make_a_failover_worse_are_told(story: Story) -> None:
+def test_settings_that_make_a_failover_worse_are_named(story: Story) -> None:
     """With Kafka's own names, and the values found."""
     [latest] = story.broken.warnings["from_latest"]
     settings = " ".join(story.broken.warnings["failover_setting"])
@@ -192,7 +192,7 @@ def test_settings_that_make_a_failover_worse_are_told(story: Story) -> None:
     assert "`source.consumer.auto.offset.reset=none`" in " ".join(story.stuck.warnings["failover_setting"])
 
 
-def test_the_history_holds_so_many_runs(story: Story) -> None:
+def test_the_history_keeps_so_many_runs(story: Story) -> None:
     """Earlier runs are drawn next to the last one; the directory of the one that fell out is gone."""
     points = read_dataset(story.stuck.directory.lag_trend, LAG_TREND)
     late = [point for point in points if point["topic"] == story.flow.topic("late")]
@@ -208,10 +208,10 @@ def test_the_history_holds_so_many_runs(story: Story) -> None:
         assert set(pq.ParquetFile(path).read()["run_uri"].to_pylist()) == {look.directory.uri}
 
 
-def test_the_page_shows_all_of_it(story: Story) -> None:
+def test_the_report_shows_all_of_it(story: Story) -> None:
     """The headline, the worst, a class for each kind of finding, the plots, and the settings."""
-    page = Path(write_readiness_report(story.broken.directory).removeprefix("file://")).read_text()
-    assert "Not ready: 9 errors" in page
+    html = Path(write_readiness_report(story.broken.directory).removeprefix("file://")).read_text()
+    assert "Not ready: 9 errors" in html
     for text in ("Lost or created again", "Connectors and their tasks", "Groups after a failover", "offset.lag.max"):
-        assert text in page
-    assert page.count("<svg") == 2
+        assert text in html
+    assert html.count("<svg") == 2

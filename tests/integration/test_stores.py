@@ -159,7 +159,7 @@ def test_refusals_of_a_sink(connect: ConnectRest, topic: str, new_name: str) -> 
         connect.create(f"{new_name}2", {"connector.class": "org.example.Nothing"})
 
 
-def test_an_unknown_connector_is_told_at_once(connect: ConnectRest) -> None:
+def test_an_unknown_connector_is_named_at_once(connect: ConnectRest) -> None:
     """No call waits for a connector that isn't there, nor makes one."""
     calls: tuple[Callable[[str], object], ...] = (
         connect.status,

@@ -118,7 +118,7 @@ def test_no_record_is_skipped(lost: Lost, spark: SparkSession, tmp_path_factory:
         assert downstream >= row["checkpoint"]
 
 
-def test_by_a_ledger_places_are_exact(
+def test_by_a_ledger_offsets_are_exact(
     lost: Lost, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """Wherever the syncs were, of all groups, from where the readiness run has observed them."""

@@ -99,7 +99,7 @@ def test_scram_with_a_jks_trust_store(site: Site) -> None:
     assert topics(site.worker("scram", "LOGIN", scram("right", store))) == {}
 
 
-def test_a_wrong_password_is_told(site: Site) -> None:
+def test_a_wrong_password_is_reported(site: Site) -> None:
     """As what it is, without the password itself."""
     store = site.root.trusted_in(site.home / "trust-of-wrong.p12")
 
@@ -109,7 +109,7 @@ def test_a_wrong_password_is_told(site: Site) -> None:
     assert "not-right" not in str(caught.value)
 
 
-def test_an_unknown_authority_is_told(site: Site) -> None:
+def test_an_unknown_authority_is_reported(site: Site) -> None:
     """Whether there is no trust store, or one with another authority; one that can't be found is reported before."""
     other = site.other.trusted_in(site.home / "others-trust.p12")
     for name, store in (("none", None), ("other", other)):

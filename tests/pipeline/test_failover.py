@@ -38,7 +38,7 @@ def told(row: dict[str, Any]) -> Row:
     return row["downstream"], row["exact"], row["method"], row["action"], row["covered"]
 
 
-def test_each_group_gets_its_place_or_a_reason(spark: SparkSession, directory: FailoverDirectory) -> None:
+def test_each_group_gets_its_offset_or_a_reason(spark: SparkSession, directory: FailoverDirectory) -> None:
     """Between two mappings, at the end, behind all syncs, with members, ahead, there already, and not replicated."""
     write_observation(directory, min_coverage=0.3)
 
@@ -101,7 +101,7 @@ def test_a_group_that_may_go_back(spark: SparkSession, directory: FailoverDirect
     assert (told(rows(directory)["ahead"])[3], told(rows(directory)["busy"])[3]) == ("commit", "skip")
 
 
-def test_pairs_that_a_reset_has_kept_prove_a_place(spark: SparkSession, directory: FailoverDirectory) -> None:
+def test_mappings_that_a_reset_has_kept_prove_an_offset(spark: SparkSession, directory: FailoverDirectory) -> None:
     """Of a partition whose syncs the reset has emptied, with the last mapping; without them nothing was known of it."""
     write_observation(directory, min_coverage=0.3, kept=[(1, 4, 4)])
 
@@ -110,7 +110,7 @@ def test_pairs_that_a_reset_has_kept_prove_a_place(spark: SparkSession, director
     assert told(rows(directory)["behind"]) == (10, True, "bracket", "commit", True)
 
 
-def test_records_that_are_the_same_prove_a_place(spark: SparkSession, directory: FailoverDirectory) -> None:
+def test_records_that_are_the_same_prove_an_offset(spark: SparkSession, directory: FailoverDirectory) -> None:
     """Every exact one whose records were read is checked."""
     write_observation(directory, min_coverage=0.3)
     write_digests(directory)
@@ -149,7 +149,7 @@ def test_what_is_worth_reading(spark: SparkSession, directory: FailoverDirectory
     }
 
 
-def test_what_is_beyond_the_limit_is_told(spark: SparkSession, directory: FailoverDirectory) -> None:
+def test_what_is_beyond_the_limit_is_named(spark: SparkSession, directory: FailoverDirectory) -> None:
     """By partition and how many records are not read; those that are proved already get little, and aren't named."""
     write_observation(directory, min_coverage=0.3, compared=20, compared_total=100)
 

@@ -94,7 +94,7 @@ def test_of_two_connectors_the_newer_ledger_counts(spark: SparkSession) -> None:
     assert_same_rows(newest(ledgers), ledgers.where("upstream in (7, 4)"))
 
 
-def test_the_later_of_a_look_and_a_checkpoint_counts(spark: SparkSession) -> None:
+def test_the_later_of_a_readiness_run_and_a_checkpoint_counts(spark: SparkSession) -> None:
     """By the checkpoints that the run has observed, whatever the clocks say, as a group may have gone back."""
     place, hour = ("t", "s.t", 0), timedelta(hours=1)
     observations = [

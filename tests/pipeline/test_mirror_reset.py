@@ -103,7 +103,7 @@ def test_topic_by_topic(planner: Planner, written: ResetDirectory) -> None:
     assert summary["errors"] == []
 
 
-def test_what_the_approver_is_told(planner: Planner, written: ResetDirectory) -> None:
+def test_what_the_question_says(planner: Planner, written: ResetDirectory) -> None:
     """Whose syncs go besides those that are reset, who else works with them, and what old checkpoints do."""
     mirror_reset_job.run(planner.spark, written)
 

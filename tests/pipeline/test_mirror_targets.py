@@ -115,7 +115,7 @@ def test_plans_of_a_mirror_source(planner: Planner, requested: dict[str, str], e
     assert_same(plan.rows, expected)
 
 
-def test_mirror_maker_never_replicates_internal_topics_nor_its_own_replicas(planner: Planner) -> None:
+def test_mirror_maker_never_replicates_internal_topics_nor_its_own_remote_topics(planner: Planner) -> None:
     """What MirrorMaker 2 leaves out whatever ``topics`` says is not planned."""
     names = ("orders", "__consumer_offsets", "mm2-configs.a.internal", "target.orders", "a.target.orders", "x.replica")
 

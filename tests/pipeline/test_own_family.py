@@ -48,7 +48,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
     sys.modules.pop("acme_families", None)
 
 
-def test_the_family_of_the_page_has_the_connectors_of_its_class(install: Install) -> None:
+def test_the_documented_family_has_the_connectors_of_its_class(install: Install) -> None:
     """By class name or alias; without the distribution, the class is unknown."""
     own_families.cache_clear()
     assert family_of(ConnectorType.SOURCE, CLASS).name == "generic_source"
@@ -58,7 +58,7 @@ def test_the_family_of_the_page_has_the_connectors_of_its_class(install: Install
     assert family_of(ConnectorType.SOURCE, CLASS) is family_named("acme_tickets")
 
 
-def test_the_verdicts_of_the_page(install: Install) -> None:
+def test_the_documented_verdicts(install: Install) -> None:
     """Word by word, as the documentation shows them."""
     install()
     family, boards = family_named("acme_tickets"), {"boards": "north,south"}

@@ -221,7 +221,7 @@ def test_a_group_without_progress_is_found_in_the_history(spark: SparkSession, r
     ]
 
 
-def test_a_replica_that_was_created_again_is_found(spark: SparkSession) -> None:
+def test_a_remote_topic_that_was_created_again_is_found(spark: SparkSession) -> None:
     """By its end, and where it has grown beyond the last sync since, by its id."""
     base = {"kafka_partition": 0, "target_topic": "s.t", "log_start": 0, "log_end": 9, "position": 9, "lag": 0}
     rows = frame(

@@ -74,7 +74,7 @@ def test_what_will_be_read_anyway_is_not_picked(spark: SparkSession) -> None:
     )
 
 
-def test_places_that_the_flow_from_home_tells(spark: SparkSession) -> None:
+def test_offsets_by_the_flow_from_home(spark: SparkSession) -> None:
     """They are claims of that flow, whose source is home."""
     rows = [
         ("here.orders", "orders", 0, at + 7, at, method, told)

@@ -172,7 +172,7 @@ def test_much_that_was_produced_at_home_since(spark: SparkSession, *, repeats: b
     assert found_starts == {at: (at, True) for at in range(61)}
 
 
-def test_nothing_tells_of_the_beginning(spark: SparkSession) -> None:
+def test_nothing_is_known_of_the_beginning(spark: SparkSession) -> None:
     """Retention has taken the beginning of both logs, compaction the first syncs: nothing is known of what is there."""
     world = replicated_world(20)
     world.source.retain(8)

@@ -260,7 +260,7 @@ def test_up_wait_ends_once_all_is_there() -> None:
     assert "scene" in SERVICES["airflow"]["depends_on"]
 
 
-def test_it_holds_no_secret_and_listens_on_this_machine_alone() -> None:
+def test_it_has_no_secret_and_listens_on_this_machine_alone() -> None:
     """Keys and the password are generated at the first start; nobody else in the network reaches a port."""
     names = [name for service in SERVICES for name in environment(service)]
     secret = re.compile(r"PASSWORD(?!S_FILE)|SECRET|TOKEN|FERNET|_KEY")

@@ -140,7 +140,7 @@ def test_a_value_is_waited_for_and_named(clock: Clock) -> None:
     ],
     ids=lambda value: getattr(value, "status_code", None),
 )
-def test_a_worker_that_has_no_time_now_is_asked_again(clock: Clock, refusal: RestRefusal, *, passes: bool) -> None:
+def test_a_request_to_a_busy_worker_is_repeated(clock: Clock, refusal: RestRefusal, *, passes: bool) -> None:
     """One that rebalances, or is too busy to answer, has not said no; any other refusal ends the wait."""
     began = clock.now
 

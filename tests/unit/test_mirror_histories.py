@@ -26,7 +26,7 @@ def test_all_kinds_occur() -> None:
 
 
 @pytest.mark.parametrize("event", sorted(set(Event) - {Event.PRODUCE, Event.REPLICATE}))
-def test_only_what_is_asked_for_happens(event: Event) -> None:
+def test_only_what_is_requested_happens(event: Event) -> None:
     """A kind can be had alone, and the same seed gives the same history."""
     implied = {Event.CHECKPOINT: {Event.GROUPS_MOVE}}.get(event, set())
     for seed in range(20):

@@ -219,7 +219,7 @@ def test_a_transform_that_changes_records() -> None:
     assert all(world.target.records[offset].key == world.source.records[offset].key for offset in changed)
 
 
-def test_records_that_look_the_same_are_told_apart() -> None:
+def test_records_that_look_the_same_are_distinguished() -> None:
     """The truth goes by where a copy comes from."""
     world = World(Traits(repeats=True))
     world.produce(1, 1, 1, each=1000)

@@ -46,7 +46,7 @@ def test_checkpoints_follow_mirror_makers_rule(position: int, downstream: int) -
     assert world.checkpoints == {"one": Mapped(position, downstream)}
 
 
-def test_a_reset_keeps_pairs() -> None:
+def test_a_reset_keeps_mappings() -> None:
     """Where the flow was, and where it goes on; the syncs of before are cleared."""
     world = replicated(10)
     world.reset(4)

@@ -37,7 +37,7 @@ def reader(request: pytest.FixtureRequest, sandbox: Sandbox, tmp_path: Path) -> 
     made.close()
 
 
-def test_every_kind_of_change_delivers_from_where_it_was_asked_to(
+def test_every_kind_of_change_delivers_from_where_it_was_requested(
     reader: Reader, spark: SparkSession, workspace: str
 ) -> None:
     """By what the snapshot saw, what is read back, and what is delivered after a resume; then once while it runs."""

@@ -60,7 +60,7 @@ def test_what_a_worker_is_too_old_for_is_refused_by_its_version(
 
 
 @pytest.mark.parametrize(("reply", "version"), [(NOT_FOUND, "3.9.1"), (NOT_ALLOWED, "unknown")])
-def test_a_call_that_is_missing_on_a_worker_that_should_have_it_is_told(
+def test_a_call_that_is_missing_on_a_worker_that_should_have_it_is_reported(
     connect_to: Connect, worker: Worker, reply: Reply, version: str
 ) -> None:
     """The cause may be a proxy, or a build with an unreadable version: the message names both."""

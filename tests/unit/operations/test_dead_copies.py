@@ -56,7 +56,7 @@ def left(state: SagaState, *, stopped: bool = True, rename: bool = False) -> Sag
         (left(SagaState.ABANDONED), "was given up. Someone else has changed it."),
     ],
 )
-def test_it_is_told_as_it_is(record: SagaRecord, said: str) -> None:
+def test_it_is_reported_as_it_is(record: SagaRecord, said: str) -> None:
     """Of both connectors."""
     sentence = describe(Settled(record, warnings=("Someone else has changed it.",)))
 

@@ -222,7 +222,7 @@ def test_verdicts_come_worst_first_and_partition_2_before_10(tmp_path: Path) -> 
     assert [verdict.message[10:] for verdict in change.verdicts] == ["3", "2", "10", "1"]
 
 
-def test_offsets_without_positions_are_told_as_they_are(tmp_path: Path) -> None:
+def test_offsets_without_positions_are_shown_as_they_are(tmp_path: Path) -> None:
     """Offsets of another family are maps without positions."""
     row = replace(mirror_row(0, None, 1), partition='{"file":"a"}', topic=None, kafka_partition=None, before='{"at":7}')
     set_row = replace(row, after='{"at":1}', after_position=None)

@@ -145,7 +145,7 @@ def test_a_request_alone(tmp_path: Path) -> None:
     assert "downtime" not in page.text
 
 
-def test_how_an_earlier_plan_ended_is_told_aside(tmp_path: Path) -> None:
+def test_how_an_earlier_plan_ended_is_shown_separately(tmp_path: Path) -> None:
     """The outcome of an earlier plan is shown."""
     written = rewound(tmp_path).outcome(Result.LEFT_STOPPED, "It stays `STOPPED`.")
     page = shown_report(written.plan([mirror_row(0, 500, 121)]).run)
@@ -179,7 +179,7 @@ def test_names_and_texts_are_never_code(tmp_path: Path) -> None:
     assert not [fields for _, fields in page.tags if any(name.startswith("on") for name in fields)]
 
 
-def test_a_page_needs_nothing_beside_itself(tmp_path: Path) -> None:
+def test_a_report_needs_no_other_file(tmp_path: Path) -> None:
     """It has no script and fetches nothing; its policy forbids both."""
     run = rewound(tmp_path).run
     write_report(run)
@@ -194,7 +194,7 @@ def test_a_page_needs_nothing_beside_itself(tmp_path: Path) -> None:
     assert "default-src 'none'; style-src 'unsafe-inline'" in html
 
 
-def test_credentials_are_not_on_the_page(tmp_path: Path) -> None:
+def test_credentials_are_not_in_the_report(tmp_path: Path) -> None:
     """Credentials of requests and messages are removed."""
     secret = "s3://key:hunter2@bucket/offsets.json"
     written = begin(tmp_path, request_for(to="file", value=secret)).snapshot({})
@@ -220,7 +220,7 @@ def test_large_plans_show_the_worst_and_say_how_many_more(tmp_path: Path) -> Non
     assert "partition 4 … and 225 more of this kind, in the dataset verdicts." in page.text
 
 
-def test_one_page_over_several_changes(tmp_path: Path) -> None:
+def test_one_report_on_several_changes(tmp_path: Path) -> None:
     """It begins with the banner of each change, and has the caller's notes and facts."""
     applied = rewound(tmp_path / "one").outcome(Result.APPLIED)
     failed = rewound(tmp_path / "two").outcome(Result.RESTORED)
