@@ -17,6 +17,7 @@ from airflow_provider_connect_offsets.exceptions import (
     WorkspaceUnwritable,
 )
 from airflow_provider_connect_offsets.hooks.storage import open_storage as open_by_connection
+from airflow_provider_connect_offsets.saga import journal, lease
 from airflow_provider_connect_offsets.workspace import files
 from tests.support.programs.shell import Shell
 from tests.support.rows.imported_file import AFTER, BEFORE, REQUESTED, stored_in
@@ -93,6 +94,9 @@ def test_what_cannot_be_noted_is_undone_from_memory(
     run: Shell, config: Path, store: StandaloneFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is written and proved, but the next process could not know; once the journal is back, an import succeeds."""
+    # The lease could not be ended either, and its owner, this process, is alive.
+    for module in (journal, lease):
+        monkeypatch.setattr(module, "DEAD_AFTER", 1.0)
     with unwritable(monkeypatch, is_end):
         ended = run("import", "--config", config, stdin=REQUESTED)
 
