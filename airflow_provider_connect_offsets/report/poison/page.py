@@ -1,4 +1,4 @@
-"""The report on records on which a sink stood: where they are, why they fail, and what they hold."""
+"""The report on records on which a sink failed: where they are, why they fail, and what they contain."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def write_poison_report(directory: PoisonDirectory) -> str:
     return publish(
         directory.report,
         "poison.html.j2",
-        title=f"Records on which {records.outcome.connector} stood",
+        title=f"Records on which {records.outcome.connector} failed",
         records=records,
         datasets=words.uris({"Records": directory.poison_records}),
     )

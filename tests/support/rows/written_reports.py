@@ -29,6 +29,7 @@ from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirect
 from airflow_provider_connect_offsets.workspace.schemas import CONNECTORS
 from tests.support.rows.snapshots import changes_report
 from tests.support.rows.written import begin, finding, mirror_row, orphaned, request_for, rewound
+from tests.support.rows.written_records import poison_report, replay_report
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 LONG = "a-connector-of-the-warehouse-for-orders-and-payments." + "eu-central-1." * 12
@@ -139,6 +140,8 @@ REPORTS: Mapping[str, Callable[[Path], str]] = {
     "reset": lambda path: write_reset_report(planned_reset(path, foreign=LONG)),
     "readiness": readiness_report,
     "snapshot": lambda path: changes_report(path, name=LONG, number=LARGE),
+    "poison": lambda path: poison_report(path, name=LONG, number=LARGE),
+    "replay": lambda path: replay_report(path, name=LONG, number=LARGE),
 }
 
 
