@@ -102,8 +102,8 @@ def test_lag_is_awaited_by_records_and_by_seconds(mirror: MirrorFlow) -> None:
     mirror.sandbox.source.produce(mirror.topic, ["late"] * 3, partition=1, timestamps=[1_700_000_000_000] * 3)
 
     assert not MirrorLagSensor(**sensor).poke({})
-    told = MirrorLagSensor(**sensor).trigger().observe().sentence
-    assert f"'{mirror.name}' (STOPPED): {mirror.topic}-1 lacks 3 records, the first of them " in told
+    lag_sentence = MirrorLagSensor(**sensor).trigger().observe().sentence
+    assert f"'{mirror.name}' (STOPPED): {mirror.topic}-1 lacks 3 records, the first of them " in lag_sentence
     assert MirrorLagSensor(**sensor, max_lag_records="3").poke({})
     assert not MirrorLagSensor(**sensor, max_lag_records=2).poke({})
     assert not MirrorLagSensor(**sensor, max_lag_seconds=60).poke({})

@@ -219,9 +219,9 @@ def test_a_dry_run_and_the_single_step(sandbox: Sandbox, run_dag: RunDag, worksp
             type(clear).execute.__wrapped__(clear, context)  # type: ignore[attr-defined]
         count = len(cell.syncs())
         clear.foreign = True
-        told = type(clear).execute.__wrapped__(clear, context)  # type: ignore[attr-defined]
+        returned = type(clear).execute.__wrapped__(clear, context)  # type: ignore[attr-defined]
 
-        assert told["emptied"] == {cell.flow.offset_syncs_topic: count}
+        assert returned["emptied"] == {cell.flow.offset_syncs_topic: count}
         assert (cell.syncs(), cell.policies()) == ([], ["compact", "compact"])
-        assert len(read_dataset(ResetDirectory(told["kept"]).sync_records, STORED_RECORDS)) == count
-        assert workspace in told["kept"]
+        assert len(read_dataset(ResetDirectory(returned["kept"]).sync_records, STORED_RECORDS)) == count
+        assert workspace in returned["kept"]

@@ -44,9 +44,9 @@ class Dedicated:
         wait_for(lambda: len(self.replicated()), count, 60, late, progress=work)
 
     def exported(self) -> list[dict[str, Any]]:
-        """What ``connect-offsets`` tells of its offsets."""
-        told = self.call("--export", "--connectors", CONNECTOR)
-        stored = json.loads(told.stdout).get(CONNECTOR, []) if told.returncode == 0 else []
+        """Its offsets, as ``connect-offsets`` exports them."""
+        ended = self.call("--export", "--connectors", CONNECTOR)
+        stored = json.loads(ended.stdout).get(CONNECTOR, []) if ended.returncode == 0 else []
         # Others of the same aliases, that have run before, kept theirs in the same topic.
         return [entry for entry in stored if entry["partition"]["topic"] == self.topic]
 
@@ -126,13 +126,13 @@ def test_a_standalone_worker_is_set_back(
             "extra": {"offsets_file": str(stored)},
         }
         monkeypatch.setenv("AIRFLOW_CONN_ALONE", json.dumps(alone))
-        wanted = tmp_path / "requested.json"
-        wanted.write_text(json.dumps({"offsets": [{"partition": {"filename": str(lines)}, "offset": {"position": 4}}]}))
+        file = tmp_path / "requested.json"
+        file.write_text(json.dumps({"offsets": [{"partition": {"filename": str(lines)}, "offset": {"position": 4}}]}))
         requested = {"connector": name, "connect_conn_id": "alone", "kafka_conn_id": "", "control": "storage"}
 
-        refused = run_dag(to="file", value=wanted.as_uri(), **requested)
+        refused = run_dag(to="file", value=file.as_uri(), **requested)
         worker.process.stop()
-        ran = run_dag(to="file", value=wanted.as_uri(), **requested)
+        ran = run_dag(to="file", value=file.as_uri(), **requested)
 
         assert (refused.state, "is RUNNING on a standalone worker" in refused.output) == ("failed", True)
         assert (ran.state, ran.outcome and ran.outcome.result) == ("success", Result.APPLIED)

@@ -100,11 +100,11 @@ def test_a_position_per_partition_and_nothing_else(start: StartCell, flows: Flow
     """What is not named stays where it is, though its syncs go, which the plan says; they come with its next record."""
     cell = start(topics=2)
     moved, kept = cell.topics
-    wanted = tmp_path / "requested.csv"
-    wanted.write_text(f"{moved},0,30\n{moved},1,90\n")
+    document = tmp_path / "requested.csv"
+    document.write_text(f"{moved},0,30\n{moved},1,90\n")
     before = cell.replicated(moved), cell.replicated(kept)
 
-    run, summary = flows.plan(cell.params, "file", wanted.as_uri())
+    run, summary = flows.plan(cell.params, "file", document.as_uri())
     outcome = flows.apply(run)
     cell.wait_until_caught_up()
 

@@ -94,8 +94,8 @@ def case(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Case:
         sandbox.target.create_topic(f"{name}-{topic}", partitions=1, config={"cleanup.policy": "compact"})
     producer, config = Producer(client), {"connector.class": "FileStreamSource"}
     for connector, more in ((SHARED, {}), (OWN, {"offsets.storage.topic": f"{name}-{OWN}"})):
-        told = json.dumps({"properties": {**config, **more}})
-        producer.produce(f"{name}-configs", key=f"connector-{connector}", value=told)
+        settings = json.dumps({"properties": {**config, **more}})
+        producer.produce(f"{name}-configs", key=f"connector-{connector}", value=settings)
     assert producer.flush(30) == 0
     where = WorkerTopics(client, f"{name}-offsets", f"{name}-configs", group_id=name)
     return Case(TopicStorage(where), tmp_path_factory.mktemp("generated").as_uri())
@@ -110,8 +110,8 @@ def broken(faults: Faults, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         (TopicWriter, "write", "write_offsets", TopicWriter.write),
     ]
     with faults.files(monkeypatch), monkeypatch.context() as patched:
-        for owner, method, told, call in calls:
-            patched.setattr(owner, method, _through(faults, told, call))
+        for owner, method, step, call in calls:
+            patched.setattr(owner, method, _through(faults, step, call))
         yield
 
 

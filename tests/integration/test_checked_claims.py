@@ -23,7 +23,7 @@ pytestmark = pytest.mark.mirror
 def flowing(sandbox: Sandbox) -> Iterator[Flowing]:
     """Somebody's record in the remote topic of partition 0, and a transaction's marker in the source, which evens out.
 
-    So the pairs before and after both are as far apart on either side: ``9 → 9`` and ``13 → 13``, but ``11 → 12``.
+    So the mappings before and after both are as far apart on either side: ``9 → 9`` and ``13 → 13``, but ``11 → 12``.
     """
     flowing = Flowing.start(sandbox, overrides={"offset.lag.max": "100000"})
     flowing.produce(10)

@@ -87,10 +87,10 @@ def test_orphans_are_read_again_before_they_are_removed(
     sandbox: Sandbox, run: Shell, left: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What comes back, or is written, between the list and the tombstones is left alone, as by the DAG."""
-    topic, told = left.read_text().split("offset.storage.topic=")[1].split("\n")[0], orphaned._print
+    topic, print_found = left.read_text().split("offset.storage.topic=")[1].split("\n")[0], orphaned._print
 
     def and_meanwhile(found: orphaned.Orphans) -> None:
-        told(found)
+        print_found(found)
         produce(sandbox, topic, '["written",{"filename":"a"}]', '{"position":2}')
         configs = topic.replace("offsets", "configs")
         produce(sandbox, configs, "connector-again", '{"properties": {"connector.class": "FileStreamSource"}}')
@@ -122,9 +122,9 @@ def test_an_export_is_what_the_worker_has(crowd: ConnectWorker, sandbox: Sandbox
     assert exported.code == 0
     assert "Passed over 1 key in topic" in exported.err
     assert "Exported 5,000 offsets of 50 connectors" in exported.err
-    told = parse_kip199(json.loads(exported.out))
-    assert sorted(told) == crowd.connectors()
-    for name, offsets in told.items():
+    document = parse_kip199(json.loads(exported.out))
+    assert sorted(document) == crowd.connectors()
+    for name, offsets in document.items():
         assert offsets.stored() == parse_rest({"offsets": crowd.offsets(name)}).stored()
     again = run("export", "--config", crowd.settings, "--file", tmp_path / "export.json")
     assert (again.code, again.out) == (0, "")
@@ -211,10 +211,13 @@ def test_a_bar_is_shown_on_a_terminal_only(crowd: ConnectWorker) -> None:
     command += ["--config", str(crowd.settings)]
     piped = subprocess.run(command, capture_output=True, text=True, check=True)
     terminal, side = pty.openpty()
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=side) as shown, os.fdopen(terminal, "rb", 0) as told:
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=side) as shown,
+        os.fdopen(terminal, "rb", 0) as shown_there,
+    ):
         os.close(side)
         heard: list[bytes] = []
-        listening = threading.Thread(target=lambda: heard.append(_all_of(told)))
+        listening = threading.Thread(target=lambda: heard.append(_all_of(shown_there)))
         listening.start()
         document, _nothing = shown.communicate()
         listening.join()

@@ -117,7 +117,7 @@ def test_without_a_flow_that_leads_back_nothing_may_be_left_unread(
 def test_logs_of_the_same_name(
     spark: SparkSession, tmp_path: Path, same_names: Flowing, begins: str, compared: int
 ) -> None:
-    """What was produced behind the remote topic's end isn't skipped, and copies of it are told from home's own records.
+    """What was produced behind the remote topic's end isn't skipped, nor are its copies taken for home's own records.
 
     Also where that is more than is compared of either log.
     """

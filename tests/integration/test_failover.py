@@ -106,9 +106,9 @@ def test_every_group_goes_on_with_its_next_record(going: Translated) -> None:
 def test_a_commit_that_is_killed_ends_complete_when_it_is_run_again(going: Translated) -> None:
     """And the prior offsets are still those from before the first attempt."""
     bootstrap = going.flowing.sandbox.target.bootstrap
-    told = ["-m", commit_process.__name__, bootstrap, going.directory.uri, going.summary["digest"], str(GROUPS // 2)]
+    program = ["-m", commit_process.__name__, bootstrap, going.directory.uri, going.summary["digest"], str(GROUPS // 2)]
 
-    killed = subprocess.run([sys.executable, *told], check=False, cwd=Path.cwd(), env=_environment())
+    killed = subprocess.run([sys.executable, *program], check=False, cwd=Path.cwd(), env=_environment())
 
     assert killed.returncode == -signal.SIGKILL
     assert 0 < sum(map(bool, going.on_target().values())) <= GROUPS // 2

@@ -72,16 +72,16 @@ def test_a_commit_that_fails_half_way_names_what_is_committed_where(
     digest = made_up.translate(moves)
     with ExitStack() as stack, monkeypatch.context() as patching:
         joined_meanwhile(patching, stack, made_up, busy)
-        with pytest.raises(GroupsNotMoved) as told:
+        with pytest.raises(GroupsNotMoved) as failed:
             made_up.commit(digest)
 
-    assert f"2 of 3 groups were not moved, or not wholly: '{busy}': Can't set the offset of group" in str(told.value)
+    assert f"2 of 3 groups were not moved, or not wholly: '{busy}': Can't set the offset of group" in str(failed.value)
     assert f"'{part}': Can't set the offset of group '{part}', topic '{made_up.topic}' partition 99: " in str(
-        told.value
+        failed.value
     )
-    assert "(1 of its 2 translated offsets are committed)" in str(told.value)
+    assert "(1 of its 2 translated offsets are committed)" in str(failed.value)
     assert "1 of 3 groups have their translated offsets, read back and proved. Run it again to commit" in str(
-        told.value
+        failed.value
     )
     outcome = files.read_json(made_up.directory.outcome)
     assert (outcome["groups"], outcome["partitions"], sorted(outcome["left"])) == (1, 1, [busy, part])
@@ -103,12 +103,12 @@ def test_a_retry_after_records_came_late_says_what_is_committed_already(made_up:
         made_up.commit(digest)
     made_up.sandbox.source.produce(made_up.topic, ["late"], partition=0)
 
-    with pytest.raises(NotDrained) as told:
+    with pytest.raises(NotDrained) as failed:
         made_up.commit(digest)
 
-    assert str(told.value).startswith("No further group was moved: after the flow was stopped, 1 records came to the")
-    assert f" 1 of 2 groups have their translated offsets already ('{whole}'), and keep them." in str(told.value)
-    assert f"restore what was moved with mirror_failover_restore, run_uri={made_up.directory.uri}" in str(told.value)
+    assert str(failed.value).startswith("No further group was moved: after the flow was stopped, 1 records came to the")
+    assert f" 1 of 2 groups have their translated offsets already ('{whole}'), and keep them." in str(failed.value)
+    assert f"restore what was moved with mirror_failover_restore, run_uri={made_up.directory.uri}" in str(failed.value)
     outcome = files.read_json(made_up.directory.outcome)
     assert (outcome["groups"], list(outcome["left"])) == (1, [busy])
     assert made_up.on_target(busy) == {busy: {}}

@@ -91,8 +91,8 @@ def under_way(config: Path, document: Path, *more: object) -> Iterator[subproces
         try:
             yield process
         finally:
-            _out, told = process.communicate()
-        assert process.returncode == 0, told
+            _out, error = process.communicate()
+        assert process.returncode == 0, error
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
@@ -253,7 +253,7 @@ def test_removals_of_orphans_take_turns(config: Path, run: Shell) -> None:
             assert first.poll() is None
         second = run("orphans", "--config", config, "--remove")
         assert (second.code, "is being changed by run 'connect-offsets orphans --remove" in second.err) == (1, True)
-        _out, told = first.communicate()
+        _out, error = first.communicate()
 
-    assert first.returncode == 0, told
+    assert first.returncode == 0, error
     assert json.loads(run("--export", "--config", config).out) == {}

@@ -31,8 +31,8 @@ class LateStatus:
     def status(self, connector: str) -> ConnectorStatus:
         """That of before, so many times."""
         self.looks += 1
-        told: ConnectorStatus = self._before if self.looks <= LATE else self._control.status(connector)
-        return told
+        status: ConnectorStatus = self._before if self.looks <= LATE else self._control.status(connector)
+        return status
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._control, name)
@@ -92,12 +92,12 @@ def test_it_counts_as_done(sink: SinkFlow, target_changer: Changer, toward: Towa
         began = clients.clock.now()
 
         with journal.claim(RUN) as entry:
-            told = recovery.recover(entry, toward, late)
+            sentence = recovery.recover(entry, toward, late)
 
         assert clients.clock.now() - began < clients.timeout / 2
     state = "PAUSED" if paused else "RUNNING"
-    assert told is not None
-    assert told.endswith(f"was applied and proved; the connector is {state} again.")
+    assert sentence is not None
+    assert sentence.endswith(f"was applied and proved; the connector is {state} again.")
     sink.sandbox.connect.wait_state(sink.name, state)
     assert journal.left() is None
     if paused:
@@ -114,9 +114,9 @@ def test_it_does_not_count_as_done_where_something_was_undone(sink: SinkFlow, ta
         between: Any = ResumedBetween(clients.offsets, sink)
 
         with journal.claim(RUN) as entry:
-            told = recovery.recover(entry, Toward.BACK, replace(clients, offsets=between))
+            sentence = recovery.recover(entry, Toward.BACK, replace(clients, offsets=between))
 
-    assert told is not None
-    assert "applied and proved" not in told
-    assert "someone else resumed the connector" in told
+    assert sentence is not None
+    assert "applied and proved" not in sentence
+    assert "someone else resumed the connector" in sentence
     assert journal.left() is None

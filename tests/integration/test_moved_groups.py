@@ -119,12 +119,12 @@ def test_a_person_commits_what_a_killed_restore_has_deleted(
             main(arguments)
         assert not ended.value.code
 
-    told = capsys.readouterr()
+    printed = capsys.readouterr()
     line = f"consumer groups of {target.cluster_id()}: the move of groups by {made_up.directory.uri} by run dag/dead"
-    assert told.out.count("\n") == 1
-    assert line in told.out
-    assert told.out.endswith("; by the connections target_kafka_conn_id=eu\n")
-    assert "No group is left deleted by it" in told.err
+    assert printed.out.count("\n") == 1
+    assert line in printed.out
+    assert printed.out.endswith("; by the connections target_kafka_conn_id=eu\n")
+    assert "No group is left deleted by it" in printed.err
     assert made_up.on_target(name) == {name: {made_up.at(2): Committed(7, "other")}}
 
 

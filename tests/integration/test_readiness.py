@@ -90,11 +90,22 @@ def tasks(flow: WatchedFlow, connector: str) -> list[str]:
 
 def test_a_flow_that_is_well_is_ready(story: Story) -> None:
     """No error, no warning; nothing lags, every position is covered, and nothing would be read again."""
-    told = story.well.summary
+    well = story.well.summary
 
-    assert (told["ready"], told["worst"], story.well.errors, story.well.warnings) == (True, None, {}, {})
-    assert (told["partitions"], told["lag"], told["lag_ms"], told["lost"], told["unsynced"]) == (4, 0, 0, 0, 0)
-    assert (told["groups"], told["group_partitions"], told["group_covered"], told["group_rereads"]) == (1, 2, 2, 0)
+    assert (well["ready"], well["worst"], story.well.errors, story.well.warnings) == (True, None, {}, {})
+    assert (well["partitions"], well["lag"], well["lag_ms"], well["lost"], well["unsynced"]) == (
+        4,
+        0,
+        0,
+        0,
+        0,
+    )
+    assert (well["groups"], well["group_partitions"], well["group_covered"], well["group_rereads"]) == (
+        1,
+        2,
+        2,
+        0,
+    )
     late = story.well.groups[story.flow.name, story.flow.topic("late")]
     assert (late["planned_downstream"], late["planned_exact"]) == (RECORDS, True)
     assert late["checkpoint_downstream"] == RECORDS

@@ -106,9 +106,9 @@ def test_it_is_not_taken_for_resumed_by_someone(own: Sandbox, second: ConnectWor
             recovery.executor(clients, entry, [alter]).announce(alter)
         leave(second, own, sink)
 
-        told = stopped.restore([member], Owner.here(run="dag/dead", task="release"))
-        assert told
-        assert "prior offsets are proved, and the connector is PAUSED again" in told
+        sentence = stopped.restore([member], Owner.here(run="dag/dead", task="release"))
+        assert sentence
+        assert "prior offsets are proved, and the connector is PAUSED again" in sentence
         own.connect.wait_state(sink, "PAUSED")
 
         applied = apply_plan(plan, clients, changer.journal(sink), Owner.here(run="dag/next", task="apply"))

@@ -143,8 +143,8 @@ def test_translated_again_it_is_the_same(
     first, summary = moving.preview(planned=False, source_connector="")
     moving.commit(first, summary["digest"])
 
-    again, told = moving.preview(planned=False, source_connector="")
+    again, judged = moving.preview(planned=False, source_connector="")
 
-    assert (told["commit"], told["covered"], told["errors"]) == (0, summary["covered"], [])
+    assert (judged["commit"], judged["covered"], judged["errors"]) == (0, summary["covered"], [])
     assert {row["reason"] for row in rows(again)} == {"it is already there"}
-    assert moving.commit(again, told["digest"]).groups == 0
+    assert moving.commit(again, judged["digest"]).groups == 0

@@ -34,7 +34,7 @@ def rows(directory: FailoverDirectory) -> dict[str, dict[str, Any]]:
     return {row["group"]: row for row in read_dataset(directory.translation, TRANSLATION)}
 
 
-def told(row: dict[str, Any]) -> Row:
+def answer_of(row: dict[str, Any]) -> Row:
     return row["downstream"], row["exact"], row["method"], row["action"], row["covered"]
 
 
@@ -45,7 +45,7 @@ def test_each_group_gets_its_offset_or_a_reason(spark: SparkSession, directory: 
     summary = translate_job.run(spark, directory)
 
     found = rows(directory)
-    assert {name: told(row) for name, row in found.items()} == {
+    assert {name: answer_of(row) for name, row in found.items()} == {
         "between": (70, True, "bracket", "commit", True),
         "at the end": (100, True, "end", "commit", True),
         "behind": (None, False, "none", "skip", False),
@@ -98,7 +98,7 @@ def test_a_group_that_may_go_back(spark: SparkSession, directory: FailoverDirect
 
     assert translate_job.run(spark, directory)["errors"] == []
 
-    assert (told(rows(directory)["ahead"])[3], told(rows(directory)["busy"])[3]) == ("commit", "skip")
+    assert (answer_of(rows(directory)["ahead"])[3], answer_of(rows(directory)["busy"])[3]) == ("commit", "skip")
 
 
 def test_mappings_that_a_reset_has_kept_prove_an_offset(spark: SparkSession, directory: FailoverDirectory) -> None:
@@ -107,7 +107,7 @@ def test_mappings_that_a_reset_has_kept_prove_an_offset(spark: SparkSession, dir
 
     translate_job.run(spark, directory)
 
-    assert told(rows(directory)["behind"]) == (10, True, "bracket", "commit", True)
+    assert answer_of(rows(directory)["behind"]) == (10, True, "bracket", "commit", True)
 
 
 def test_records_that_are_the_same_prove_an_offset(spark: SparkSession, directory: FailoverDirectory) -> None:
@@ -118,7 +118,7 @@ def test_records_that_are_the_same_prove_an_offset(spark: SparkSession, director
     summary = translate_job.run(spark, directory)
 
     assert (summary["checked"], summary["mismatched"], summary["errors"]) == (5, 0, [])
-    assert told(rows(directory)["between"]) == (70, True, "record", "commit", True)
+    assert answer_of(rows(directory)["between"]) == (70, True, "record", "commit", True)
 
 
 def test_a_record_of_somebody_else_closes_nothing_but_the_claims(

@@ -105,7 +105,7 @@ def test_the_later_of_a_readiness_run_and_a_checkpoint_counts(spark: SparkSessio
         ("the first", None),
     ]
     rows = [("position", NOON, *place, None, None, name, 50, *[None] * 11, end) for name, end in observations]
-    told = [
+    by_checkpoint = [
         ("rewound", "s.t", 0, 90, 90, "checkpoint", NOON + hour, 399),
         ("further", "s.t", 0, 60, 60, "checkpoint", NOON - hour, 400),
         ("back since", "s.t", 0, 20, 20, "checkpoint", NOON, 401),
@@ -114,7 +114,7 @@ def test_the_later_of_a_readiness_run_and_a_checkpoint_counts(spark: SparkSessio
     ]
     remains = Remains(frame_of(spark, rows, struct_type(MIRROR_LEDGER)), frame_of(spark, [], struct_type(FLOW_TOPICS)))
 
-    found = remains.positions(frame_of(spark, told, CHECKPOINTED)).collect()
+    found = remains.positions(frame_of(spark, by_checkpoint, CHECKPOINTED)).collect()
 
     assert {row["group"]: (row["position"], row["position_of"]) for row in found} == {
         "rewound": (50, "ledger"),

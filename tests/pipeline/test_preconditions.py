@@ -98,7 +98,7 @@ PRECONDITIONS = {
     "no topic created anew": Precondition(
         (Event.TARGET_ANEW, Event.CHECKPOINT), ending=Ending.BROKEN, rule=no_topic_is_new
     ),
-    "values that repeat are told apart": Precondition(
+    "values that repeat are distinguished": Precondition(
         (Event.CRASH,), (Trait.REPEATS,), read=ReadFrom.ALL, rule=no_value_repeats
     ),
     "a checkpoint was written after the last rewind": Precondition(

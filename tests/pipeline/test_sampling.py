@@ -21,10 +21,10 @@ COLUMNS = (
 def claims(spark: SparkSession, counts: dict[int, int]) -> DataFrame:
     """So many claims in each partition, two groups each, and as many rows that are no claims by brackets."""
     rows = [
-        ("orders", "here.orders", number, at, None if method == "none" else at + 7, method, told)
+        ("orders", "here.orders", number, at, None if method == "none" else at + 7, method, same)
         for number, count in counts.items()
         for at in range(count)
-        for method, told in (("bracket", None), ("bracket", None), ("record", True), ("record", None), ("none", None))
+        for method, same in (("bracket", None), ("bracket", None), ("record", True), ("record", None), ("none", None))
     ]
     # In the midst of what was copied again, or behind all: no record is known to be there.
     nothing = [("orders", "here.orders", number, None, 7, "bracket", None) for number in counts]
@@ -77,9 +77,9 @@ def test_what_will_be_read_anyway_is_not_picked(spark: SparkSession) -> None:
 def test_offsets_by_the_flow_from_home(spark: SparkSession) -> None:
     """They are claims of that flow, whose source is home."""
     rows = [
-        ("here.orders", "orders", 0, at + 7, at, method, told)
+        ("here.orders", "orders", 0, at + 7, at, method, same)
         for at in range(2)
-        for method, told in (("bracket", False), ("bracket", None), ("record", True), ("sync", False))
+        for method, same in (("bracket", False), ("bracket", None), ("record", True), ("sync", False))
     ]
     again = ("here.orders", "orders", 0, None, 2, "bracket", False)  # in the midst of what was copied again
 

@@ -24,12 +24,12 @@ def shared(spark: SparkSession, total: int, *lengths: tuple[int, int | None]) ->
     ]
     found = shared_out(frame_of(spark, ranges, _RANGES), frame_of(spark, ends, _ENDS), total=total).collect()
     assert len(found) == len(lengths)
-    told = {}
+    read_of = {}
     for row in found:
         source, target = lengths[row["kafka_partition"]]
         read = 0 if target is None else 1000 + target - row["target_from"]
-        told[row["kafka_partition"]] = (1000 + source - row["source_from"], read, row["left_out"])
-    return told
+        read_of[row["kafka_partition"]] = (1000 + source - row["source_from"], read, row["left_out"])
+    return read_of
 
 
 @pytest.mark.parametrize(

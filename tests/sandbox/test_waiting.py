@@ -40,7 +40,7 @@ def test_the_first_true_answer_is_returned() -> None:
 
 
 def test_a_late_condition_is_named() -> None:
-    """The message says what was waited for, and how long; it is asked once even without any time."""
+    """The message says what was waited for, and how long; the condition is polled once even without any time."""
     polled: list[int] = []
     with pytest.raises(NotInTime, match=r"the broker did not come \(waited 0 s\)"):
         wait_until(lambda: polled.append(1), 0, "the broker did not come")
@@ -83,7 +83,7 @@ def test_it_ends_however_much_moves(clock: Clock) -> None:
 
 
 def test_a_condition_that_takes_its_time_is_no_reason_to_give_up(clock: Clock) -> None:
-    """What has moved while it was asked counts, also where that took longer than there was time for."""
+    """What has moved while it was polled counts, also where that took longer than there was time for."""
     polled: list[int] = []
 
     def condition() -> bool:

@@ -1,4 +1,4 @@
-"""Random histories of a replicated partition, with a few awkward events each, so that causes can be told apart.
+"""Random histories of a replicated partition, with a few awkward events each, so that causes can be distinguished.
 
 ``history`` makes one. What happened in it, and what held for it, is in the ``happened`` of the world it returns.
 """

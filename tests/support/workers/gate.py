@@ -98,7 +98,7 @@ class Gate:
     def wait_for(self, method: str, path: str) -> None:
         """For a fault that holds a request up: wait until a later one with this method and end has been answered.
 
-        Whoever has asked gets that answer only when the request that was held up is done: what it does comes between
+        The client gets that answer only when the request that was held up is done: what it does comes between
         that answer and the next one, and not in a moment that nobody can observe.
         """
         self._awaited = (method, path)
@@ -143,7 +143,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _fate(self, side: Side) -> Fate:
         """Let the fault happen; one that takes its time is not to look like a worker that does not answer.
 
-        Whoever has asked gets interim answers (100 Continue) meanwhile, so that their read timeout does not run out.
+        The client gets interim answers (100 Continue) meanwhile, so that their read timeout does not run out.
         """
         over = threading.Event()
         interim = threading.Thread(target=self._tell_to_wait, args=[over])
@@ -155,7 +155,7 @@ class _Handler(BaseHTTPRequestHandler):
             interim.join()
 
     def _tell_to_wait(self, over: threading.Event) -> None:
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # whoever asked is dead
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the client is dead
             while not over.wait(_GO_ON_WAITING):
                 self.handle_expect_100()
 
@@ -177,7 +177,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(body)
         except (BrokenPipeError, ConnectionResetError):
-            self.close_connection = True  # whoever asked is dead
+            self.close_connection = True  # the client is dead
 
 
 @contextmanager

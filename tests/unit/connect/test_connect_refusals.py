@@ -188,7 +188,7 @@ def test_a_reading_call_is_repeated_after_what_passes(
 
     if repeated:
         assert store.read_offsets("c") == Offsets()
-        assert len(worker.calls) == 3  # a source's offsets are asked for twice
+        assert len(worker.calls) == 3  # a source's offsets are requested twice
     else:
         with pytest.raises(StoreError):
             store.read_offsets("c")
