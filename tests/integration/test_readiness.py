@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.files import list_names
 from airflow_provider_connect_offsets.workspace.flow_schemas import LAG_TREND
 from sandbox import Sandbox, wait_for
-from tests.support.flows.readiness import RECORDS, Judged, Lookout, WatchedFlow, commit
+from tests.support.flows.readiness import RECORDS, Judged, ReadinessRuns, WatchedFlow, commit
 
 pytestmark = pytest.mark.mirror
 
@@ -39,7 +39,7 @@ class Story:
 
 @pytest.fixture(scope="module")
 def story(sandbox: Sandbox, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
-    readiness = Lookout(sandbox, tmp_path_factory.mktemp("workspace").as_uri(), spark)
+    readiness = ReadinessRuns(sandbox, tmp_path_factory.mktemp("workspace").as_uri(), spark)
     with WatchedFlow.start(sandbox) as flow:
         well = readiness.judge(flow)
         began = time.time()

@@ -139,7 +139,7 @@ class WatchedFlow:
 
 
 @dataclass(frozen=True)
-class Lookout:
+class ReadinessRuns:
     """Observes flows as the tasks of the DAG do."""
 
     sandbox: Sandbox
