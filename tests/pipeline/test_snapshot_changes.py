@@ -169,12 +169,12 @@ def test_the_report_names_findings_worst_first(comparison: Comparison) -> None:
         fail_on="moved_back",
     )
 
-    html = (read_bytes(write_changes_report(comparison.directory)) or b"").decode()
+    page = (read_bytes(write_changes_report(comparison.directory)) or b"").decode()
 
-    assert "Look at this: 1 finding that fail_on names" in html
-    assert html.index("<h3>moved_back</h3>") < html.index("<h3>stuck</h3>")
-    assert html.index(f'<th scope="row">{SINK}') < html.index('<th scope="row">calm')
-    assert Rule.MOVED_BACK.sentence in html
+    assert "Look at this: 1 finding that fail_on names" in page
+    assert page.index("<h3>moved_back</h3>") < page.index("<h3>stuck</h3>")
+    assert page.index(f'<th scope="row">{SINK}') < page.index('<th scope="row">calm')
+    assert Rule.MOVED_BACK.sentence in page
 
 
 def test_every_rule_of_a_comparison_is_documented() -> None:

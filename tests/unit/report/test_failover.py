@@ -42,7 +42,7 @@ def directory(tmp_path: Path) -> FailoverDirectory:
     return made
 
 
-def html_of(directory: FailoverDirectory, pending: Pending | None = None) -> str:
+def page_of(directory: FailoverDirectory, pending: Pending | None = None) -> str:
     return Path(write_failover_report(directory, pending=pending).removeprefix("file://")).read_text()
 
 
@@ -65,14 +65,14 @@ def test_partitions_beyond_the_limit_are_named(directory: FailoverDirectory) -> 
     )
 
     assert sentence in failover_question(Failover.read(directory))
-    html = html_of(directory)
-    assert sentence in html
-    assert "&lt;orders&gt;" in html
-    assert "12,345" in html
-    assert "Partitions with the most such records are shown" in html
+    page = page_of(directory)
+    assert sentence in page
+    assert "&lt;orders&gt;" in page
+    assert "12,345" in page
+    assert "Partitions with the most such records are shown" in page
     write_failover(directory, ROWS, beyond_limit={"partitions": 0, "records": 0, "first": []})
     assert "Too few records" not in failover_question(Failover.read(directory))
-    assert "Records that will not be read" not in html_of(directory)
+    assert "Records that will not be read" not in page_of(directory)
 
 
 def test_partitions_that_only_records_tell_are_counted(directory: FailoverDirectory) -> None:
@@ -85,10 +85,10 @@ def test_partitions_that_only_records_tell_are_counted(directory: FailoverDirect
     )
 
     assert sentence in failover_question(Failover.read(directory))
-    assert sentence in html_of(directory)
+    assert sentence in page_of(directory)
     write_failover(directory, ROWS)
     assert "No offset sync translates" not in failover_question(Failover.read(directory))
-    assert "No offset sync translates" not in html_of(directory)
+    assert "No offset sync translates" not in page_of(directory)
 
 
 def test_unplanned_without_a_ledger_says_how_to_get_one(directory: FailoverDirectory) -> None:
@@ -111,7 +111,7 @@ def test_what_rests_on_checkpoints_alone_is_said(directory: FailoverDirectory) -
 
     assert "checkpoint translates the positions of the groups in 2 partitions" in markdown
     assert "The checkpoint may lie beyond unread records" in markdown
-    assert "checkpoint translates the positions" in html_of(directory)
+    assert "checkpoint translates the positions" in page_of(directory)
     write_failover(directory, ROWS, planned=False, ledger_at=None, by_ledger=0, positions_since=None)
     assert "checkpoint translates the positions" not in failover_question(Failover.read(directory))
 
@@ -144,15 +144,15 @@ def test_the_table_for_the_log(directory: FailoverDirectory) -> None:
         (Pending.REJECTED, "Rejected: no group was moved"),
     ],
 )
-def test_a_report_before_the_commit(directory: FailoverDirectory, pending: Pending | None, headline: str) -> None:
+def test_a_page_before_the_commit(directory: FailoverDirectory, pending: Pending | None, headline: str) -> None:
     """It has the banner and escaped names."""
-    html = html_of(directory, pending)
+    page = page_of(directory, pending)
 
-    assert f'<p class="headline">{headline}</p>' in html
-    assert "&lt;b&gt;coarse&lt;/b&gt;" in html
-    assert "50.0%" in html
-    assert "Topics without a remote topic, whose offsets are left alone: payments" in html
-    assert html.index(STAYS) < html.index(">with re-reads<") < html.index(">exact<")
+    assert f'<p class="headline">{headline}</p>' in page
+    assert "&lt;b&gt;coarse&lt;/b&gt;" in page
+    assert "50.0%" in page
+    assert "Topics without a remote topic, whose offsets are left alone: payments" in page
+    assert page.index(STAYS) < page.index(">with re-reads<") < page.index(">exact<")
 
 
 def test_unread_records_without_a_copy_are_counted(tmp_path: Path) -> None:
@@ -160,44 +160,44 @@ def test_unread_records_without_a_copy_are_counted(tmp_path: Path) -> None:
     directory = FailoverDirectory(tmp_path.as_uri())
     write_failover(directory, [row("behind", exact=False, missing=5_678)])
 
-    html = Path(write_failover_report(directory).removeprefix("file://")).read_text()
+    page = Path(write_failover_report(directory).removeprefix("file://")).read_text()
 
     [line] = Failover.read(directory).groups
     assert (line.missing, line.standing) == (5_678, "without a copy")
-    assert html.count("5,678") == 2
+    assert page.count("5,678") == 2
 
 
 def test_a_closed_gate(directory: FailoverDirectory) -> None:
     """The banner has the reason, whatever the caller passes."""
     write_failover(directory, ROWS, errors=["Too few."])
 
-    html = html_of(directory, Pending.APPROVAL)
+    page = page_of(directory, Pending.APPROVAL)
 
-    assert ("Refused: no group was moved" in html, "Too few." in html) == (True, True)
+    assert ("Refused: no group was moved" in page, "Too few." in page) == (True, True)
 
 
-def test_a_report_after_the_commit(directory: FailoverDirectory) -> None:
+def test_a_page_after_the_commit(directory: FailoverDirectory) -> None:
     """Groups left alone are named; the outcome of another translation is ignored."""
     outcome = {"digest": DIGEST, "groups": 2, "partitions": 2, "left": {}, "finished_at": "2026-01-31T12:01:00+00:00"}
     files.write_json(directory.outcome, outcome)
-    assert '<p class="headline">Moved</p>' in html_of(directory)
+    assert '<p class="headline">Moved</p>' in page_of(directory)
 
     files.write_json(directory.outcome, {**outcome, "groups": 1, "left": {"exact": "it has gone on"}})
-    html = html_of(directory)
+    page = page_of(directory)
 
-    assert "Not moved: 1 group" in html
-    assert "it has gone on" in html
+    assert "Not moved: 1 group" in page
+    assert "it has gone on" in page
     files.write_json(directory.outcome, {**outcome, "digest": "0" * 64})
-    assert "Translated, not committed" in html_of(directory)
+    assert "Translated, not committed" in page_of(directory)
 
 
 def test_where_the_prior_offsets_are(directory: FailoverDirectory) -> None:
     """It is linked after a commit has kept prior offsets."""
-    assert "Offsets on the target before" not in html_of(directory)
+    assert "Offsets on the target before" not in page_of(directory)
 
     write_newest(directory.before, PRIOR_GROUP_OFFSETS, [])
 
-    assert f"<dt>Offsets on the target before</dt><dd><code>{directory.before}</code></dd>" in html_of(directory)
+    assert f"<dt>Offsets on the target before</dt><dd><code>{directory.before}</code></dd>" in page_of(directory)
 
 
 @pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t", "\r", "\n"])
@@ -206,7 +206,7 @@ def test_no_name_is_a_formula_in_the_csv(directory: FailoverDirectory, sign: str
     formula = f'{sign}HYPERLINK("http://evil","x")'
     names = {"source_topic": formula, "target_topic": formula, "reason": formula}
     write_dataset(directory.translation, TRANSLATION, [row(formula, checkpoint=-1, **names)])
-    html_of(directory)
+    page_of(directory)
 
     with Path(directory.table.removeprefix("file://")).open(newline="") as table:
         [listed] = csv.DictReader(table)
@@ -216,7 +216,7 @@ def test_no_name_is_a_formula_in_the_csv(directory: FailoverDirectory, sign: str
 
 def test_all_rows_are_in_the_csv(directory: FailoverDirectory) -> None:
     """The CSV has the columns of dataset ``translation``."""
-    html_of(directory)
+    page_of(directory)
 
     table = Path(directory.table.removeprefix("file://")).read_text()
     listed = list(csv.DictReader(StringIO(table)))

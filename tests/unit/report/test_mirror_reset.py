@@ -30,7 +30,7 @@ def run(tmp_path: Path) -> ResetDirectory:
     return planned_reset(tmp_path)
 
 
-def html_of(run: ResetDirectory, pending: Pending | None = None) -> str:
+def page_of(run: ResetDirectory, pending: Pending | None = None) -> str:
     return Path(write_reset_report(run, pending=pending).removeprefix("file://")).read_text()
 
 
@@ -52,9 +52,9 @@ def test_the_question(run: ResetDirectory) -> None:
     assert "Nothing has been stopped yet." in markdown
 
 
-def test_the_report(run: ResetDirectory) -> None:
+def test_the_page(run: ResetDirectory) -> None:
     """It has the offsets, the facts of the flow, and escaped names."""
-    page = html_of(run, Pending.APPROVAL)
+    page = page_of(run, Pending.APPROVAL)
 
     for shown in ("Waiting for approval", "Topic by topic", "300 predicted", "&lt;b&gt;*", "12 records"):
         assert shown in page
@@ -64,7 +64,7 @@ def test_the_report(run: ResetDirectory) -> None:
     written = begin(Path(run.uri.removeprefix("file://")))
     files.read_json(run.summary)
     written.outcome(Result.APPLIED, digest=files.read_json(run.summary)["digest"])
-    assert "Positions on both clusters before" in html_of(run)
+    assert "Positions on both clusters before" in page_of(run)
 
 
 def test_the_table(run: ResetDirectory) -> None:

@@ -26,7 +26,7 @@ def directory(tmp_path: Path) -> OrphansDirectory:
     return orphaned(tmp_path)
 
 
-def html_of(directory: OrphansDirectory, pending: OrphansPending | None = None) -> str:
+def page_of(directory: OrphansDirectory, pending: OrphansPending | None = None) -> str:
     return Path(write_orphans_report(directory, pending=pending).removeprefix("file://")).read_text()
 
 
@@ -53,7 +53,7 @@ def test_a_topic_that_may_be_of_another_cluster(tmp_path: Path) -> None:
     for text in (
         orphans_question(Orphans.read(directory)),
         as_text(orphans_table(Orphans.read(directory))),
-        html_of(directory),
+        page_of(directory),
     ):
         assert "No connector of this Connect cluster has an offset in" in text
 
@@ -76,18 +76,16 @@ def test_the_table_for_the_log(directory: OrphansDirectory) -> None:
         (OrphansPending.REJECTED, "Rejected: nothing was removed"),
     ],
 )
-def test_the_report_before_a_removal(
-    directory: OrphansDirectory, pending: OrphansPending | None, headline: str
-) -> None:
+def test_a_page_before_the_removal(directory: OrphansDirectory, pending: OrphansPending | None, headline: str) -> None:
     """It has the banner and escaped names."""
-    html = html_of(directory, pending)
+    page = page_of(directory, pending)
 
-    assert f'<p class="headline">{headline}</p>' in html
-    assert "größe &lt;b&gt;|x" in html
-    assert ("90 days ago" in html, "40 minutes ago" in html) == (True, True)
+    assert f'<p class="headline">{headline}</p>' in page
+    assert "größe &lt;b&gt;|x" in page
+    assert ("90 days ago" in page, "40 minutes ago" in page) == (True, True)
 
 
-def test_the_report_after_a_removal(directory: OrphansDirectory) -> None:
+def test_a_page_after_the_removal(directory: OrphansDirectory) -> None:
     """Connectors left alone come first, with the reason."""
     digest = files.read_json(directory.summary)["digest"]
     outcome = {
@@ -98,15 +96,15 @@ def test_the_report_after_a_removal(directory: OrphansDirectory) -> None:
         "finished_at": "2026-01-31T12:01:00+00:00",
     }
     files.write_json(directory.outcome, outcome)
-    assert '<p class="headline">Removed</p>' in html_of(directory)
+    assert '<p class="headline">Removed</p>' in page_of(directory)
 
     files.write_json(directory.outcome, {**outcome, "left": {"größe <b>|x": BACK}})
-    html = html_of(directory)
+    page = page_of(directory)
 
-    assert "Not removed: offsets of 1 connector" in html
+    assert "Not removed: offsets of 1 connector" in page
     files.write_json(directory.outcome, {**outcome, "digest": "of an earlier search"})
-    assert "Found, not removed" in html_of(directory)
-    assert html.index(BACK) < html.index(">removed<")
+    assert "Found, not removed" in page_of(directory)
+    assert page.index(BACK) < page.index(">removed<")
 
 
 def test_nothing_found(directory: OrphansDirectory) -> None:
@@ -116,4 +114,4 @@ def test_nothing_found(directory: OrphansDirectory) -> None:
         {**files.read_json(directory.summary), "orphaned": 0, "partitions": 0, "existing": 0, "connectors": []},
     )
 
-    assert "Nothing is orphaned" in html_of(directory)
+    assert "Nothing is orphaned" in page_of(directory)
