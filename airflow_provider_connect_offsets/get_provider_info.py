@@ -110,11 +110,13 @@ def _kafka_connect() -> dict[str, Any]:
             ),
             "strimzi_cluster": _field(
                 "Strimzi resource",
-                "For control=strimzi: the KafkaConnect or KafkaMirrorMaker2. Empty: the only one of the namespace.",
+                "For control=strimzi and strimzi+rest: a KafkaConnect, like my-connect, or "
+                "KafkaMirrorMaker2/my-mirror. Empty: the only one of the namespace.",
             ),
             "strimzi_namespace": _field(
                 "Strimzi namespace",
-                "For control=strimzi: where that resource is. Empty: as the Kubernetes connection says, or default.",
+                "For control=strimzi and strimzi+rest: where that resource is. Empty: as the Kubernetes connection "
+                "says, or default.",
             ),
             "connect_timeout": _seconds("Connect timeout", "Seconds to wait for a connection; default 5."),
             "read_timeout": _seconds(

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import settings
 
 from sandbox import Sandbox
-from tests.support.flows.flows import MirrorFlow, SinkFlow
+from tests.support.flows.flows import Changer, MirrorFlow, SinkFlow
 from tests.support.shares import Share
 
 if TYPE_CHECKING:
@@ -124,6 +124,18 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+
+
+@pytest.fixture
+def source_changer(sandbox: Sandbox, spark: SparkSession, workspace: str) -> Changer:
+    """Changes connectors whose positions refer to the source cluster."""
+    return Changer(spark, workspace, sandbox.connect.url, sandbox.source)
+
+
+@pytest.fixture
+def target_changer(sandbox: Sandbox, spark: SparkSession, workspace: str) -> Changer:
+    """Changes connectors whose positions refer to the worker's own cluster."""
+    return Changer(spark, workspace, sandbox.connect.url, sandbox.target)
 
 
 @pytest.fixture

@@ -63,7 +63,7 @@ class PlaceParams(SelectionParams, section=Section.WHERE):
         "Columns of the table",
         "For file and query: which columns have topic, partition, and either position (the next offset to be read) or "
         "last (the last one that was delivered). Empty: they are called so.",
-        example="topic=kafka_topic,partition=part,last=max_offset",
+        example="topic=kafka_topic, partition=part, last=max_offset",
     )
     only_back: Flag = argument(
         "Whether partitions that have not come that far stay where they are, so that nothing unread is skipped.",

@@ -195,5 +195,5 @@ class RestoredRunParams(Parameters, section=Section.WHAT):
     run_uri: Text = required(
         "Run",
         "Directory of the failover's final translation, as its message and its report name it.",
-        example="file:///var/lib/airflow/connect_offsets/mirror_failover/manual__2026-01-31/final",
+        example="s3://offsets/…/final",
     )

@@ -96,7 +96,7 @@ class RestoreSnapshotParams(Parameters, section=Section.WHAT):
         "Snapshot",
         "URI of a kept snapshot, of the run that took it, or of a run of connector_offsets_change: what was stored "
         "before that change.",
-        example="file:///var/lib/airflow/connect_offsets/connector_offsets_snapshot/_snapshots/…",
+        example="s3://offsets/…/_snapshots/…",
     )
     connectors: Text = optional(
         "Connectors",

@@ -14,11 +14,11 @@ from typing import NoReturn
 
 from airflow_provider_connect_offsets.report import Change, render
 from sandbox.airflow import airflow_environment
+from sandbox.demo.narration import Narration
 from sandbox.demo.poison import skip_poison
 from sandbox.demo.rewind import rewind
 from sandbox.demo.runs import DagRuns
 from sandbox.demo.stage import Stage
-from sandbox.demo.telling import Telling
 from sandbox.demo.typo import refuse_typo
 from sandbox.errors import SandboxError
 from sandbox.sandbox import Sandbox
@@ -33,66 +33,68 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, default=Path("build/demo"), help="default: %(default)s")
     output: Path = parser.parse_args(arguments).output
     signal.signal(signal.SIGTERM, _interrupt)
-    telling, logs = Telling(), output / "logs"
+    narration, logs = Narration(), output / "logs"
     try:
         _clear(output)
-        with _stage(telling, output, logs) as stage:
+        with _stage(narration, output, logs) as stage:
             for act in (rewind, skip_poison, refuse_typo):
                 act(stage)
-        return _end(telling, output, stage.changes)
+        return _end(narration, output, stage.changes)
     except KeyboardInterrupt:
-        telling.complain("Interrupted; nothing is left running.")
+        narration.complain("Interrupted; nothing is left running.")
         return _INTERRUPTED
     except SandboxError as error:
-        telling.complain(f"The demo failed: {error}")
+        narration.complain(f"The demo failed: {error}")
     except Exception as error:  # noqa: BLE001 - any error becomes one sentence; details are in a file
-        telling.complain(f"The demo failed: {type(error).__name__}: {error}")
+        narration.complain(f"The demo failed: {type(error).__name__}: {error}")
         with suppress(OSError):
             (logs / "demo.log").write_text(traceback.format_exc())
-    telling.say(f"All logs are in {logs}")
+    narration.say(f"All logs are in {logs}")
     return _FAILED
 
 
 @contextmanager
-def _stage(telling: Telling, output: Path, logs: Path) -> Iterator[Stage]:
+def _stage(narration: Narration, output: Path, logs: Path) -> Iterator[Stage]:
     """All parts that the three changes need, running until the block is left."""
-    telling.heading("Real Kafka, Kafka Connect, MirrorMaker 2, Airflow and Spark")
+    narration.heading("Real Kafka, Kafka Connect, MirrorMaker 2, Airflow and Spark")
     workspace = output / "workspace"
     with ExitStack() as stack:
-        with telling.step("Two Kafka clusters and a Connect worker are up"):
+        with narration.step("Two Kafka clusters and a Connect worker are up"):
             sandbox = stack.enter_context(Sandbox(keep_logs=logs))
         own = airflow_environment(sandbox.data / "airflow", sandbox_env=sandbox.to_connections(), workspace=workspace)
         # Airflow is imported and its database made while the scene is set.
         dag_runs = stack.enter_context(DagRuns(environment=own, workspace=workspace, logs=logs))
-        yield Stage(_scene(sandbox, telling), dag_runs, telling)
-        telling.heading("Done")
-        with telling.step("Everything is stopped and its files are removed"):
+        yield Stage(_scene(sandbox, narration), dag_runs, narration)
+        narration.heading("Done")
+        with narration.step("Everything is stopped and its files are removed"):
             stack.close()
 
 
-def _scene(sandbox: Sandbox, telling: Telling) -> Scene:
+def _scene(sandbox: Sandbox, narration: Narration) -> Scene:
     scene = Scene(sandbox)
-    with telling.step(f"{len(scene.first)} hourly temperatures of Seattle are in {TOPIC}, in {PARTITIONS} partitions"):
+    with narration.step(
+        f"{len(scene.first)} hourly temperatures of Seattle are in {TOPIC}, in {PARTITIONS} partitions"
+    ):
         scene.create_topic()
-    with telling.step(f"{MIRROR}, a MirrorSourceConnector, has replicated them to {MIRRORED}"):
+    with narration.step(f"{MIRROR}, a MirrorSourceConnector, has replicated them to {MIRRORED}"):
         scene.start_mirror()
-    with telling.step(f"{SINK}, a FileStreamSinkConnector, has written them to a file"):
+    with narration.step(f"{SINK}, a FileStreamSinkConnector, has written them to a file"):
         scene.start_sink()
     return scene
 
 
-def _end(telling: Telling, output: Path, changes: list[Change]) -> int:
+def _end(narration: Narration, output: Path, changes: list[Change]) -> int:
     """Write the report, and sum up."""
     report = output / "report.html"
     report.write_text(render(changes, title="Changes of connector offsets"), encoding="utf-8")
-    proved = telling.verdict()
-    telling.say("")
-    telling.say(f"The report on the planned changes: {report.absolute().as_uri()}")
-    telling.say(f"Open it in a browser, for example: {_opener()} {report}")
+    proved = narration.verdict()
+    narration.say("")
+    narration.say(f"The report on the planned changes: {report.absolute().as_uri()}")
+    narration.say(f"Open it in a browser, for example: {_opener()} {report}")
     if not proved:
-        telling.complain(f"Not all of it could be proved. The logs are in {output / 'logs'}")
+        narration.complain(f"Not all of it could be proved. The logs are in {output / 'logs'}")
         return _FAILED
-    telling.say(f"All of it was proved, in {telling.seconds:.0f} s.")
+    narration.say(f"All of it was proved, in {narration.seconds:.0f} s.")
     return _PROVED
 
 

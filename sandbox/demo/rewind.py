@@ -14,23 +14,23 @@ _MOMENT = datetime(2010, 12, 1, tzinfo=SEATTLE)
 
 def rewind(stage: Stage) -> None:
     """Rewind the mirror, count the records that arrive on the target, and check the first of them."""
-    scene, telling = stage.scene, stage.telling
-    telling.heading(f"1  {_TITLE}")
-    telling.say(f"The target lost December. {MIRROR} is to replicate {TOPIC} again from {_MOMENT.isoformat()} on.")
+    scene, narration = stage.scene, stage.narration
+    narration.heading(f"1  {_TITLE}")
+    narration.say(f"The target lost December. {MIRROR} is to replicate {TOPIC} again from {_MOMENT.isoformat()} on.")
     ends = scene.mirrored_ends()
 
     request = {"connector": MIRROR, "to": "datetime", "value": _MOMENT.isoformat(), "kafka_conn_id": "kafka_source"}
     ran = stage.run("1-rewind", request, expect="success")
     outcome, predicted = stage.applied(ran), ran.predicted("records_again")
 
-    with telling.step(f"{MIRROR} has caught up again, and {SINK} has written what came"):
+    with narration.step(f"{MIRROR} has caught up again, and {SINK} has written what came"):
         scene.wait_until_mirrored()
         scene.wait_until_written()
     again = scene.sandbox.target.consume(MIRRORED, start=ends)
     earliest = datetime.fromtimestamp(min(record.timestamp_ms for record in again) / 1000, tz=UTC).astimezone(SEATTLE)
-    telling.prove("Records delivered again, predicted and counted", expected=predicted, observed=len(again))
-    telling.prove("The first of them", expected=_MOMENT.isoformat(), observed=earliest.isoformat())
-    telling.prove(f"State of {MIRROR}", expected="RUNNING", observed=outcome.final_state)
+    narration.prove("Records delivered again, predicted and counted", expected=predicted, observed=len(again))
+    narration.prove("The first of them", expected=_MOMENT.isoformat(), observed=earliest.isoformat())
+    narration.prove(f"State of {MIRROR}", expected="RUNNING", observed=outcome.final_state)
     stage.keep(
         ran,
         _TITLE,

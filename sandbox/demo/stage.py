@@ -8,8 +8,8 @@ from typing import Any
 
 from airflow_provider_connect_offsets.report import Change, offsets_table, outcome_line, plan_table, verdict_table
 from airflow_provider_connect_offsets.workspace.outcome import Outcome
+from sandbox.demo.narration import Narration
 from sandbox.demo.runs import CHANGE, DagRuns, Ran, tail
-from sandbox.demo.telling import Telling
 from sandbox.errors import SandboxError
 from sandbox.scene import Scene
 
@@ -20,23 +20,23 @@ class Stage:
 
     scene: Scene
     dag_runs: DagRuns
-    telling: Telling
+    narration: Narration
     changes: list[Change] = field(default_factory=list)
 
     def run(self, name: str, conf: Mapping[str, Any], *, expect: str) -> Ran:
         """Run a change, show its plan and verdicts, and fail unless it ends as expected."""
         ran = self.run_dag(name, CHANGE, conf, expect=expect)
-        self.telling.show(plan_table(ran.change()))
-        self.telling.show(verdict_table(ran.change()))
+        self.narration.show(plan_table(ran.change()))
+        self.narration.show(verdict_table(ran.change()))
         return ran
 
     def run_dag(self, name: str, dag_id: str, conf: Mapping[str, Any], *, expect: str) -> Ran:
         """Run a DAG, and fail unless it ends as expected."""
-        self.telling.request(conf)
-        with self.telling.step(f"DAG run of {dag_id} has ended") as step:
+        self.narration.request(conf)
+        with self.narration.step(f"DAG run of {dag_id} has ended") as step:
             ran = self.dag_runs.run(name, dag_id, conf, on_task=lambda task: step.note(f"task {task} runs"))
             step.text = f"DAG run of {dag_id} has ended: {ran.state}"
-        self.telling.say(f"Its tasks: {_by_state(ran.tasks)}")
+        self.narration.say(f"Its tasks: {_by_state(ran.tasks)}")
         if ran.state != expect:
             raise SandboxError(
                 f"The DAG run should have ended as {expect}, but is {ran.state}. "
@@ -46,9 +46,9 @@ class Stage:
 
     def applied(self, ran: Ran) -> Outcome:
         """Show what a run has changed, and return how it ended."""
-        self.telling.show(offsets_table(ran.change()))
-        self.telling.show(outcome_line(ran.change()))
-        self.telling.say("")
+        self.narration.show(offsets_table(ran.change()))
+        self.narration.show(outcome_line(ran.change()))
+        self.narration.say("")
         return ran.outcome
 
     def keep(self, ran: Ran, title: str, facts: Mapping[str, str]) -> None:

@@ -13,18 +13,18 @@ _TYPO = "temperatuers"
 
 def refuse_typo(stage: Stage) -> None:
     """Request a topic that does not exist, and compare all states and offsets before and after."""
-    scene, telling = stage.scene, stage.telling
-    telling.heading(f"3  {_TITLE}")
-    telling.say("Connect itself would accept it, say that all went well, and change nothing.")
+    scene, narration = stage.scene, stage.narration
+    narration.heading(f"3  {_TITLE}")
+    narration.say("Connect itself would accept it, say that all went well, and change nothing.")
     before = scene.state()
 
     request = {"connector": MIRROR, "to": "earliest", "topics": _TYPO, "kafka_conn_id": "kafka_source"}
     ran = stage.run("3-typo", request, expect="failed")
 
     after = scene.state()
-    telling.prove("The request", expected="refused by plan", observed=f"refused by {_failed(ran.tasks)}")
-    telling.prove("The task that would have stopped it", expected="upstream_failed", observed=ran.tasks["apply"])
-    telling.prove("States and offsets of all connectors", expected="unchanged", observed=_difference(before, after))
+    narration.prove("The request", expected="refused by plan", observed=f"refused by {_failed(ran.tasks)}")
+    narration.prove("The task that would have stopped it", expected="upstream_failed", observed=ran.tasks["apply"])
+    narration.prove("States and offsets of all connectors", expected="unchanged", observed=_difference(before, after))
     stage.keep(ran, _TITLE, {"States and offsets of all connectors, before and after": _difference(before, after)})
 
 

@@ -1,4 +1,4 @@
-"""Airflow's API server in this process, with a browser and tokens for it."""
+"""Airflow's API server in this process, with a browser and tokens for it; and a flow of MirrorMaker 2."""
 
 from __future__ import annotations
 
@@ -8,9 +8,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sandbox import Sandbox
+from tests.support.flows.failing_over import Flowing
+
 if TYPE_CHECKING:
     from fastapi import FastAPI
     from fastapi.testclient import TestClient
+
+
+@pytest.fixture
+def flowing(sandbox: Sandbox) -> Iterator[Flowing]:
+    """A flow that has caught up after a rewind."""
+    started = Flowing.start(sandbox)
+    started.live_through(40, rewind_to=25, more=10)
+    yield started
+    started.close()
 
 
 @pytest.fixture(scope="session")

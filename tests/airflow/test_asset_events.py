@@ -23,7 +23,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "use-cases" / "after-a-change.md"
 RECORDS = 20
 
 
-def test_the_page_shows_the_dag_that_is_tested() -> None:
+def test_the_documentation_shows_the_dag_that_is_tested() -> None:
     """Line by line."""
     shown = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
 

@@ -26,12 +26,12 @@ def airflow(*arguments: str) -> str:
 
 @pytest.mark.usefixtures("_airflow_database", "connections")
 def test_dags_test_makes_a_change(mirror: MirrorFlow, workspace: str) -> None:
-    """``airflow dags test connector_offsets_change --conf '{…}'`` ends in the plan applied, and in a page.
+    """``airflow dags test connector_offsets_change --conf '{…}'`` ends with the plan applied, and with a report.
 
     Of the partition that was named, as many records are delivered again as planned; the other one is left alone.
     """
     before = mirror.target_ends()
-    asked = {
+    requested = {
         "connector": mirror.name,
         "to": "offset",
         "value": "40",
@@ -39,7 +39,7 @@ def test_dags_test_makes_a_change(mirror: MirrorFlow, workspace: str) -> None:
         "kafka_conn_id": "kafka_source",
     }
 
-    airflow("dags", "test", "connector_offsets_change", "--conf", json.dumps({**asked, "approval": False}))
+    airflow("dags", "test", "connector_offsets_change", "--conf", json.dumps({**requested, "approval": False}))
 
     mirror.wait_until_caught_up()
     assert mirror.target_ends() == {0: before[0], 1: before[1] + RECORDS - 40}
@@ -48,9 +48,9 @@ def test_dags_test_makes_a_change(mirror: MirrorFlow, workspace: str) -> None:
     outcome = Outcome.read(directory.outcome)
     assert outcome is not None
     assert (outcome.result, outcome.prior_state, outcome.final_state) == (Result.APPLIED, "RUNNING", "RUNNING")
-    page = Path(directory.report.removeprefix("file://")).read_text()
-    assert mirror.name in page
-    assert mirror.topic in page
+    html = Path(directory.report.removeprefix("file://")).read_text()
+    assert mirror.name in html
+    assert mirror.topic in html
 
 
 def test_the_provider_is_listed() -> None:

@@ -19,14 +19,14 @@ RunDag = Callable[..., Ran]
 
 @pytest.fixture(scope="module")
 def untouched(sandbox: Sandbox) -> Iterator[SinkFlow]:
-    """A sink that all requests of this module leave alone, which ask for something impossible."""
+    """A sink that all requests of this module leave alone, which request something impossible."""
     flow = SinkFlow.start(sandbox)
     yield flow
     sandbox.connect.delete(flow.name)
 
 
 def test_a_dry_run_ends_after_the_plan(mirror: MirrorFlow, run_dag: RunDag) -> None:
-    """Nothing is stopped; the page shows the plan."""
+    """Nothing is stopped; the report shows the plan."""
     before = world(mirror.sandbox)
 
     ran = run_dag(connector=mirror.name, to="earliest", kafka_conn_id="kafka_source", dry_run=True)

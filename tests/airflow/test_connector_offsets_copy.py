@@ -64,7 +64,7 @@ def test_it_says_what_it_will_do_and_renames(sandbox: Sandbox, run_dag: RunDag, 
     assert sandbox.connect.stored(f"{name}-2") == [{"kafka_offset": RECORDS}]
 
 
-def test_the_dag_of_the_page(sandbox: Sandbox, run_dag: RunDag, name: str) -> None:
+def test_the_documented_dag(sandbox: Sandbox, run_dag: RunDag, name: str) -> None:
     """It is shown line by line, and splits a sink of two topics: each copy has its own topic's offset."""
     shown = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     assert shown == [(DAGS / "split_orders.py").read_text()]
@@ -94,7 +94,7 @@ def test_the_dag_of_the_page(sandbox: Sandbox, run_dag: RunDag, name: str) -> No
     ],
 )
 def test_settings_that_are_none_fail_in_one_sentence(config: Any, said: str) -> None:
-    """Before Connect is asked anything."""
+    """Before any request to Connect."""
     with pytest.raises(AirflowFailException, match=said):
         run(CopyConnectorOperator(task_id="copy", connector="a", new_name="b", config=config))
 

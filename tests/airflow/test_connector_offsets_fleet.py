@@ -69,8 +69,8 @@ class Files:
         end = sum(len(line) + 1 for line in LINES)
         for name in self.names:
             self.sandbox.connect.wait_state(name, "RUNNING", tasks=1)
-            told, work = f"{name} has not read its file", {"delivered": self.delivered, **self.sandbox.connect.work}
-            wait_for(partial(self.sandbox.connect.stored, name), [{"position": end}], 60, told, progress=work)
+            late, work = f"{name} has not read its file", {"delivered": self.delivered, **self.sandbox.connect.work}
+            wait_for(partial(self.sandbox.connect.stored, name), [{"position": end}], 60, late, progress=work)
 
     def delivered(self) -> int:
         """How many lines the topic has."""
@@ -84,32 +84,32 @@ class Files:
 
 @dataclass
 class Watch:
-    """Looks again and again how many connectors stand still."""
+    """Counts again and again how many connectors are STOPPED."""
 
     sandbox: Sandbox
     most: int = 0
     _over: threading.Event = field(default_factory=threading.Event)
 
     @contextmanager
-    def looking(self) -> Iterator[None]:
-        """Look, until the end of the block."""
+    def watching(self) -> Iterator[None]:
+        """Count, until the end of the block."""
         with ThreadPoolExecutor(max_workers=1) as pool:
-            looked = pool.submit(self._look)
+            counted = pool.submit(self._count)
             try:
                 yield
             finally:
                 self._over.set()
-            looked.result()
+            counted.result()
 
-    def _look(self) -> None:
+    def _count(self) -> None:
         while not self._over.wait(0.02):
-            seen: Mapping[str, Any] = self.sandbox.connect.call("GET", "/connectors?expand=status")
-            states = [one["status"]["connector"]["state"] for one in seen.values()]
+            listed: Mapping[str, Any] = self.sandbox.connect.call("GET", "/connectors?expand=status")
+            states = [one["status"]["connector"]["state"] for one in listed.values()]
             self.most = max(self.most, states.count("STOPPED"))
 
 
 @pytest.mark.parametrize(
-    "count", [12, pytest.param(200, marks=[pytest.mark.faults, pytest.mark.long, pytest.mark.timeout(3600)])]
+    "count", [7, pytest.param(200, marks=[pytest.mark.faults, pytest.mark.long, pytest.mark.timeout(3600)])]
 )
 def test_one_fails_and_the_others_are_changed(
     sandbox: Sandbox, run_dag: RunDag, monkeypatch: pytest.MonkeyPatch, count: int
@@ -118,7 +118,7 @@ def test_one_fails_and_the_others_are_changed(
     flow = Files.start(sandbox, count)
     victim, watch, delivered = flow.names[count // 2], Watch(sandbox), flow.delivered()
     gate = Gate(sandbox.connect.url, Point("PATCH", f"/{victim}/offsets", Side.BEFORE), lambda: Fate.IS_LOST)
-    with open_gate(gate) as url, watch.looking():
+    with open_gate(gate) as url, watch.watching():
         host, _, port = url.removeprefix("http://").partition(":")
         gated = {"conn_type": "kafka_connect", "schema": "http", "host": host, "port": int(port)}
         monkeypatch.setenv("AIRFLOW_CONN_GATED", json.dumps(gated))
@@ -143,12 +143,12 @@ def test_one_fails_and_the_others_are_changed(
         f"1 of {count} connectors were not changed. Failed: {victim}. The other {count - 1} are as planned."
         in ran.output
     )
-    page = Path(FleetDirectory(ran.directory.uri).report.removeprefix("file://")).read_text()
-    assert page.index(victim) < page.index(flow.names[0])  # worst first
-    assert f"{count - 1} connectors: Applied" in page
-    told = asset_events(ran.run)  # by the teardown: Airflow drops the events of a task that fails
+    html = Path(FleetDirectory(ran.directory.uri).report.removeprefix("file://")).read_text()
+    assert html.index(victim) < html.index(flow.names[0])  # worst first
+    assert f"{count - 1} connectors: Applied" in html
+    events = asset_events(ran.run)  # by the teardown: Airflow drops the events of a task that fails
     cluster = str(sandbox.target.cluster_id())
-    assert told.keys() == {connector_asset(cluster, name).uri for name in flow.names if name != victim}
+    assert events.keys() == {connector_asset(cluster, name).uri for name in flow.names if name != victim}
     flow.delete()
 
 
@@ -162,8 +162,8 @@ def test_what_can_not_be_meant_is_refused(sandbox: Sandbox, run_dag: RunDag) -> 
     assert "connectors: 'no-such-.*' matches none of the" in ran.output
 
 
-def test_a_person_is_asked_once_for_all(tmp_path: Path) -> None:
-    """The question names how many connectors; a dry run asks nobody and says on the page that nothing was done."""
+def test_one_question_for_all(tmp_path: Path) -> None:
+    """The question names how many connectors; a dry run has no question, and its report says that nothing was done."""
     fleet = FleetDirectory(tmp_path.as_uri())
     rewound_fleet(tmp_path, ["orders-mirror", "payments-mirror"])
     summary = {"run_uri": fleet.uri, "report": fleet.report, "connectors": 2}
@@ -179,8 +179,8 @@ def test_a_person_is_asked_once_for_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("connections")
-def test_one_that_can_not_be_put_back_does_not_keep_the_others_from_it(tmp_path: Path) -> None:
-    """All are looked at; what can't be mended by another attempt is told beside what can."""
+def test_one_that_can_not_be_restored_does_not_keep_the_others_from_it(tmp_path: Path) -> None:
+    """All are checked; what another attempt can't mend is reported with what it can."""
     fleet = FleetDirectory(tmp_path.as_uri())
     fleet.publish(["damaged", "good", "stopped"])
     looked_at = []

@@ -67,8 +67,8 @@ def test_a_report_touches_nothing_and_a_removal_only_what_is_gone(cell: Cell, ru
     And it can be put where the old one stood.
     """
     cell.gone("gone", ODD)
-    ends, kept, standing = cell.ends(), cell.worker.offsets("kept"), cell.standing()
-    assert set(standing) == {"kept", "gone", ODD}
+    ends, kept, stored = cell.ends(), cell.worker.offsets("kept"), cell.live_offsets()
+    assert set(stored) == {"kept", "gone", ODD}
 
     reported = run()
 
@@ -87,7 +87,7 @@ def test_a_report_touches_nothing_and_a_removal_only_what_is_gone(cell: Cell, ru
     removed = run(remove=True)
 
     assert (removed.state, set(removed.tasks.values())) == ("success", {"success"})
-    assert cell.standing() == {"kept": standing["kept"]}
+    assert cell.live_offsets() == {"kept": stored["kept"]}
     assert cell.worker.offsets("kept") == kept
     assert sum(cell.ends().values()) == sum(ends.values()) + 2
     outcome = read(directory_of(removed).outcome)
@@ -134,7 +134,7 @@ def test_what_has_changed_since_is_left_alone(cell: Cell, run: RunDag) -> None:
     cell.create("back")
     put(cell.topic, [b'{"position":1}'], keys=[key_bytes("written", partition_of("written", directory))])
     put(cell.topic, [b'{"position":1}'], keys=[key_bytes("more", {"filename": "another"})])
-    before, ends = cell.standing(), cell.ends()
+    before, ends = cell.live_offsets(), cell.ends()
 
     with pytest.raises(AirflowFailException, match=r"Nothing was removed\. .* not those that were approved"):
         execute(removal(directory, "of another"))
@@ -142,23 +142,23 @@ def test_what_has_changed_since_is_left_alone(cell: Cell, run: RunDag) -> None:
     with pytest.raises(AirflowFailException) as failed:
         execute(removal(directory, summary["digest"]))
 
-    told = str(failed.value)
-    assert f"Topic '{cell.topic}': orphaned offsets of 1 of 5 connectors were removed." in told
-    assert "'back': it exists again." in told
-    assert "'damaged': an offset of it can't be read, so its removal could not be undone." in told
-    assert "'more', 'written': an offset of it was written since." in told
-    assert "Removed: 'astray'; to undo that, import" in told
-    assert cell.standing() == {name: value for name, value in before.items() if name != "astray"}
+    message = str(failed.value)
+    assert f"Topic '{cell.topic}': orphaned offsets of 1 of 5 connectors were removed." in message
+    assert "'back': it exists again." in message
+    assert "'damaged': an offset of it can't be read, so its removal could not be undone." in message
+    assert "'more', 'written': an offset of it was written since." in message
+    assert "Removed: 'astray'; to undo that, import" in message
+    assert cell.live_offsets() == {name: value for name, value in before.items() if name != "astray"}
     records = cell.sandbox.target.consume(cell.topic)
     assert [(one.partition, one.value) for one in records if one.key == astray and one.value is None] == [
         (0, None),
         (1, None),
     ]
-    page = local(directory.report).read_text()
-    assert page.index("it exists again") < page.index(">removed<")
+    html = local(directory.report).read_text()
+    assert html.index("it exists again") < html.index(">removed<")
     ends = cell.ends()
 
-    with pytest.raises(AirflowFailException):  # again: nothing more is written, and the way back still names it
+    with pytest.raises(AirflowFailException):  # again: nothing more is written, and the file to import still has it
         execute(removal(directory, summary["digest"]))
 
     assert cell.ends() == ends
@@ -167,8 +167,8 @@ def test_what_has_changed_since_is_left_alone(cell: Cell, run: RunDag) -> None:
 
 
 @pytest.mark.processes
-def test_what_is_written_in_the_midst_is_told(cell: Cell, run: RunDag, workspace: str) -> None:
-    """The topic is read again after the tombstones: an offset that stands then is no success."""
+def test_what_is_written_in_the_midst_is_named(cell: Cell, run: RunDag, workspace: str) -> None:
+    """The topic is read again after the tombstones: an offset that is still stored then is no success."""
     cell.gone("busy", "returned")
     directory = directory_of(run(connectors="busy|returned"))
     partition = partition_of("busy", directory)
@@ -197,7 +197,7 @@ def test_what_is_written_in_the_midst_is_told(cell: Cell, run: RunDag, workspace
 def test_a_removal_that_ends_in_the_midst_is_finished_by_the_next(
     cell: Cell, run: RunDag, workspace: str, ending: BaseException
 ) -> None:
-    """Whichever run that is: what was approved goes, and the way back names all of it."""
+    """Whichever run that is: what was approved is removed, and the file to import has all of it."""
     cell.gone("first", "second", "later")
     dead, other = (directory_of(run(connectors=names)) for names in ("first|second", "later"))
 
@@ -207,7 +207,7 @@ def test_a_removal_that_ends_in_the_midst_is_finished_by_the_next(
         removal = remove_orphans(orphans_journal(workspace, topic), _owner(), stage)
 
     assert removal.removed == ("later",)
-    assert not {"first", "second", "later"} & set(cell.standing())
+    assert not {"first", "second", "later"} & set(cell.live_offsets())
     assert_is_finished(dead)
 
 
@@ -227,13 +227,13 @@ def test_a_person_finishes_a_removal_that_has_ended_in_the_midst(
             main(arguments)
         assert not ended.value.code
 
-    told = capfd.readouterr()
-    assert f"offsets topic {cell.topic}: the removal of orphaned offsets by {dead.uri}" in told.out
-    assert "; by the connections kafka_conn_id=eu\n" in told.out
-    assert "What it had begun is finished now." in told.err
-    assert f"Nothing was left of a removal from {cell.topic}" in told.err
-    assert "later" in cell.standing()
-    assert not {"first", "second"} & set(cell.standing())
+    message = capfd.readouterr()
+    assert f"offsets topic {cell.topic}: the removal of orphaned offsets by {dead.uri}" in message.out
+    assert "; by the connections kafka_conn_id=eu\n" in message.out
+    assert "What it had begun is finished now." in message.err
+    assert f"Nothing was left of a removal from {cell.topic}" in message.err
+    assert "later" in cell.live_offsets()
+    assert not {"first", "second"} & set(cell.live_offsets())
     assert_is_finished(dead)
 
 
@@ -266,7 +266,7 @@ def assert_is_finished(directory: OrphansDirectory) -> None:
 
 
 @pytest.mark.parametrize(
-    ("params", "told"),
+    ("params", "message"),
     [
         ({"kafka_conn_id": "kafka_source"}, "where all offsets would look orphaned"),
         ({"offsets_topic": "no-such-topic"}, "There is no topic 'no-such-topic' in the cluster of"),
@@ -274,9 +274,9 @@ def assert_is_finished(directory: OrphansDirectory) -> None:
     ],
 )
 def test_what_can_not_be_meant_is_refused(
-    cell: Cell, run_dag: RunDag, run: RunDag, params: dict[str, str], told: str
+    cell: Cell, run_dag: RunDag, run: RunDag, params: dict[str, str], message: str
 ) -> None:
-    """The first task fails, in one sentence, and nothing is looked for."""
+    """The first task fails, in one sentence, and nothing is read."""
     del run
     ran = run_dag(
         "connector_offsets_orphans",
@@ -284,7 +284,7 @@ def test_what_can_not_be_meant_is_refused(
     )
 
     assert (ran.state, tasks(ran)["snapshot"], tasks(ran)["remove"]) == ("failed", "failed", "upstream_failed")
-    assert told in ran.output
+    assert message in ran.output
 
 
 def test_a_pattern_that_is_none_is_refused(run: RunDag) -> None:

@@ -1,4 +1,4 @@
-"""The DAG that skips the record on which a failed sink stands, on a real sink."""
+"""The DAG that skips the record on which a sink has failed, on a real sink."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_run_skips_the_record_and_a_dry_run_names_it(sink: Poisoned, run_dag: 
 
 
 def test_a_rejection_is_recorded(sink: Poisoned, run_dag: RunDag) -> None:
-    """The report says so, and the sink still stands on the record."""
+    """The report says so, and the sink still fails on the record."""
     found = run_dag("connector_offsets_poison", dry_run=True, connector=sink.name, kafka_conn_id="kafka_target")
     summary = {"run_uri": found.directory.uri, "records": [], "connector": sink.name}
 

@@ -82,8 +82,8 @@ class Connectors:
             self.deleted: [{"position": 14}],
         }
         for name, offsets in ends.items():
-            told = f"{name} has not read everything"
-            wait_for(partial(self.sandbox.connect.stored, name), offsets, 60, told, progress=self.sandbox.connect.work)
+            late = f"{name} has not read everything"
+            wait_for(partial(self.sandbox.connect.stored, name), offsets, 60, late, progress=self.sandbox.connect.work)
 
     def all_offsets(self) -> dict[str, list[str]]:
         """Offsets by connector, of those that exist."""
@@ -136,9 +136,9 @@ def test_what_changed_is_reported_and_restored(connectors: Connectors, run_dag: 
         ("vanished", "error", connectors.file),
         ("vanished", "error", connectors.sink),
     ]
-    page = _text(second.directory.report)
-    assert "4 findings that fail_on names" in page
-    assert f"{connectors.topic}-0: moved back from position 50 to 20: 30 records are delivered again." in page
+    html = _text(second.directory.report)
+    assert "4 findings that fail_on names" in html
+    assert f"{connectors.topic}-0: moved back from position 50 to 20: 30 records are delivered again." in html
     kept = SnapshotDirectory(_kept(first).uri)
     rows = read_dataset(kept.log_bounds, LOG_BOUNDS)
     sandbox = connectors.sandbox

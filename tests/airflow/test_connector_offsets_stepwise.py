@@ -30,7 +30,7 @@ def test_the_steps_end_where_the_one_task_does(mirror: MirrorFlow, run_dag: RunD
     assert (ran.outcome.result, ran.outcome.final_state) == (Result.APPLIED, "RUNNING")
 
 
-def test_a_step_that_fails_is_taken_back_by_the_teardown(
+def test_a_step_that_fails_is_undone_by_the_teardown(
     mirror: MirrorFlow, run_dag: RunDag, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The alter's read-back disagrees: the teardown restores offsets and state, and the run fails."""

@@ -141,7 +141,7 @@ def _as_rebuilt(trigger: WaitingTrigger) -> WaitingTrigger:
 
 
 class Stopping(ConnectStrimzi):
-    """Accepts a stop, and is STOPPED at the second look; asks no API server."""
+    """Accepts a stop, and is STOPPED at the second request; needs no API server."""
 
     looks = 0
     opened: list[str]
@@ -152,7 +152,7 @@ class Stopping(ConnectStrimzi):
 
     @property
     def cluster_id(self) -> str:
-        """As if it had been asked."""
+        """As if the API server had allowed it."""
         return "scripted"
 
     def stop(self, connector: str, *, for_offsets: bool = False) -> None:

@@ -59,7 +59,7 @@ def orders(worker: ConnectWorker, sandbox: Sandbox, mariadb: MariaDb) -> Iterato
     started.remove()
 
 
-def test_a_rewind_delivers_the_changes_after_a_place_in_the_binlog(orders: MariaDbOrders, changer: Changer) -> None:
+def test_a_rewind_delivers_the_changes_after_a_position_in_the_binlog(orders: MariaDbOrders, changer: Changer) -> None:
     """MariaDB itself converts file and position to GTIDs; what comes later follows, and the offset stored is sound."""
     orders.insert(1, 2, 3)
     file, position = orders.end_of_binlog()
@@ -80,17 +80,17 @@ def test_a_rewind_delivers_the_changes_after_a_place_in_the_binlog(orders: Maria
 def test_offsets_that_the_connector_can_not_read_are_refused(
     orders: MariaDbOrders, changer: Changer, tmp_path: Path
 ) -> None:
-    """Before it is stopped: a place in the binlog instead of GTIDs, GTIDs of MySQL, and an offset without GTIDs."""
+    """Before it is stopped: a position in the binlog instead of GTIDs, GTIDs of MySQL, and an offset without GTIDs."""
     file, position = orders.end_of_binlog()
     listed = tmp_path / "offsets.json"
-    places: list[tuple[dict[str, str | int], str]] = [
+    offsets: list[tuple[dict[str, str | int], str]] = [
         ({"file": file, "pos": position}, "must have the keys gtids, pos"),
         ({"file": file, "pos": position, "gtids": " 0-1-8 "}, "'gtids' must be GTIDs"),
     ]
     for value in (f"{file}:{position}", "3e11fa47-71ca-11e1-9e33-c80aa9429562:1-5"):
         _, summary = changer.plan(orders.name, to="offset", value=value)
         assert "is not GTIDs, one for each domain" in summary["errors"][0]
-    for offset, said in places:
+    for offset, said in offsets:
         content = {"offsets": [{"partition": {"server": orders.name}, "offset": offset}]}
         listed.write_text(json.dumps(content))
         _, summary = changer.plan(orders.name, to="file", value=listed.as_uri())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 from importlib.resources import files
 from pathlib import Path
@@ -29,6 +30,8 @@ FILLED_IN = {
     "mirror_reset": {"source_connector"},
     "mirror_failover_restore": {"run_uri"},
 }
+
+LONGEST_WORD = 30  # in a description, on a screen of 390 px
 
 
 def _ready(dag_id: str) -> DAG:
@@ -60,7 +63,7 @@ def test_only_what_has_to_be_filled_in_keeps_the_button_disabled(dag_id: str) ->
 
 @pytest.mark.parametrize("dag_id", dags.__all__)
 def test_each_field_has_a_section_a_description_and_an_example(dag_id: str) -> None:
-    """Fields stand in folds, in the folds' own order; who fills in a text or a number is shown how one looks."""
+    """Fields are in folds, in the folds' own order; those of texts and numbers have an example."""
     params = _params(_ready(dag_id))
     sections = [Section(param.schema["section"]) for param in params.values()]
 
@@ -70,6 +73,18 @@ def test_each_field_has_a_section_a_description_and_an_example(dag_id: str) -> N
         assert param.description, name
         listed = "enum" in param.schema or param.schema["type"] == "boolean"
         assert listed or "Example: " in param.description, name
+
+
+@pytest.mark.parametrize("dag_id", dags.__all__)
+def test_no_description_is_wider_than_a_phone(dag_id: str) -> None:
+    """A longer word without a place to break pushes titles and fields off the screen."""
+    words = {
+        word: name
+        for name, param in _params(_ready(dag_id)).items()
+        for word in re.split(r"\s|(?<=-)", param.description or "")
+    }
+
+    assert {word: name for word, name in words.items() if len(word) > LONGEST_WORD} == {}
 
 
 @pytest.mark.parametrize("value", ["", None])

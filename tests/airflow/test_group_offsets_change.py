@@ -21,7 +21,7 @@ pytestmark = pytest.mark.jobs
 RunDag = Callable[..., Ran]
 
 
-def test_groups_are_planned_and_changed_together(sandbox: Sandbox, run_dag: RunDag, workspace: str) -> None:
+def test_groups_are_planned_and_changed_in_one_run(sandbox: Sandbox, run_dag: RunDag, workspace: str) -> None:
     """All are applied and each is an asset event; report and log speak of consumer groups."""
     mark = uuid4().hex[:8]
     groups = [PlainGroup.start(sandbox.target, f"billing/{mark}/{number}") for number in range(2)]
@@ -32,9 +32,9 @@ def test_groups_are_planned_and_changed_together(sandbox: Sandbox, run_dag: RunD
     assert (ran.state, ran.tasks["apply"], ran.tasks["restore"]) == ("success", "success", "success")
     assert [dict(group.offsets) for group in groups] == [{0: 5, 1: 5, 2: 5}] * 2
     assert "All 2 consumer groups are as planned" in ran.output
-    page = Path(FleetDirectory(ran.directory.uri).report.removeprefix("file://")).read_text()
-    assert "2 consumer groups: Applied" in page
-    assert "onnector" not in re.sub(r'href="[^"]*"', "", page)
+    html = Path(FleetDirectory(ran.directory.uri).report.removeprefix("file://")).read_text()
+    assert "2 consumer groups: Applied" in html
+    assert "onnector" not in re.sub(r'href="[^"]*"', "", html)
     events = asset_events(ran.run)
     assert events.keys() == {group_asset(str(sandbox.target.cluster_id()), group.name).uri for group in groups}
     first = events[group_asset(str(sandbox.target.cluster_id()), groups[0].name).uri]

@@ -22,7 +22,7 @@ SetConnection = Callable[..., None]
 
 @pytest.fixture
 def masked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return the list of the secrets that Airflow was told to mask."""
+    """Return the list of the secrets that Airflow masks."""
     secrets: list[str] = []
     monkeypatch.setattr(connect_endpoint, "mask_secret", secrets.append)
     monkeypatch.setattr(kafka_hook, "mask_secret", secrets.append)

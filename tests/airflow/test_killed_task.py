@@ -49,10 +49,10 @@ def terminate() -> Fate:
 
 
 @pytest.mark.usefixtures("connections")
-def test_a_change_that_is_killed_is_put_back(
+def test_a_change_that_is_killed_is_undone(
     sink: SinkFlow, spark: SparkSession, workspace: str, on_term: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The offsets were written a moment ago: the task ends, prior offsets and state are back, and the page says so."""
+    """The offsets were just written: the task ends, prior offsets and state are restored, and the report says so."""
     changer = Changer(spark, workspace, sink.sandbox.connect.url, sink.sandbox.target)
     planned, summary = changer.plan(sink.name, "earliest")
     before = sink.position()

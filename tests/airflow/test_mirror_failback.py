@@ -13,18 +13,9 @@ from sandbox import Sandbox
 from tests.support.airflow.dag_runs import Ran
 from tests.support.flows.failing_back import Home, Leading, away_positions, merged, produce
 from tests.support.flows.failing_over import Flowing
-from tests.support.flows.groups import commit_groups, standing
+from tests.support.flows.groups import commit_groups, committed
 
 RunDag = Callable[..., Ran]
-
-
-@pytest.fixture
-def flowing(sandbox: Sandbox) -> Iterator[Flowing]:
-    """A flow that has caught up after a rewind."""
-    started = Flowing.start(sandbox)
-    started.live_through(40, rewind_to=25, more=10)
-    yield started
-    started.close()
 
 
 @pytest.fixture
@@ -48,23 +39,23 @@ def test_home_and_away_again(run_dag: RunDag, flowing: Flowing, back: Leading) -
     commit_groups(sandbox.target, positions)
     before = {name: {TopicPartition(flowing.topic, 0): 7} for name in positions}
     commit_groups(sandbox.source, before)
-    asked = {"groups": f"{flowing.mark}-.*", "forward_connector": flowing.source_connector}
+    requested = {"groups": f"{flowing.mark}-.*", "forward_connector": flowing.source_connector}
 
-    ran = run_dag("mirror_failback", source_connector=back.connector, rewind=".*", **asked)
+    ran = run_dag("mirror_failback", source_connector=back.connector, rewind=".*", **requested)
 
     final = FailoverDirectory(f"{ran.directory.uri}/final")
     assert (ran.state, ran.tasks["failback.commit"], ran.tasks["failback.release"]) == ("success", "success", "success")
     copies = flowing.flow.reversed().target_topic(flowing.topic)
     logs = Home.read(flowing, away=(flowing.topic, flowing.target_topic), home=(flowing.topic, copies))
-    assert logs.told_right(final) == []
-    assert all(len(offsets) == 4 for offsets in standing(sandbox.source, positions).values())
+    assert logs.errors_in(final) == []
+    assert all(len(offsets) == 4 for offsets in committed(sandbox.source, positions).values())
     for name in (flowing.source_connector, back.connector):
         assert sandbox.connect.status(name)["connector"]["state"] == "STOPPED"
 
     restored = run_dag("mirror_failover_restore", run_uri=final.uri, target_kafka_conn_id="kafka_source")
 
     assert restored.state == "success"
-    assert standing(sandbox.source, positions) == before
+    assert committed(sandbox.source, positions) == before
 
 
 def test_a_request_that_makes_no_sense(run_dag: RunDag) -> None:

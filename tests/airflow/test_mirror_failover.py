@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 from random import Random
@@ -24,18 +24,9 @@ from sandbox import Sandbox
 from tests.support.airflow.dag_runs import Ran
 from tests.support.flows.both_logs import Logs
 from tests.support.flows.failing_over import Flowing
-from tests.support.flows.groups import Positions, commit_groups, member, standing
+from tests.support.flows.groups import Positions, commit_groups, committed, member
 
 RunDag = Callable[..., Ran]
-
-
-@pytest.fixture
-def flowing(sandbox: Sandbox) -> Iterator[Flowing]:
-    """A flow that has caught up after a rewind, and groups at random places."""
-    started = Flowing.start(sandbox)
-    started.live_through(40, rewind_to=25, more=10)
-    yield started
-    started.close()
 
 
 @pytest.fixture
@@ -46,7 +37,7 @@ def positions(sandbox: Sandbox, flowing: Flowing) -> Positions:
     return found
 
 
-def asked(flowing: Flowing) -> dict[str, str]:
+def requested(flowing: Flowing) -> dict[str, str]:
     """Params of a planned failover."""
     return {
         "groups": f"{flowing.mark}-.*",
@@ -60,16 +51,16 @@ def test_there_and_back(run_dag: RunDag, flowing: Flowing, positions: Positions)
     """Every group goes on with its next record; the flow is stopped; a restore leaves no trace of the groups."""
     sandbox = flowing.sandbox
 
-    ran = run_dag("mirror_failover", **asked(flowing))
+    ran = run_dag("mirror_failover", **requested(flowing))
 
     final = FailoverDirectory(f"{ran.directory.uri}/final")
     assert (ran.state, ran.tasks["failover.commit"], ran.tasks["failover.release"]) == ("success", "success", "success")
-    there, logs = standing(sandbox.target, positions), Logs.read(flowing)
+    there, logs = committed(sandbox.target, positions), Logs.read(flowing)
     for group, offsets in positions.items():
         for where, position in offsets.items():
-            place = there[group][TopicPartition(flowing.target_topic, where.partition)]
-            assert logs.goes_on(where.partition, position=position, place=place)
-            assert logs.read_again(where.partition, position=position, place=place) == 0
+            downstream = there[group][TopicPartition(flowing.target_topic, where.partition)]
+            assert logs.goes_on(where.partition, position=position, downstream=downstream)
+            assert logs.read_again(where.partition, position=position, downstream=downstream) == 0
     for name in (flowing.source_connector, flowing.checkpoint_connector):
         assert sandbox.connect.status(name)["connector"]["state"] == "STOPPED"
     listed = list(csv.DictReader(StringIO(Path(urlparse(final.table).path).read_text())))
@@ -79,7 +70,7 @@ def test_there_and_back(run_dag: RunDag, flowing: Flowing, positions: Positions)
     back = run_dag("mirror_failover_restore", run_uri=final.uri)
 
     assert back.state == "success"
-    assert standing(sandbox.target, positions) == {name: {} for name in positions}
+    assert committed(sandbox.target, positions) == {name: {} for name in positions}
 
 
 @pytest.mark.jobs
@@ -91,7 +82,7 @@ def test_a_group_that_a_change_is_changing_is_left_to_it(
     change = Owner.here(run="group_offsets_change/manual", task="change.apply")
 
     with Journal(journal_root(workspace), cluster=cluster, connector=group).claim(change):
-        ran = run_dag("mirror_failover", **asked(flowing))
+        ran = run_dag("mirror_failover", **requested(flowing))
 
     assert (ran.state, ran.tasks["failover.open"], ran.tasks["failover.begin"]) == (
         "failed",
@@ -101,29 +92,29 @@ def test_a_group_that_a_change_is_changing_is_left_to_it(
     assert f"{group!r} is being changed by run 'group_offsets_change/manual'" in ran.output
     for name in (flowing.source_connector, flowing.checkpoint_connector):
         assert flowing.sandbox.connect.status(name)["connector"]["state"] == "RUNNING"
-    assert standing(flowing.sandbox.target, positions) == {name: {} for name in positions}
+    assert committed(flowing.sandbox.target, positions) == {name: {} for name in positions}
 
 
 @pytest.mark.mirror
 def test_a_group_with_members_closes_the_gate(run_dag: RunDag, flowing: Flowing, positions: Positions) -> None:
-    """It is named, nothing is stopped and nobody is moved; with less coverage asked for, the others go.
+    """It is named, nothing is stopped and nobody is moved; with less coverage requested, the others go.
 
     They go by brackets alone, too, where no record is to be read.
     """
     sandbox = flowing.sandbox
     busy = min(positions)
     with member(sandbox.target, busy, flowing.target_topic):
-        refused = run_dag("mirror_failover", **asked(flowing))
+        refused = run_dag("mirror_failover", **requested(flowing))
 
         assert (refused.state, refused.tasks["failover.preview"]) == ("failed", "failed")
         assert f"'{busy}': it has members on the target: stop them first" in refused.output
         assert sandbox.connect.status(flowing.source_connector)["connector"]["state"] == "RUNNING"
-        assert standing(sandbox.target, positions) == {name: {} for name in positions}
+        assert committed(sandbox.target, positions) == {name: {} for name in positions}
 
-        ran = run_dag("mirror_failover", min_coverage=0.8, compared=0, resume_flow=True, **asked(flowing))
+        ran = run_dag("mirror_failover", min_coverage=0.8, compared=0, resume_flow=True, **requested(flowing))
 
     assert ran.state == "success"
-    moved = standing(sandbox.target, positions)
+    moved = committed(sandbox.target, positions)
     assert {name for name, offsets in moved.items() if not offsets} == {busy}
     sandbox.connect.wait_state(flowing.source_connector, "RUNNING", tasks=1)
 
@@ -135,15 +126,15 @@ def test_producers_that_go_on_are_noticed(run_dag: RunDag, flowing: Flowing, pos
     sandbox.connect.pause(flowing.source_connector)
     flowing.produce(5)
 
-    ran = run_dag("mirror_failover", drain_timeout=1, **asked(flowing))
+    ran = run_dag("mirror_failover", drain_timeout=1, **requested(flowing))
 
     assert (ran.state, ran.tasks["failover.begin"]) == ("failed", "failed")
     assert f"Nothing was stopped, and no group was moved: after 1 s topic '{flowing.topic}', partition 0" in ran.output
     assert sandbox.connect.status(flowing.source_connector)["connector"]["state"] == "PAUSED"
-    assert standing(sandbox.target, positions) == {name: {} for name in positions}
+    assert committed(sandbox.target, positions) == {name: {} for name in positions}
 
 
-def test_a_begin_that_fails_gives_back_what_it_has_stopped(
+def test_a_begin_that_fails_resumes_what_it_has_stopped(
     run_dag: RunDag, flowing: Flowing, positions: Positions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Records come right after the stop, so no group is moved, and the flow goes on."""
@@ -155,20 +146,20 @@ def test_a_begin_that_fails_gives_back_what_it_has_stopped(
         return prior
 
     monkeypatch.setattr(stopped, "stop_for_run", stop_and_produce)
-    ran = run_dag("mirror_failover", **asked(flowing))
+    ran = run_dag("mirror_failover", **requested(flowing))
 
     tasks = {name: ran.tasks[f"failover.{name}"] for name in ("begin", "release")}
     assert (ran.state, tasks) == ("failed", {"begin": "failed", "release": "success"})
     assert "No group was moved: with the connector stopped" in ran.output
     for name in (flowing.source_connector, flowing.checkpoint_connector):
         flowing.sandbox.connect.wait_state(name, "RUNNING", tasks=1)
-    assert standing(flowing.sandbox.target, positions) == {name: {} for name in positions}
+    assert committed(flowing.sandbox.target, positions) == {name: {} for name in positions}
 
 
-def test_one_that_can_not_be_given_back_does_not_keep_the_other_from_it(
+def test_one_that_can_not_be_resumed_does_not_keep_the_other_from_it(
     run_dag: RunDag, flowing: Flowing, positions: Positions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The MirrorSource is deleted while the flow stands still: the release fails and names it; the other one runs."""
+    """The MirrorSource is deleted while the flow is STOPPED: the release fails and names it; the other one runs."""
     connect, stop_for_run = flowing.sandbox.connect, stopped.stop_for_run
 
     def hold_both_and_lose_the_first(*arguments: Any, **named: Any) -> list[tuple[str, State]]:
@@ -177,7 +168,7 @@ def test_one_that_can_not_be_given_back_does_not_keep_the_other_from_it(
         return prior
 
     monkeypatch.setattr(stopped, "stop_for_run", hold_both_and_lose_the_first)
-    ran = run_dag("mirror_failover", **asked(flowing))
+    ran = run_dag("mirror_failover", **requested(flowing))
 
     tasks = {name: ran.tasks[f"failover.{name}"] for name in ("begin", "release")}
     assert (ran.state, tasks) == ("failed", {"begin": "failed", "release": "failed"})
@@ -185,7 +176,7 @@ def test_one_that_can_not_be_given_back_does_not_keep_the_other_from_it(
     assert any(re.search(said, line) for line in ran.output.splitlines()), ran.output
     connect.wait_state(flowing.checkpoint_connector, "RUNNING", tasks=1)
     assert flowing.source_connector not in connect.connectors()
-    assert standing(flowing.sandbox.target, positions) == {name: {} for name in positions}
+    assert committed(flowing.sandbox.target, positions) == {name: {} for name in positions}
 
 
 def test_a_request_that_makes_no_sense(run_dag: RunDag) -> None:

@@ -29,15 +29,20 @@ RunDag = Callable[..., Ran]
 
 
 @pytest.mark.mirror
-def test_a_run_tells_and_fails_at_a_threshold(mirror: MirrorFlow, run_dag: RunDag) -> None:
-    """Ready where nothing is wrong; once it lags, the last task fails with the worst, after the page was written."""
-    asked = {"source_connector": mirror.name, "checkpoint_connector": "", "max_lag_seconds": 0, "max_lag_records": 9}
+def test_a_run_reports_and_fails_at_a_threshold(mirror: MirrorFlow, run_dag: RunDag) -> None:
+    """Ready where nothing is wrong; once it lags, the last task fails with the worst, after the report was written."""
+    requested = {
+        "source_connector": mirror.name,
+        "checkpoint_connector": "",
+        "max_lag_seconds": 0,
+        "max_lag_records": 9,
+    }
 
-    ready = run_dag("mirror_readiness", **asked)
+    ready = run_dag("mirror_readiness", **requested)
     mirror.sandbox.connect.pause(mirror.name)
     mirror.sandbox.connect.wait_state(mirror.name, "PAUSED")
     mirror.sandbox.source.produce(mirror.topic, ["more"] * 10, partition=0)
-    late = run_dag("mirror_readiness", **asked)
+    late = run_dag("mirror_readiness", **requested)
 
     assert (ready.state, set(ready.tasks.values())) == ("success", {"success"})
     assert (late.state, late.tasks) == (
@@ -58,12 +63,12 @@ def test_a_run_tells_and_fails_at_a_threshold(mirror: MirrorFlow, run_dag: RunDa
 
 def test_what_can_not_be_meant_is_refused(mirror: MirrorFlow, run_dag: RunDag) -> None:
     """The first task fails, in one sentence."""
-    for asked, sentence in (
+    for requested, sentence in (
         ({"groups": "a("}, "groups: 'a(' is no regular expression"),
         ({"checkpoint_connector": mirror.name}, "MirrorSourceConnector, not a MirrorCheckpointConnector"),
         ({"source_connector": f"{mirror.name}s"}, "Did you mean"),
     ):
-        ran = run_dag("mirror_readiness", **{"source_connector": mirror.name, "checkpoint_connector": "", **asked})
+        ran = run_dag("mirror_readiness", **{"source_connector": mirror.name, "checkpoint_connector": "", **requested})
 
         states = (ran.state, ran.tasks["readiness.snapshot"], ran.tasks["readiness.judge"])
         assert states == ("failed", "failed", "upstream_failed")
@@ -71,7 +76,7 @@ def test_what_can_not_be_meant_is_refused(mirror: MirrorFlow, run_dag: RunDag) -
 
 
 def test_the_last_task_names_the_worst() -> None:
-    """And how many more errors there are, and the page."""
+    """And how many more errors there are, and the report."""
     summary = {
         "ready": False,
         "worst": {"rule": "lag", "message": "It lags."},
@@ -97,8 +102,8 @@ def test_lag_is_awaited_by_records_and_by_seconds(mirror: MirrorFlow) -> None:
     mirror.sandbox.source.produce(mirror.topic, ["late"] * 3, partition=1, timestamps=[1_700_000_000_000] * 3)
 
     assert not MirrorLagSensor(**sensor).poke({})
-    told = MirrorLagSensor(**sensor).trigger().observe().sentence
-    assert f"'{mirror.name}' (STOPPED): {mirror.topic}-1 lacks 3 records, the first of them " in told
+    lag_sentence = MirrorLagSensor(**sensor).trigger().observe().sentence
+    assert f"'{mirror.name}' (STOPPED): {mirror.topic}-1 lacks 3 records, the first of them " in lag_sentence
     assert MirrorLagSensor(**sensor, max_lag_records="3").poke({})
     assert not MirrorLagSensor(**sensor, max_lag_records=2).poke({})
     assert not MirrorLagSensor(**sensor, max_lag_seconds=60).poke({})
@@ -109,12 +114,12 @@ def test_lag_is_awaited_by_records_and_by_seconds(mirror: MirrorFlow) -> None:
 @pytest.mark.usefixtures("connections")
 def test_what_can_not_be_awaited_is_one_sentence(mirror: MirrorFlow) -> None:
     """At once, also where the waiting would be deferred."""
-    asked: dict[str, dict[str, Any]] = {
+    requested: dict[str, dict[str, Any]] = {
         "has no partition of topics 'no-such-topic' to wait for": {"topics": "no-such-topic"},
         r"'a\(' is no regular expression": {"topics": "a("},
         "max_lag_records: 'few' is not a whole number": {"max_lag_records": "few"},
     }
-    for sentence, arguments in asked.items():
+    for sentence, arguments in requested.items():
         with pytest.raises(AirflowFailException, match=sentence):
             run(MirrorLagSensor(task_id="wait", connector=mirror.name, deferrable=True, **arguments))
 
@@ -158,7 +163,7 @@ def transactional(sandbox: Sandbox) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.usefixtures("connections")
 def test_a_log_that_ends_with_a_transaction_is_drained(sandbox: Sandbox, transactional: tuple[str, str]) -> None:
-    """Nobody ever reaches the log's end, for the marker stands there; but no record is left."""
+    """Nobody ever reaches the log's end, for the marker is there; but no record is left."""
     name, topic = transactional
     wait_until(lambda: sandbox.connect.offsets(name), 60, "nothing is replicated", progress=sandbox.connect.work)
     [stored] = sandbox.connect.offsets(name)

@@ -35,8 +35,8 @@ RunDag = Callable[..., Ran]
 
 
 @contextmanager
-def started(sandbox: Sandbox, **asked: Any) -> Iterator[ResetCell]:
-    cell = ResetCell.start(sandbox, **asked)
+def started(sandbox: Sandbox, **requested: Any) -> Iterator[ResetCell]:
+    cell = ResetCell.start(sandbox, **requested)
     try:
         yield cell
     finally:
@@ -118,9 +118,9 @@ def test_a_whole_flow_is_replicated_again_exactly_as_planned(sandbox: Sandbox, r
             "source_kafka_conn_id=kafka_source",
             "target_kafka_conn_id=kafka_target",
         }
-        page = (read_bytes(ran.directory.report) or b"").decode()
-        assert "Topic by topic" in page
-        assert "200 predicted" in page
+        html = (read_bytes(ran.directory.report) or b"").decode()
+        assert "Topic by topic" in html
+        assert "200 predicted" in html
 
 
 @pytest.mark.processes
@@ -133,7 +133,7 @@ def test_a_dedicated_mirror_maker_is_reset_while_it_is_down(
     sandbox.source.produce(topic, [f"{number}" for number in range(count)], partition=0)
     storage = {"offsets_topic": "mm2-offsets.source.internal", "storage_kafka_conn_id": "kafka_target"}
     monkeypatch.setenv("AIRFLOW_CONN_DEDICATED", json.dumps({"conn_type": "kafka_connect", "extra": storage}))
-    asked = {
+    requested = {
         "source_connector": "MirrorSourceConnector",
         "checkpoint_connector": "MirrorCheckpointConnector",
         "connect_conn_id": "dedicated",
@@ -165,7 +165,7 @@ def test_a_dedicated_mirror_maker_is_reset_while_it_is_down(
             "there are no checkpoints",
             progress=work,
         )
-        refused = run_dag("mirror_reset", **asked)
+        refused = run_dag("mirror_reset", **requested)
 
         assert refused.state == "failed"
         assert "Stop the connector or the process first" in refused.output
@@ -173,7 +173,7 @@ def test_a_dedicated_mirror_maker_is_reset_while_it_is_down(
         maker.process.stop()
         with WorkerGroups(sandbox.target.client_settings()) as groups:
             wait_until(lambda: not groups.members("source-mm2"), 60, "the process is still in its group")
-        ran = run_dag("mirror_reset", **asked)
+        ran = run_dag("mirror_reset", **requested)
 
         assert ran.state == "success", ran.output
         assert ran.outcome is not None
@@ -191,7 +191,7 @@ def test_a_dedicated_mirror_maker_is_reset_while_it_is_down(
 
 @pytest.mark.mirror
 def test_a_dry_run_and_the_single_step(sandbox: Sandbox, run_dag: RunDag, workspace: str) -> None:
-    """A dry run plans and touches nothing; the step empties the syncs of a flow that stands still, and of no other."""
+    """A dry run plans and touches nothing; the step empties the syncs of a flow that is STOPPED, and of no other."""
     with started(sandbox) as cell:
         cell.wait_until_synced()
         cell.wait_until_running()
@@ -219,9 +219,9 @@ def test_a_dry_run_and_the_single_step(sandbox: Sandbox, run_dag: RunDag, worksp
             type(clear).execute.__wrapped__(clear, context)  # type: ignore[attr-defined]
         count = len(cell.syncs())
         clear.foreign = True
-        told = type(clear).execute.__wrapped__(clear, context)  # type: ignore[attr-defined]
+        returned = type(clear).execute.__wrapped__(clear, context)  # type: ignore[attr-defined]
 
-        assert told["emptied"] == {cell.flow.offset_syncs_topic: count}
+        assert returned["emptied"] == {cell.flow.offset_syncs_topic: count}
         assert (cell.syncs(), cell.policies()) == ([], ["compact", "compact"])
-        assert len(read_dataset(ResetDirectory(told["kept"]).sync_records, STORED_RECORDS)) == count
-        assert workspace in told["kept"]
+        assert len(read_dataset(ResetDirectory(returned["kept"]).sync_records, STORED_RECORDS)) == count
+        assert workspace in returned["kept"]

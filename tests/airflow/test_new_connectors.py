@@ -23,14 +23,14 @@ PAGE = Path(__file__).parents[2] / "docs" / "use-cases" / "new-connector.md"
 RECORDS = 20
 
 
-def test_the_page_shows_the_dags_that_are_tested() -> None:
+def test_the_documentation_shows_the_dags_that_are_tested() -> None:
     """Line by line."""
     shown = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
 
     assert shown == [(DAGS / f"{name}.py").read_text() for name in ("new_orders_sink", "new_mirror", "old_orders_sink")]
 
 
-def test_the_dags_of_the_page(sandbox: Sandbox, run_dag: RunDag, tmp_path: Path) -> None:
+def test_the_documented_dags(sandbox: Sandbox, run_dag: RunDag, tmp_path: Path) -> None:
     """The sink delivers from the offset on; deleted, it leaves no group, but a file with its offsets."""
     mark = uuid4().hex[:8]
     name, topic, file = f"orders-sink-{mark}", f"orders-{mark}", tmp_path / "orders.txt"

@@ -67,7 +67,7 @@ def nightly(sandbox: Sandbox, tmp_path: Path) -> Iterator[Nightly]:
 
 
 def test_each_interval_is_delivered_in_its_own_run(nightly: Nightly) -> None:
-    """Exactly its records, and what came beyond is counted: the file has no record that no run tells of."""
+    """Exactly its records, and what came beyond is counted: the file has no record that no run reports."""
     last = {name_of(DAYS - 1)}
     nightly.scheduled.wait_until_succeeded(last)
     first = nightly.outcomes()

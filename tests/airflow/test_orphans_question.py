@@ -1,4 +1,4 @@
-"""What a person is asked before orphaned offsets are removed."""
+"""The question before orphaned offsets are removed."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tests.support.airflow.orphan_runs import execute, local, read
 from tests.support.rows.written import orphaned
 
 
-def test_a_person_is_asked(tmp_path: Path) -> None:
-    """The question shows each connector; where nothing is to be removed nobody is asked, and the page says so.
+def test_the_question(tmp_path: Path) -> None:
+    """The question shows each connector; where nothing is to be removed there is none, and the report says so.
 
-    Where the topic may be another cluster's, someone must be asked.
+    Where the topic may be another cluster's, approval is required.
     """
     directory = orphaned(tmp_path)
     summary = {**read(directory.summary), "run_uri": directory.uri, "report": directory.report}

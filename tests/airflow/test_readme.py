@@ -38,7 +38,7 @@ def failed(sandbox: Sandbox) -> Iterator[Path]:
 
 @pytest.mark.submits
 def test_the_five_lines_skip_the_poison_record(sandbox: Sandbox, failed: Path, run_dag: Callable[..., Ran]) -> None:
-    """The block in the README, as it stands there: the sink runs on, and only the bad record is missing."""
+    """The block of the README, word by word: the sink runs on, and only the bad record is missing."""
     code = re.search(r"```python\n(.*?)```", README, re.DOTALL)
     assert code
     assert len([line for line in code[1].splitlines() if line]) <= 5
@@ -49,8 +49,8 @@ def test_the_five_lines_skip_the_poison_record(sandbox: Sandbox, failed: Path, r
     ran = run_dag("skip_poison_record", folder)
 
     assert (ran.state, set(ran.tasks.values())) == ("success", {"success"})
-    told, work = "the sink writes nothing more", sandbox.connect.work
-    wait_for(lambda: failed.read_text().count("\n"), 3, 60, told, progress=work)
+    late, work = "the sink writes nothing more", sandbox.connect.work
+    wait_for(lambda: failed.read_text().count("\n"), 3, 60, late, progress=work)
     assert re.findall(r"order=(\d)", failed.read_text()) == ["0", "1", "3"]
     sandbox.connect.wait_state(SINK, "RUNNING", tasks=1)
 

@@ -46,13 +46,13 @@ def test_a_task_that_is_tried_again_does_not_wait_for_minutes(file: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("operator", "asked"),
+    ("operator", "arguments"),
     [(ApproveOffsetPlanOperator, {}), (ApproveCopyOperator, {}), (ApproveRemovalOperator, {"remove": True})],
 )
-def test_a_question_has_a_time_limit_and_no_params_of_the_dag(operator: type[AskOperator], asked: Any) -> None:
+def test_a_question_has_a_time_limit_and_no_params_of_the_dag(operator: type[AskOperator], arguments: Any) -> None:
     """Whatever the standard provider calls the limit; an answer would have to repeat the Params it shows."""
     with DAG("asking", schedule=None, params={"connector": Param("orders", type="string")}):
-        question = operator(task_id="ask", summary={}, response_timeout=timedelta(hours=1), **asked)
+        question = operator(task_id="ask", summary={}, response_timeout=timedelta(hours=1), **arguments)
 
     assert question.serialized_params == {}
     limit = getattr(question, "response_timeout", None) or question.execution_timeout

@@ -96,7 +96,7 @@ def test_every_task_with_a_report_has_the_button(operator: type[BaseOperator]) -
     arguments = {
         name for one in initialisers if one is not object.__init__ for name in inspect.signature(one).parameters
     }
-    # What is asked about a copy is a sentence: a copy has no report.
+    # The question about a copy is a sentence: a copy has no report.
     has_directory = bool(arguments & {"run_uri", "summary", "part"}) and operator is not ApproveCopyOperator
 
     assert any(isinstance(link, ReportLink) for link in operator.operator_extra_links) is has_directory
@@ -159,7 +159,7 @@ def test_a_snapshot_has_the_button_once_there_is_a_report(directory: Path) -> No
 
 
 def test_a_button_fails_no_task(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    """Airflow asks for the address after the task has done its work; a workspace that is away must not undo that."""
+    """Airflow requests the address after the task has done its work; a workspace that is away must not undo that."""
     monkeypatch.setenv("AIRFLOW__CONNECT_OFFSETS__WORKSPACE", "nothing-like-this://host")
     task = ApplyOffsetPlanOperator(task_id="apply", run_uri=f"nothing-like-this://host/{DAG_ID}/run", digest="d")
     instance: Any = SimpleNamespace(dag_id=DAG_ID, run_id=RUN_ID, map_index=-1)

@@ -100,8 +100,8 @@ def test_nothing_outside_of_the_run_is_served(
     assert (answer.status_code, "secret" in answer.text) == (404, False)
 
 
-def test_what_pages_link_to_is_served(browser: TestClient, token_of: Callable[..., str], run: Path) -> None:
-    """Pages of single connectors, the final page of a failover, and the files for people's own tools."""
+def test_what_reports_link_to_is_served(browser: TestClient, token_of: Callable[..., str], run: Path) -> None:
+    """Reports of single connectors, the final report of a failover, and the files for people's own tools."""
     browser.cookies.set("_token", token_of())
     files = {
         "by_connector/sink-1a2b/report.html": "text/html; charset=utf-8",
@@ -156,7 +156,7 @@ def test_a_prefix_and_a_host_of_airflow_are_in_the_link(workspace: str, monkeypa
     assert report_url("file:///elsewhere/report.html", dag_id=DAG_ID) is None
 
 
-def test_a_dag_of_another_name_than_its_directory_is_asked_for_by_its_name(workspace: str) -> None:
+def test_access_to_a_dag_is_checked_by_its_name_not_its_directory(workspace: str) -> None:
     """Access is checked for the DAG's own id, of which a directory's name may be a part only."""
     uri = run_directory(workspace, dag_id="umsätze", run_id=RUN_ID).report
 

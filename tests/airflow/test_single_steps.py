@@ -27,7 +27,7 @@ DAGS = Path(__file__).parent / "dags"
 
 
 def test_single_steps_stop_reset_alter_and_resume(sink: SinkFlow, run_dag: RunDag) -> None:
-    """Each sees what it asked for, and the sink goes on at the offset that was written."""
+    """Each observes what it requested, and the sink goes on at the offset that was written."""
     written = len(sink.lines())
 
     ran = run_dag("single_steps", DAGS, connector=sink.name, topic=sink.topic)
@@ -69,7 +69,7 @@ def test_what_still_runs_is_neither_altered_nor_reset(sink: SinkFlow) -> None:
 def test_offsets_no_connector_of_the_family_can_have_are_refused(
     sink: SinkFlow, partition: Any, offset: Any, sentence: str
 ) -> None:
-    """Also while it stands still; the message names the connector or the part that is wrong."""
+    """Also while it is STOPPED; the message names the connector or the part that is wrong."""
     sink.sandbox.connect.stop(sink.name)
     before = world(sink.sandbox)
     entry = {"partition": partition, "offset": offset}

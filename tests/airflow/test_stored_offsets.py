@@ -40,13 +40,13 @@ class Dedicated:
         return [record.value for record in self.sandbox.target.consume(name)]
 
     def wait_until_replicated(self, count: int) -> None:
-        told, work = f"{count} records are not there", self.maker.process.work
-        wait_for(lambda: len(self.replicated()), count, 60, told, progress=work)
+        late, work = f"{count} records are not there", self.maker.process.work
+        wait_for(lambda: len(self.replicated()), count, 60, late, progress=work)
 
     def exported(self) -> list[dict[str, Any]]:
-        """What ``connect-offsets`` tells of its offsets."""
-        told = self.call("--export", "--connectors", CONNECTOR)
-        stored = json.loads(told.stdout).get(CONNECTOR, []) if told.returncode == 0 else []
+        """Its offsets, as ``connect-offsets`` exports them."""
+        ended = self.call("--export", "--connectors", CONNECTOR)
+        stored = json.loads(ended.stdout).get(CONNECTOR, []) if ended.returncode == 0 else []
         # Others of the same aliases, that have run before, kept theirs in the same topic.
         return [entry for entry in stored if entry["partition"]["topic"] == self.topic]
 
@@ -79,13 +79,13 @@ def dedicated(sandbox: Sandbox) -> Iterator[Dedicated]:
 def test_a_dedicated_mirror_maker_is_rewound(
     dedicated: Dedicated, run_dag: RunDag, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Refused while the process runs; stopped, set back and started, it replicates from the position asked for."""
+    """Refused while the process runs; stopped, changed and started, it replicates from the requested position."""
     storage = {
         "conn_type": "kafka_connect",
         "extra": {"offsets_topic": "mm2-offsets.source.internal", "storage_kafka_conn_id": "kafka_target"},
     }
     monkeypatch.setenv("AIRFLOW_CONN_DEDICATED", json.dumps(storage))
-    asked = {"connector": CONNECTOR, "connect_conn_id": "dedicated", "kafka_conn_id": "kafka_source"}
+    requested = {"connector": CONNECTOR, "connect_conn_id": "dedicated", "kafka_conn_id": "kafka_source"}
     [entry] = dedicated.exported()
     rewound = json.dumps({CONNECTOR: [{**entry, "offset": {"offset": 14}}]})
 
@@ -96,7 +96,7 @@ def test_a_dedicated_mirror_maker_is_rewound(
 
     dedicated.maker.process.stop()
     wait_until(lambda: dedicated.call("--import", stdin=rewound).returncode == 0, 60, "it is still refused")
-    ran = run_dag(to="offset", value="10", topics=dedicated.topic, control="storage", **asked)
+    ran = run_dag(to="offset", value="10", topics=dedicated.topic, control="storage", **requested)
 
     assert (ran.state, ran.outcome and ran.outcome.result) == ("success", Result.APPLIED)
     assert dedicated.exported() == [{**entry, "offset": {"offset": 9}}]
@@ -126,13 +126,13 @@ def test_a_standalone_worker_is_set_back(
             "extra": {"offsets_file": str(stored)},
         }
         monkeypatch.setenv("AIRFLOW_CONN_ALONE", json.dumps(alone))
-        wanted = tmp_path / "wanted.json"
-        wanted.write_text(json.dumps({"offsets": [{"partition": {"filename": str(lines)}, "offset": {"position": 4}}]}))
-        asked = {"connector": name, "connect_conn_id": "alone", "kafka_conn_id": "", "control": "storage"}
+        file = tmp_path / "requested.json"
+        file.write_text(json.dumps({"offsets": [{"partition": {"filename": str(lines)}, "offset": {"position": 4}}]}))
+        requested = {"connector": name, "connect_conn_id": "alone", "kafka_conn_id": "", "control": "storage"}
 
-        refused = run_dag(to="file", value=wanted.as_uri(), **asked)
+        refused = run_dag(to="file", value=file.as_uri(), **requested)
         worker.process.stop()
-        ran = run_dag(to="file", value=wanted.as_uri(), **asked)
+        ran = run_dag(to="file", value=file.as_uri(), **requested)
 
         assert (refused.state, "is RUNNING on a standalone worker" in refused.output) == ("failed", True)
         assert (ran.state, ran.outcome and ran.outcome.result) == ("success", Result.APPLIED)

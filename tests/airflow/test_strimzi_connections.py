@@ -37,7 +37,7 @@ KUBERNETES = {
 
 
 class Opened(ConnectStrimzi):
-    """Records how it was opened, and asks no API server."""
+    """Records how it was opened, and needs no API server."""
 
     made: list[dict[str, Any]]
 
@@ -47,11 +47,11 @@ class Opened(ConnectStrimzi):
 
     @property
     def cluster_id(self) -> str:
-        """As if it had been asked."""
+        """As if the API server had allowed it."""
         return "scripted"
 
     def describe(self) -> str:
-        """As if it had been asked."""
+        """As if the API server had allowed it."""
         return "KafkaConnect 'orders' in namespace 'kafka', served as v1; connectors: 2."
 
     def status(self, connector: str) -> ConnectorStatus:

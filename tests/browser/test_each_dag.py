@@ -46,7 +46,7 @@ FORMS: dict[str, tuple[dict[str, str | bool], str | None, str]] = {
     "mirror_readiness": ({**FLOW, "max_lag_seconds": "600"}, "readiness.judge", MIRROR),
     "mirror_reset": ({**FLOW, "to": "current", "approval": False}, "reset.apply", MIRROR),
 }
-# These are told in stories of their own.
+# These have tests of their own.
 ELSEWHERE = {
     "connector_offsets_change",
     "connector_offsets_restore",

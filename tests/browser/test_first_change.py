@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import ViewportSize, expect
 
 from sandbox import wait_for
 from sandbox.scene import MIRROR, SINK
@@ -14,6 +14,18 @@ from tests.support.airflow.make_up import Playing
 
 pytestmark = pytest.mark.browser
 DAG_ID = "connector_offsets_change"
+PHONE, DESKTOP = ViewportSize(width=390, height=844), ViewportSize(width=1280, height=1000)
+# What is beyond the screen; of a table, whose names can't be broken, only what can't be scrolled into view either.
+OUT_OF_REACH = """
+drawers => drawers.flatMap(drawer => [...drawer.querySelectorAll('*')])
+  .filter(element => element.getBoundingClientRect().right > document.documentElement.clientWidth + 0.5)
+  .filter(element => {
+    let box = element.closest('table')?.parentElement;
+    while (box && !['auto', 'scroll'].includes(getComputedStyle(box).overflowX)) box = box.parentElement;
+    return !box;
+  })
+  .map(element => element.outerHTML.slice(0, 120))
+"""
 
 
 def test_an_approved_change_is_applied_and_reported(playing: Playing, ui: AirflowUi) -> None:
@@ -40,20 +52,26 @@ def test_an_approved_change_is_applied_and_reported(playing: Playing, ui: Airflo
 
     assert run.end() == "success"
     assert set(run.tasks().values()) == {"success"}
-    told, work = "the records it predicted have not arrived", playing.connect.work
-    wait_for(playing.replicated, count + predicted, 60, told, progress=work)
+    late, work = "the records it predicted have not arrived", playing.connect.work
+    wait_for(playing.replicated, count + predicted, 60, late, progress=work)
     report = run.open_report("change.apply")
     expect(report.get_by_text("Applied").first).to_be_visible()
     report.screenshot(path=ui.pictures / "report.png", full_page=True)
 
 
-def test_a_rejected_change_touches_nothing(playing: Playing, ui: AirflowUi) -> None:
-    """All that would follow is skipped."""
+def test_a_change_rejected_on_a_phone_touches_nothing(playing: Playing, ui: AirflowUi) -> None:
+    """All of the question can be read there; all that would follow is skipped."""
     offsets = playing.connect.offsets(SINK)
     run = ui.trigger(DAG_ID, {"connector": SINK, "to": "earliest", "kafka_conn_id": "kafka_target"})
 
-    run.open_question()
+    ui.page.set_viewport_size(PHONE)
+    drawer = run.open_question_in_drawer()
+    expect(drawer.get_by_text("Nothing has been stopped yet")).to_be_visible()
+    # Once the drawer has slid in.
+    wait_for(lambda: drawer.evaluate_all(OUT_OF_REACH), [], 30, "the question is wider than the screen")
+    ui.picture("approval-phone")
     run.answer("Reject")
+    ui.page.set_viewport_size(DESKTOP)
 
     assert run.end() == "success"
     tasks = run.tasks()

@@ -75,8 +75,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     sampled = [
         item for item in items if item.path.name.startswith("test_generated") and not item.get_closest_marker("long")
     ]
-    for place, item in enumerate(sampled):
-        if (place + first) % share:
+    for index, item in enumerate(sampled):
+        if (index + first) % share:
             item.add_marker(pytest.mark.long)
 
 

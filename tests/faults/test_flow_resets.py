@@ -26,8 +26,8 @@ def start(sandbox: Sandbox) -> Iterator[StartCell]:
     """Start flows, which are deleted at the end."""
     cells: list[ResetCell] = []
 
-    def begin(**asked: Any) -> ResetCell:
-        cells.append(ResetCell.start(sandbox, **asked))
+    def begin(**requested: Any) -> ResetCell:
+        cells.append(ResetCell.start(sandbox, **requested))
         return cells[-1]
 
     yield begin
@@ -42,7 +42,7 @@ def put_sync(cell: ResetCell, topic: str, partition: int, upstream: int, downstr
 
 
 def mappings(syncs: Iterable[OffsetSync]) -> set[tuple[int, int]]:
-    """Offsets of the source and of the remote topic that belong together."""
+    """Offsets of records of the source and of their copies in the remote topic."""
     return {(one.upstream, one.downstream) for one in syncs}
 
 
@@ -54,7 +54,7 @@ def test_a_group_is_misplaced_where_only_the_offsets_are_reset(
     """By a sync of an earlier remote topic a group lands beyond the end of the new one, and misses what comes.
 
     The remote topic had two copies; it is made anew. Of partition 1 the source has nothing left to replicate, so that
-    no new sync takes the old one's place.
+    no new sync replaces the old one.
     """
     cell = start()
     [topic] = cell.topics
@@ -100,11 +100,11 @@ def test_a_position_per_partition_and_nothing_else(start: StartCell, flows: Flow
     """What is not named stays where it is, though its syncs go, which the plan says; they come with its next record."""
     cell = start(topics=2)
     moved, kept = cell.topics
-    wanted = tmp_path / "wanted.csv"
-    wanted.write_text(f"{moved},0,30\n{moved},1,90\n")
+    document = tmp_path / "requested.csv"
+    document.write_text(f"{moved},0,30\n{moved},1,90\n")
     before = cell.replicated(moved), cell.replicated(kept)
 
-    run, summary = flows.plan(cell.params, "file", wanted.as_uri())
+    run, summary = flows.plan(cell.params, "file", document.as_uri())
     outcome = flows.apply(run)
     cell.wait_until_caught_up()
 
@@ -126,12 +126,12 @@ def test_a_position_per_partition_and_nothing_else(start: StartCell, flows: Flow
     def of_kept() -> set[tuple[int, int]]:
         return mappings(one for one in cell.syncs() if one.where.topic == kept)
 
-    told = "the topic that was left alone has no sync"
-    wait_for(of_kept, {(RECORDS, RECORDS)}, 60, told, progress=cell.work)
+    late = "the topic that was left alone has no sync"
+    wait_for(of_kept, {(RECORDS, RECORDS)}, 60, late, progress=cell.work)
 
 
 @pytest.mark.mirror
-def test_other_names_and_places(start: StartCell, flows: FlowChanger) -> None:
+def test_other_names_and_sides_of_the_syncs(start: StartCell, flows: FlowChanger) -> None:
     """Syncs on the target, a separator of its own, odd names of connectors; another flow of the worker is untouched.
 
     Syncs that others have written into the same topic are shown, and refused where nobody has seen them.
@@ -188,16 +188,16 @@ def test_syncs_are_renewed_alone(start: StartCell, flows: FlowChanger) -> None:
 def test_what_can_not_be_meant_is_refused(start: StartCell, flows: FlowChanger) -> None:
     """In one sentence, before anything is read or written."""
     cell = start()
-    asked = cell.params
+    requested = cell.params
 
     with pytest.raises(InvalidInput, match=r"source_connector: .* is a org\.apache.*, not a MirrorSourceConnector"):
-        flows.plan({**asked, "source_connector": cell.checkpoint_connector})
+        flows.plan({**requested, "source_connector": cell.checkpoint_connector})
     with pytest.raises(InvalidInput, match="checkpoints=true needs checkpoint_connector"):
-        flows.plan({**asked, "checkpoint_connector": "", "checkpoints": True})
+        flows.plan({**requested, "checkpoint_connector": "", "checkpoints": True})
     swapped = FlowChanger(flows.workspace, flows.worker, flows.target, flows.source)
     with pytest.raises(InvalidInput, match="Let source_kafka_conn_id lead to the flow's source cluster"):
-        swapped.plan(asked)
+        swapped.plan(requested)
     other = {**cell.checkpoint_config, "source.cluster.alias": "another"}
     cell.sandbox.connect.update_config(cell.checkpoint_connector, other)
     with pytest.raises(InvalidInput, match=r"its source\.cluster\.alias is 'another', not"):
-        flows.plan(asked)
+        flows.plan(requested)

@@ -24,7 +24,7 @@ CELLS = [(name, fault) for name in OPERATIONS for fault in Fault]
 @pytest.fixture(scope="module")
 def case(sandbox: Sandbox, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SinkCase]:
     """One sink for all cells of this module."""
-    with SinkCase.opened(sandbox, spark, tmp_path_factory.mktemp("generated"), timeout=15) as opened:
+    with SinkCase.started(sandbox, spark, tmp_path_factory.mktemp("generated"), timeout=15) as opened:
         yield opened
 
 
@@ -33,7 +33,7 @@ def case(sandbox: Sandbox, spark: SparkSession, tmp_path_factory: pytest.TempPat
 def test_broken_at_each_call(
     case: SinkCase, note_generated: Note, monkeypatch: pytest.MonkeyPatch, name: str, fault: Fault, every: int
 ) -> None:
-    """All of it or nothing, in the state it had; whoever is asked to do it again has it done.
+    """All of it or nothing, in the state it had; the next attempt completes it.
 
     Prior states and successors take turns, so that each meets each other one. ``every``: which share of the cells.
     """

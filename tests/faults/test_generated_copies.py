@@ -25,9 +25,9 @@ pytestmark = [pytest.mark.faults, pytest.mark.timeout(3600)]
 FAULTS = [fault for fault in Fault if fault is not Fault.THEIRS]
 # Of the calls one in so many, another one in each run.
 SHARE = 12
-Place = tuple[bool, int | None]
-GONE: Place = (False, None)
-THERE: Place = (True, 15)
+Observed = tuple[bool, int | None]
+GONE: Observed = (False, None)
+THERE: Observed = (True, 15)
 
 
 class Action(StrEnum):
@@ -53,10 +53,10 @@ def test_broken_at_each_call(
     whole: bool,
 ) -> None:
     """Original and copy are as before, or as requested; the next attempt ends what was begun."""
-    counted, place = Faults(), CELLS.index((action, fault))
+    counted, nth = Faults(), CELLS.index((action, fault))
     _act(_ready(sandbox, creator, action), counted, owner())
     endings: set[Ending] = set()
-    for faults, successor in each_call(fault, counted, place=place, share=1 if whole else SHARE):
+    for faults, successor in each_call(fault, counted, index=nth, share=1 if whole else SHARE):
         with faults.naming(action, successor), faults.files(monkeypatch):
             endings |= _cell(_ready(sandbox, creator, action), action, faults, successor)
     for ending in sorted(endings):
@@ -64,7 +64,7 @@ def test_broken_at_each_call(
 
 
 def _ready(sandbox: Sandbox, creator: Changer, action: Action) -> CopiedSink:
-    """A PAUSED sink at position 15, so that its state tells as well, and its copy."""
+    """A PAUSED sink at position 15, so that its state is checked as well, and its copy."""
     sink = NewSink.ready(sandbox, creator, state=State.PAUSED)
     sink.create()
     return CopiedSink.of(sink, rename=action is Action.RENAME, stop_original=True)
@@ -97,13 +97,13 @@ def _cell(copied: CopiedSink, action: Action, faults: Faults, successor: Recover
     return {Ending.APPLIED if error is None else Ending.NEXT if ended else Ending.RESTORED}
 
 
-def _found(copied: CopiedSink) -> tuple[Place, Place]:
+def _found(copied: CopiedSink) -> tuple[Observed, Observed]:
     """Whether original and copy exist, and where they resume."""
     original = copied.original
     return (original.exists, original.committed), (copied.exists, copied.committed)
 
 
-def _goal(action: Action) -> tuple[Place, Place]:
+def _goal(action: Action) -> tuple[Observed, Observed]:
     return (GONE if action is Action.RENAME else THERE), THERE
 
 

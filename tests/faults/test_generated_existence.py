@@ -49,10 +49,10 @@ def test_broken_at_each_call(
     whole: bool,
 ) -> None:
     """The connector exists at its offset, or nothing is left of it; the next attempt ends what was begun."""
-    counted, place = Faults(), CELLS.index((action, fault))
+    counted, nth = Faults(), CELLS.index((action, fault))
     _act(_ready(sandbox, creator, action), action, counted, owner())
     endings: set[Ending] = set()
-    for faults, successor in each_call(fault, counted, place=place, share=1 if whole else SHARE):
+    for faults, successor in each_call(fault, counted, index=nth, share=1 if whole else SHARE):
         with faults.naming(action, successor), faults.files(monkeypatch):
             endings |= _cell(_ready(sandbox, creator, action), action, faults, successor)
     for ending in sorted(endings):

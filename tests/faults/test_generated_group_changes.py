@@ -70,14 +70,14 @@ def test_broken_at_each_call(
     whole: bool,
 ) -> None:
     """The group has the plan's offsets or its prior ones, whoever recovers it; the next attempt applies the plan."""
-    group, place = PlainGroup.start(changer.kafka), CELLS.index((action, fault))
+    group, nth = PlainGroup.start(changer.kafka), CELLS.index((action, fault))
     to, value, selection = REQUESTS[action]
     plan = read_plan(changer.plan(group.name, to, value, topics=group.topic, **selection)[0])
     counted = Faults()
     _apply(changer, plan, counted, owner())
     endings: set[Ending] = set()
     share = 1 if whole else SHARE
-    for faults, successor in each_call(fault, counted, place=place, share=share, successors=SETTLING):
+    for faults, successor in each_call(fault, counted, index=nth, share=share, successors=SETTLING):
         group.commit()
         with faults.naming(action, successor), faults.files(monkeypatch):
             endings |= _cell(changer, group, plan, action, faults, successor)

@@ -28,7 +28,7 @@ from tests.support.faults.faulty_clients import Fault, Faults, Killed, Outage
 from tests.support.faults.outages import Outages
 from tests.support.faults.recovered_by import RecoveredBy
 from tests.support.flows.groups import cluster
-from tests.support.flows.made_up_failover import Held, MadeUpFailover
+from tests.support.flows.made_up_failover import GroupOffsets, MadeUpFailover
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(3600)]
 # None comes late: a broker carries out what has reached it in the order in which it came.
@@ -55,8 +55,8 @@ class GroupsCase:
 
     made_up: MadeUpFailover
     action: Action
-    before: Held
-    after: Held
+    before: GroupOffsets
+    after: GroupOffsets
     digest: str
 
     @classmethod
@@ -75,7 +75,7 @@ class GroupsCase:
             more: {one.at(0): Committed(40), one.at(1): Committed(50), **others},
             new: {one.at(0): Committed(60)},
         }
-        one.hold({name: offsets for name, offsets in before.items() if offsets})
+        one.commit_on_target({name: offsets for name, offsets in before.items() if offsets})
         digest = one.translate({moved: {0: 30}, more: {0: 40, 1: 50}, new: {0: 60}})
         if action is Action.RESTORE:
             one.commit(digest)
@@ -102,18 +102,21 @@ class GroupsCase:
         return f"{self.made_up.directory.uri}-workspace"
 
     def is_moved(self, *, deleted: bool = False) -> bool:
-        """Whether all groups stand where they were to; fails where any partition stands neither there nor as before.
+        """Whether all groups have their translated offsets; fails if any offset is neither that nor the prior one.
 
         deleted: a restore may have ended between the delete of a group and the commit of what it is to hold.
         """
         goal = self.before if self.action is Action.RESTORE else self.after
-        held = self.made_up.held(*self.before)
-        for name, offsets in held.items():
+        on_target = self.made_up.on_target(*self.before)
+        for name, offsets in on_target.items():
             if deleted and not offsets:
                 continue
             for where in {*offsets, *self.before[name], *self.after[name]}:
-                assert offsets.get(where) in {self.before[name].get(where), self.after[name].get(where)}, (name, held)
-        return held == goal
+                assert offsets.get(where) in {self.before[name].get(where), self.after[name].get(where)}, (
+                    name,
+                    on_target,
+                )
+        return on_target == goal
 
     def settle(self, successor: RecoveredBy, owner: Owner) -> None:
         """As another run does, or a person."""
@@ -129,9 +132,9 @@ class GroupsCase:
 
 @pytest.fixture(scope="module")
 def outages(sandbox: Sandbox) -> Iterator[Outages]:
-    opened = Outages(sandbox)
-    yield opened
-    opened.close()
+    running = Outages(sandbox)
+    yield running
+    running.close()
 
 
 @pytest.mark.parametrize(("action", "fault"), CELLS)
@@ -146,15 +149,15 @@ def test_broken_at_each_call(
     fault: Fault,
     whole: bool,
 ) -> None:
-    """Each partition stands as before or where it was to, whoever comes; the next attempt moves what is left."""
-    counted, place = Faults(), CELLS.index((action, fault))
+    """Each partition has its prior or its translated offset, whoever comes; the next attempt moves what is left."""
+    counted, nth = Faults(), CELLS.index((action, fault))
     GroupsCase.ready(sandbox, tmp_path / "clean", action).move(counted, _owner())
     moments = list(enumerate(product(range(len(counted.calls)), (False, True))))
     if not whole:
-        moments = moments[(place + int(os.environ["FAULT_SEED"])) % SHARE :: SHARE]
+        moments = moments[(nth + int(os.environ["FAULT_SEED"])) % SHARE :: SHARE]
     endings: set[Ending] = set()
     for number, (at, after) in moments:
-        successor = (*SETTLING, RecoveredBy.RETRY)[(number + place) % 3]
+        successor = (*SETTLING, RecoveredBy.RETRY)[(number + nth) % 3]
         faults = Faults(fault, at, after)
         with faults.naming(action, successor), faults.files(monkeypatch):
             ending = _cell(GroupsCase.ready(sandbox, tmp_path / f"{number}", action), faults, successor)

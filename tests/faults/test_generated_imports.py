@@ -46,7 +46,7 @@ def offsets(positions: dict[str, int], *, removed: tuple[str, ...] = ()) -> Offs
     return Offsets.of([*there, *(Entry.of({"filename": name}, None) for name in removed)])
 
 
-WANTED = offsets(AFTER, removed=("b",))
+REQUESTED = offsets(AFTER, removed=("b",))
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Case:
     folder: str
 
     def prepare(self) -> None:
-        """What stands before; a producer takes a second, so nothing is written that an earlier cell has left so."""
+        """Write what is stored before, unless an earlier cell has left it so, as a producer takes a second."""
         if not len(self.storage.read_offsets(OWN)) or self.is_written():
             self.storage.write_all({name: offsets(BEFORE, removed=("c",)) for name in (SHARED, OWN)})
 
@@ -66,21 +66,21 @@ class Case:
         owner = replace(Owner.here(run=run, task="import"), started="gone")
         return Imports.into(self.storage, owner, workspace=workspace, refuse_running=lambda _connectors: None)
 
-    def write(self, run: str, workspace: str, wanted: dict[str, Offsets]) -> None:
+    def write(self, run: str, workspace: str, requested: dict[str, Offsets]) -> None:
         """As the shell does it."""
         self.imports(run, workspace).settle_left()
-        standing = read(self.storage, list(wanted))
-        changes = [StoredChange(name, standing[name], changed) for name, changed in wanted.items()]
-        self.imports(run, workspace).write(changes, connectors=list(wanted), keep=lambda: None)
+        stored_now = read(self.storage, list(requested))
+        changes = [StoredChange(name, stored_now[name], changed) for name, changed in requested.items()]
+        self.imports(run, workspace).write(changes, connectors=list(requested), keep=lambda: None)
 
     def write_ours(self, run: str, workspace: str) -> None:
-        self.write(run, workspace, {SHARED: WANTED, OWN: WANTED})
+        self.write(run, workspace, {SHARED: REQUESTED, OWN: REQUESTED})
 
     def is_written(self) -> bool:
-        """Whether the document stands, in the second copy too; fails where neither it nor what was before does."""
-        standing = read(self.storage, [SHARED, OWN])
-        places = [standing[SHARED], standing[OWN], self.storage.second_copy(OWN)]
-        found = {json.dumps(place.stored(), sort_keys=True) for place in places}
+        """Whether the document is stored, in the second copy too; fails unless that or what was before is."""
+        stored_now = read(self.storage, [SHARED, OWN])
+        copies = [stored_now[SHARED], stored_now[OWN], self.storage.second_copy(OWN)]
+        found = {json.dumps(copy.stored(), sort_keys=True) for copy in copies}
         before, after = (json.dumps(offsets(one).stored(), sort_keys=True) for one in (BEFORE, AFTER))
         assert found in ({before}, {after})
         return found == {after}
@@ -94,8 +94,8 @@ def case(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Case:
         sandbox.target.create_topic(f"{name}-{topic}", partitions=1, config={"cleanup.policy": "compact"})
     producer, config = Producer(client), {"connector.class": "FileStreamSource"}
     for connector, more in ((SHARED, {}), (OWN, {"offsets.storage.topic": f"{name}-{OWN}"})):
-        told = json.dumps({"properties": {**config, **more}})
-        producer.produce(f"{name}-configs", key=f"connector-{connector}", value=told)
+        settings = json.dumps({"properties": {**config, **more}})
+        producer.produce(f"{name}-configs", key=f"connector-{connector}", value=settings)
     assert producer.flush(30) == 0
     where = WorkerTopics(client, f"{name}-offsets", f"{name}-configs", group_id=name)
     return Case(TopicStorage(where), tmp_path_factory.mktemp("generated").as_uri())
@@ -110,8 +110,8 @@ def broken(faults: Faults, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         (TopicWriter, "write", "write_offsets", TopicWriter.write),
     ]
     with faults.files(monkeypatch), monkeypatch.context() as patched:
-        for owner, method, told, call in calls:
-            patched.setattr(owner, method, _through(faults, told, call))
+        for owner, method, step, call in calls:
+            patched.setattr(owner, method, _through(faults, step, call))
         yield
 
 

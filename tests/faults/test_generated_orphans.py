@@ -48,7 +48,7 @@ SUCCESSORS = (RecoveredBy.RETRY, RecoveredBy.OTHER_RUN, RecoveredBy.PERSON)
 
 @dataclass(frozen=True)
 class OrphansCase:
-    """An offsets topic in which two connectors that don't exist have offsets; a third is not looked for."""
+    """An offsets topic in which two connectors that don't exist have offsets; a third is not requested."""
 
     sandbox: Sandbox
     spark: SparkSession
@@ -68,9 +68,9 @@ class OrphansCase:
             key = key_bytes(name, {"filename": f"{number}.txt"})
             self.sandbox.target.produce(self.topic, [b'{"position":5}'], keys=[key])
         directory = OrphansDirectory((self.folder / uuid4().hex).as_uri())
-        asked = OrphanRequest.parse(topic=self.topic, connectors="first|second", now=datetime.now(tz=UTC))
+        requested = OrphanRequest.parse(topic=self.topic, connectors="first|second", now=datetime.now(tz=UTC))
         with self.connect() as connect, self.stored() as topic:
-            take_orphan_snapshot(asked, connect, topic, directory)
+            take_orphan_snapshot(requested, connect, topic, directory)
         assert orphans_job.run(self.spark, directory)["orphaned"] == len(GONE)
         return directory
 
@@ -103,7 +103,7 @@ class OrphansCase:
             ):
                 finish(entry, topic, exist=existing_on(connect, topic))
 
-    def standing(self) -> set[str]:
+    def having_offsets(self) -> set[str]:
         """Connectors that have an offset."""
         with self.stored() as topic:
             keys = (parse_key(raw) for raw, value in topic.stored().records.items() if value is not None)
@@ -117,9 +117,9 @@ def case(sandbox: Sandbox, spark: SparkSession, tmp_path_factory: pytest.TempPat
 
 @pytest.fixture(scope="module")
 def outages(sandbox: Sandbox) -> Iterator[Outages]:
-    opened = Outages(sandbox)
-    yield opened
-    opened.close()
+    running = Outages(sandbox)
+    yield running
+    running.close()
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -134,15 +134,15 @@ def test_broken_at_each_call(
     whole: bool,
 ) -> None:
     """What was approved is removed, all of it, by the next who comes after the first tombstone; nothing else is."""
-    counted, place = Faults(), FAULTS.index(fault)
+    counted, nth = Faults(), FAULTS.index(fault)
     case.remove(case.ready(), (case.folder / uuid4().hex).as_uri(), counted, _owner())
     moments = list(enumerate(product(range(len(counted.calls)), (False, True))))
     if not whole:
-        moments = moments[(place + int(os.environ["FAULT_SEED"])) % SHARE :: SHARE]
+        moments = moments[(nth + int(os.environ["FAULT_SEED"])) % SHARE :: SHARE]
     endings: set[Ending] = set()
     for number, (at, after) in moments:
         faults = Faults(fault, at, after, world=lambda: outages.begin(Outage(fault)))
-        successor = SUCCESSORS[(number + place) % len(SUCCESSORS)]
+        successor = SUCCESSORS[(number + nth) % len(SUCCESSORS)]
         with faults.naming("removal", successor), faults.files(monkeypatch):
             endings.add(_cell(case, faults, outages, successor))
     for ending in sorted(endings):
@@ -158,14 +158,14 @@ def _cell(case: OrphansCase, faults: Faults, outages: Outages, successor: Recove
         error = raised
     faults.mend()
     outages.wait()
-    assert error is not None or not GONE & case.standing()
-    before = GONE & case.standing()
+    assert error is not None or not GONE & case.having_offsets()
+    before = GONE & case.having_offsets()
     case.settle(workspace, successor, owner)
     if before != GONE and successor is not RecoveredBy.RETRY:
-        assert not GONE & case.standing(), "a removal that was begun was not finished"
-    was_removed = not GONE & case.standing()
+        assert not GONE & case.having_offsets(), "a removal that was begun was not finished"
+    was_removed = not GONE & case.having_offsets()
     case.remove(directory, workspace, Faults(), owner)
-    assert case.standing() == {"other"}
+    assert case.having_offsets() == {"other"}
     assert set(read_json(directory.removed)) == GONE
     return Ending.APPLIED if was_removed else Ending.NEXT
 

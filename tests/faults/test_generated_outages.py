@@ -31,13 +31,13 @@ def case(
     sandbox: Sandbox, outages: Outages, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[SinkCase]:
     """One sink for all cells of this module."""
-    with SinkCase.opened(sandbox, spark, tmp_path_factory.mktemp("outages"), timeout=120) as opened:
+    with SinkCase.started(sandbox, spark, tmp_path_factory.mktemp("outages"), timeout=120) as opened:
         yield opened
         outages.wait()
 
 
 def moments_of(calls: list[str]) -> list[tuple[int, bool]]:
-    """Before and after each call that changes something, and before the second look after it."""
+    """Before and after each call that changes something, and before the second read after it."""
     changes = [number for number, name in enumerate(calls) if name in CHANGES]
     around = [moment for number in changes for moment in ((number, False), (number, True), (number + 2, False))]
     return [moment for moment in around if moment[0] < len(calls)]
@@ -48,18 +48,18 @@ def moments_of(calls: list[str]) -> list[tuple[int, bool]]:
 def test_outage_at_each_change(
     case: SinkCase, outages: Outages, note_generated: Note, name: str, outage: Outage, *, whole: bool
 ) -> None:
-    """All of it or nothing, in the state it had; whoever is asked to do it again has it done.
+    """All of it or nothing, in the state it had; the next attempt completes it.
 
     ``whole``: each moment, else one, which ``FAULT_SEED`` draws. Prior states and successors take turns.
     """
-    broken, place = OPERATIONS[name], CELLS.index((name, outage))
+    broken, nth = OPERATIONS[name], CELLS.index((name, outage))
     turns, endings = list(product(broken.states, broken.successors)), set[Ending | None]()
     with case.changer.clients() as clients:
         moments = list(enumerate(moments_of(calls_of(case, broken, clients))))
         if not whole:
-            moments = [moments[(place + int(os.environ["FAULT_SEED"])) % len(moments)]]
+            moments = [moments[(nth + int(os.environ["FAULT_SEED"])) % len(moments)]]
         for number, (at, after) in moments:
-            state, successor = turns[(number + place) % len(turns)]
+            state, successor = turns[(number + nth) % len(turns)]
             faults = Faults(outage, at, after, world=lambda: outages.begin(outage))
             with faults.naming(f"{name} of one that is {state}", successor):
                 endings.add(SinkCell(case, clients, broken, faults, state, successor, over=outages.wait).run())

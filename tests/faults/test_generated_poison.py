@@ -49,10 +49,10 @@ def test_broken_at_each_call(
     whole: bool,
 ) -> None:
     """It has its own configuration and runs, or has failed on that record; the next attempt ends what was begun."""
-    counted, place = Faults(), CELLS.index((action, fault))
+    counted, nth = Faults(), CELLS.index((action, fault))
     _act(_ready(sandbox, creator, action), action, counted)
     endings: set[Ending] = set()
-    for faults, successor in each_call(fault, counted, place=place, share=1 if whole else SHARE):
+    for faults, successor in each_call(fault, counted, index=nth, share=1 if whole else SHARE):
         with faults.naming(action, successor), faults.files(monkeypatch):
             endings |= _cell(_ready(sandbox, creator, action), action, faults, successor)
     for ending in sorted(endings):

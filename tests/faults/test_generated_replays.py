@@ -49,11 +49,11 @@ def test_broken_at_each_call(
     sink: Replayed, note_generated: Note, monkeypatch: pytest.MonkeyPatch, *, fault: Fault, whole: bool
 ) -> None:
     """The interval is delivered in the end, and nothing is left, whoever ends what was begun."""
-    counted, place = Faults(), FAULTS.index(fault)
+    counted, nth = Faults(), FAULTS.index(fault)
     _act(sink, _planned(sink, by := owner()), counted, by)
     endings: set[Ending] = set()
     share = 1 if whole else SHARE
-    for faults, successor in each_call(fault, counted, place=place, share=share, successors=list(RecoveredBy)):
+    for faults, successor in each_call(fault, counted, index=nth, share=share, successors=list(RecoveredBy)):
         with faults.naming("bounded replay", successor), faults.files(monkeypatch):
             endings |= _cell(sink, faults, successor)
     for ending in sorted(endings):

@@ -109,10 +109,10 @@ def test_broken_at_each_call(case: Case, note_generated: Note, monkeypatch: pyte
 def test_outage_at_each_change(case: Case, outages: Outages, note_generated: Note, outage: Outage) -> None:
     """The same where a worker or a broker goes away before or after a call that changes something."""
     changes = [number for number, name in enumerate(case.calls()) if name in CHANGES]
-    place, endings = list(Outage).index(outage), set()
-    for number, (at, after) in enumerate(list(product(changes, (False, True)))[place :: len(Outage)]):
+    nth, endings = list(Outage).index(outage), set()
+    for number, (at, after) in enumerate(list(product(changes, (False, True)))[nth :: len(Outage)]):
         faults = Faults(outage, at, after, world=lambda: outages.begin(outage))
-        successor = list(RecoveredBy)[(number + place) % len(RecoveredBy)]
+        successor = list(RecoveredBy)[(number + nth) % len(RecoveredBy)]
         endings.add(_cell(case, faults, successor, over=outages.wait))
     for ending in sorted(endings):
         note_generated(outage, "reset", "flow", ending)

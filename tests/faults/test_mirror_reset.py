@@ -155,8 +155,10 @@ def test_brokers_that_go_away_before_the_resume(cell: ResetCell, flows: FlowChan
     """The syncs are gone: the error says that the flow is still STOPPED, and a retry goes on."""
     run, _summary = flows.plan(cell.params)
 
-    told = r"No answer from Kafka\. The reset of the flow was made, and .* but '.*' and '.*' may still be STOPPED\. Run"
-    with pytest.raises(Unreachable, match=told):
+    message = (
+        r"No answer from Kafka\. The reset of the flow was made, and .* but '.*' and '.*' may still be STOPPED\. Run"
+    )
+    with pytest.raises(Unreachable, match=message):
         flows.through(GoesAwayAfter).apply(run)
     assert (set(cell.states()), cell.syncs()) == ({"STOPPED"}, [])
     outcome = flows.apply(run)
@@ -180,7 +182,7 @@ def test_a_killed_reset_is_finished_by_its_retry(cell: ResetCell, flows: FlowCha
     assert all(sync.downstream - sync.upstream == RECORDS for sync in cell.syncs())
 
 
-def test_a_killed_reset_is_taken_back(cell: ResetCell, flows: FlowChanger) -> None:
+def test_a_killed_reset_is_undone(cell: ResetCell, flows: FlowChanger) -> None:
     """By the teardown of its run: prior offsets, states and policies."""
     positions = cell.positions()
     run = killed(cell, flows)
@@ -210,7 +212,7 @@ def test_a_connector_that_was_deleted_keeps_no_other_one_down(cell: ResetCell, f
 
 
 def test_two_resets_of_one_topic_do_not_overlap(cell: ResetCell, flows: FlowChanger) -> None:
-    """Whoever comes second is refused at once, and told who is at it."""
+    """The second one is refused at once, with the name of the first."""
     run, _summary = flows.plan(cell.params)
     topic = flows.journal(f"topic {cell.flow.offset_syncs_topic}")
 

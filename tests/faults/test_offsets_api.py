@@ -1,6 +1,6 @@
 """Scenarios of Kafka's OffsetsApiIntegrationTest from the client's side: sinks, and refusals of any connector.
 
-Each test names the scenarios that it stands for. A zombie sink task is in ``test_others``, a rebalance in
+Each test names the scenarios that it covers. A zombie sink task is in ``test_others``, a rebalance in
 ``test_outages``, sources are in ``test_offsets_api_of_sources``.
 """
 
@@ -96,7 +96,7 @@ def test_sinks_are_read_changed_and_cleared(sink: SinkFaults, spark: SparkSessio
 
 
 def test_a_group_that_the_worker_overrides(sandbox: Sandbox, spark: SparkSession, tmp_path: Path) -> None:
-    """The same with ``consumer.group.id`` of the worker, which its API does not tell: Connect itself is asked."""
+    """The same with ``consumer.group.id`` of the worker, which its API does not show: Connect itself is queried."""
     worker = sandbox.another_cluster("own-group", {"consumer.group.id": "of-the-worker"})
     flow = PlainSink.start(sandbox, worker)
     changer = changer_of(flow, spark, tmp_path)

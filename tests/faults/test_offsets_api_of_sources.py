@@ -85,7 +85,7 @@ class Source:
 
     def document(self, folder: Path, position: int) -> str:
         """What GET answers, with another position, as a file."""
-        path = folder / "wanted.json"
+        path = folder / "requested.json"
         entry = {"partition": self.partition, "offset": {"position": position}}
         path.write_text(json.dumps({"offsets": [entry]}))
         return path.as_uri()
@@ -145,7 +145,7 @@ def test_sources_are_read_changed_and_cleared(source: Source, spark: SparkSessio
         assert [changer.reset(clients, source.name) for _ in range(3)] == [1, 0, 0]
 
 
-def test_kafka_leaves_a_removal_half_done_and_it_is_put_back(
+def test_kafka_leaves_a_removal_half_done_and_it_is_undone(
     sandbox: Sandbox, exactly_once: ConnectWorker, spark: SparkSession, tmp_path: Path
 ) -> None:
     """Exactly-once and an offsets topic of its own: noticed, said, and restored; warned of before."""

@@ -34,10 +34,10 @@ def _commit(sandbox: Sandbox, group: str, topic: str) -> None:
         client.alter_consumer_group_offsets([read])[group].result(30)
 
 
-def is_as_told(sandbox: Sandbox, topic: OffsetsTopic, name: str) -> bool:
-    """Whether the topic holds what the worker tells of a connector."""
-    told = parse_rest({"offsets": sandbox.connect.offsets(name)})
-    return topic.read_offsets(name).stored() == told.stored()
+def is_as_returned(sandbox: Sandbox, topic: OffsetsTopic, name: str) -> bool:
+    """Whether the topic has the offsets that the worker returns for a connector."""
+    returned = parse_rest({"offsets": sandbox.connect.offsets(name)})
+    return topic.read_offsets(name).stored() == returned.stored()
 
 
 @pytest.fixture
@@ -52,8 +52,8 @@ def sources(sandbox: Sandbox, mirror: MirrorFlow, tmp_path: Path) -> Iterator[li
         f"file größe-{mark}": file_source_config(f"lines-{mark}", lines),
     }
     sandbox.source.produce(mirror.topic, ["more"], partition=0)
-    for name, wanted in configs.items():
-        sandbox.connect.create(name, wanted)
+    for name, requested in configs.items():
+        sandbox.connect.create(name, requested)
     _commit(sandbox, f"readers-{mark}", mirror.topic)
     for name in (mirror.name, *configs):
         has_stored = partial(sandbox.connect.offsets, name)
@@ -64,13 +64,13 @@ def sources(sandbox: Sandbox, mirror: MirrorFlow, tmp_path: Path) -> Iterator[li
         sandbox.connect.delete(name)
 
 
-def test_it_is_read_as_the_worker_tells_and_written_as_it_writes(sandbox: Sandbox, sources: list[str]) -> None:
+def test_it_is_read_and_written_as_the_worker_does(sandbox: Sandbox, sources: list[str]) -> None:
     """Offsets, and the bytes of every key and value of every kind of connector, in the same partition of the topic."""
     for name in sources:
         sandbox.connect.pause(name)  # so that nothing moves while both are read
     topic = OffsetsTopic(config(sandbox), TOPIC)
     for name in sources:
-        wait_until(partial(is_as_told, sandbox, topic, name), 60, f"{name} is told otherwise")
+        wait_until(partial(is_as_returned, sandbox, topic, name), 60, f"{name} is returned otherwise")
 
     copy = f"copy-{uuid4().hex[:8]}"
     sandbox.target.create_topic(copy, partitions=len(sandbox.target.log_bounds(TOPIC)))
@@ -90,7 +90,7 @@ def test_it_is_read_as_the_worker_tells_and_written_as_it_writes(sandbox: Sandbo
 
 
 def test_a_stopped_connector_goes_on_from_what_was_written(sandbox: Sandbox, mirror: MirrorFlow) -> None:
-    """One partition set, the other removed; the worker sees both, and replicates just that again."""
+    """One partition set, the other removed; the worker reads both, and replicates just that again."""
     topic = OffsetsTopic(config(sandbox), TOPIC)
     sandbox.connect.stop(mirror.name)
     before = sum(mirror.target_ends().values())

@@ -52,7 +52,7 @@ def test_changed(scenes: Scenes, note: Note, kind: Kind, step: str) -> None:
 @pytest.mark.parametrize(("kind", "step"), each(["after stop", *WHILE_STOPPED, "after read-back"]))
 def test_resumed(scenes: Scenes, note: Note, kind: Kind, step: str) -> None:
     """Someone else resumes it: nothing was written, or all was, or it says that the offsets are nobody's."""
-    cell = Cell(scenes.ready(kind), STEPS[step], timeout=15)  # it may wait in vain for what nobody asks for any more
+    cell = Cell(scenes.ready(kind), STEPS[step], timeout=15)  # it may wait in vain for what nobody requests any more
 
     def resume(_process: subprocess.Popen[str]) -> Fate:
         cell.flow.sandbox.connect.resume(cell.flow.name)
@@ -63,7 +63,7 @@ def test_resumed(scenes: Scenes, note: Note, kind: Kind, step: str) -> None:
     again = cell.delivered_again()
     if ended.ended == "applied":
         assert again == AGAIN
-    elif ended.ended in {"Interfered", "NotUndone"}:  # the latter is one that has written nothing on its way back
+    elif ended.ended in {"Interfered", "NotUndone"}:  # the latter if the undo has written nothing
         assert "someone else resumed the connector" in ended.message
         assert again in {0, AGAIN}
     else:
@@ -85,7 +85,7 @@ def test_deleted(scenes: Scenes, note: Note, kind: Kind, step: str) -> None:
 
     ended = cell.make(delete)
 
-    # Right before the resume the offsets are as planned, and nothing is left to be given back.
+    # Right before the resume the offsets are as planned, and there is nothing left to restore.
     expected = {"NotRunning"} if step == "before resuming" else {"UnknownConnector", "Interfered", "NotApplied"}
     assert ended.ended in expected
     assert cell.flow.name in ended.message

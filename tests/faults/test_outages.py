@@ -1,4 +1,4 @@
-"""A worker or broker fails and comes back: one outage for all steps, with a change held at each of them."""
+"""A worker or broker fails and comes back: one outage for all steps, with a change that waits at each of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from sandbox import Sandbox, wait_until
 from sandbox.work import work_of_program
 from tests.support.faults.fault_cell import STEPS, Cell, Kind, Scene, Scenes, each
-from tests.support.faults.fault_flow import AGAIN, Told, told
+from tests.support.faults.fault_flow import AGAIN, Reported, reported
 from tests.support.faults.fault_table import Note
 from tests.support.workers.gate import Fate, Gate
 
@@ -75,7 +75,7 @@ class Outage:
 
     name: str
     cells: dict[tuple[Kind, str], Cell]
-    ended: dict[tuple[Kind, str], Told]
+    ended: dict[tuple[Kind, str], Reported]
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def stages(request: pytest.FixtureRequest, scenes: Scenes) -> dict[tuple[Kind, s
 def outage(
     request: pytest.FixtureRequest, sandbox: Sandbox, scenes: Scenes, stages: dict[tuple[Kind, str], Scene]
 ) -> Iterator[Outage]:
-    """Begin all changes, hold each at its step, break the world, and let all go on in the broken one."""
+    """Begin all changes, let each wait at its step, break the world, and let all go on in the broken one."""
     name: str = request.param
     # What a cell of an earlier outage has left in disorder is to fail that cell alone.
     stages |= {at: scenes.in_order(scene, at[0]) for at, scene in stages.items()}
@@ -107,26 +107,26 @@ def outage(
         for at, (gate, process) in under_way.items():
             come_to_its_step(at, gate, process)
         OUTAGES[name](sandbox, held.released.set)
-        ended = {at: told(process) for at, (_gate, process) in under_way.items()}
+        ended = {at: reported(process) for at, (_gate, process) in under_way.items()}
     yield Outage(name, cells, ended)
     while len(sandbox.workers) > 1:
         sandbox.remove_worker()
 
 
 def come_to_its_step(at: tuple[Kind, str], gate: Gate, process: subprocess.Popen[str]) -> None:
-    """Wait until a change is held."""
+    """Wait until a change has come to its step."""
 
     def is_there() -> bool:
         return gate.reached.is_set() or process.poll() is not None
 
     work = {**gate.work, **work_of_program(process.pid)}
     wait_until(is_there, 120, f"the change has not come to {at}", progress=work)
-    assert gate.reached.is_set(), f"the change never came to {at}: {told(process)}"
+    assert gate.reached.is_set(), f"the change never came to {at}: {reported(process)}"
 
 
 @pytest.mark.parametrize(("kind", "step"), each(STEPS))
 def test_outage(outage: Outage, note: Note, kind: Kind, step: str) -> None:
-    """What the change says is what stands, and where it was not applied, the next attempt applies it."""
+    """What the change says is true, and where it was not applied, the next attempt applies it."""
     cell, ended = outage.cells[kind, step], outage.ended[kind, step]
 
     assert ended.ended != "killed", "it must say how it ended"

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from tests.support.faults.fault_cell import STEPS, Cell, Kind, Scenes, each
-from tests.support.faults.fault_flow import AGAIN, Told, told
+from tests.support.faults.fault_flow import AGAIN, Reported, reported
 from tests.support.faults.fault_table import Ending, Note
 from tests.support.workers.gate import Fate, Gate, Point, Side
 
@@ -30,7 +30,7 @@ def test_killed(scenes: Scenes, note: Note, kind: Kind, step: str) -> None:
         is_on_its_way = step == "during alter" or STEPS[step].side is Side.AFTER
         return Fate.PASSES if is_on_its_way else Fate.IS_LOST
 
-    assert cell.make(kill) == Told()
+    assert cell.make(kill) == Reported()
 
     assert cell.again().ended == "applied"
     assert cell.delivered_again() == AGAIN
@@ -46,7 +46,7 @@ def test_cleared(scenes: Scenes, note: Note, kind: Kind, step: str) -> None:
         process.terminate()
         return Fate.PASSES
 
-    assert cell.make(end) == Told()
+    assert cell.make(end) == Reported()
 
     ending = _put_back_or_applied(cell)
     assert cell.again().ended == "applied"
@@ -67,7 +67,7 @@ def test_cleared_while_its_write_is_on_its_way(scenes: Scenes, note: Note, kind:
 
     with cell.under_way(end_and_hold) as (gate, process):
         gates.append(gate)
-        assert told(process) == Told()
+        assert reported(process) == Reported()
 
     assert cell.delivered_again() == 0
     assert cell.again().ended == "applied"
@@ -89,10 +89,10 @@ def test_killed_at_random(scenes: Scenes, note: Note, kind: Kind, number: int) -
     ended = cell.make(kill_soon)
 
     assert ended.ended in {"killed", "applied"}
-    if ended == Told():
+    if ended == Reported():
         assert cell.again().ended == "applied"
     assert cell.delivered_again() == AGAIN
-    note("SIGKILL", "at random", kind, Ending.NEXT if ended == Told() else Ending.APPLIED)
+    note("SIGKILL", "at random", kind, Ending.NEXT if ended == Reported() else Ending.APPLIED)
 
 
 _durations: dict[Kind, float] = {}

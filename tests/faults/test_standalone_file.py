@@ -30,7 +30,7 @@ def worker(sandbox: Sandbox, tmp_path: Path) -> Iterator[ConnectWorker]:
 
 
 def test_it_goes_on_from_what_was_written(sandbox: Sandbox, worker: ConnectWorker, tmp_path: Path) -> None:
-    """The offset is the one that its API told; set back by two lines, just these are delivered again."""
+    """The offset is the one that its API returned; moved back by two lines, just these are delivered again."""
     name, file = f"lines-{uuid4().hex[:8]}", sandbox.data / "alone.txt"
     file.write_text("".join(f"{line}\n" for line in LINES))
     sandbox.target.create_topic(name)
@@ -42,19 +42,19 @@ def test_it_goes_on_from_what_was_written(sandbox: Sandbox, worker: ConnectWorke
     work: Progress = {"delivered": lambda: len(values()), **worker.work}
     worker.create(name, config)
     wait_for(partial(worker.stored, name), [{"position": 14}], 60, "nothing flushed", progress=work)
-    told = parse_rest({"offsets": worker.offsets(name)})
+    returned = parse_rest({"offsets": worker.offsets(name)})
     worker.process.stop()
     store = StandaloneFile(tmp_path / "connect.offsets")
     assert store.connectors() == [name]
-    assert store.read_offsets(name).stored() == told.stored()
-    [entry] = told
+    assert store.read_offsets(name).stored() == returned.stored()
+    [entry] = returned
     assert read_mappings(store.path) == {
         key_bytes(name, parse_map(entry.partition)): value_bytes(parse_map(entry.offset or "")),
     }
 
     store.write_offsets(name, parse_rest({"offsets": [Entry(entry.partition, '{"position":4}').as_json()]}))
     worker.process.start()
-    worker.create(name, config)  # a standalone worker forgets what it was told over REST
+    worker.create(name, config)  # a standalone worker forgets what it got over REST
 
     wait_until(lambda: len(values()) >= 5, 60, "nothing was delivered again", progress=work)
     wait_for(partial(worker.stored, name), [{"position": 14}], 60, "nothing flushed", progress=work)

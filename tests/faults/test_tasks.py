@@ -41,7 +41,7 @@ def lanes(
 def test_a_task_that_breaks_leaves_all_or_nothing(
     cell: Cell, lanes: CellRunner, record_property: Callable[[str, object], None]
 ) -> None:
-    """Its run tells the truth, what ran before runs, and the operation stands whole or not at all."""
+    """Its run's state is true, what ran before runs, and the operation is in effect as a whole or not at all."""
     ending = lanes.ending(cell)
 
     record_property("task", (cell.dag_id, cell.name, str(cell.fault), ending))

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from sandbox import Sandbox
-from tests.support.flows.flows import Changer
+from tests.support.flows.timed_topic import timed_topic
 
 
 @pytest.fixture
@@ -19,15 +18,9 @@ def workspace(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def source_changer(sandbox: Sandbox, spark: SparkSession, workspace: str) -> Changer:
-    """Changes connectors whose positions refer to the source cluster."""
-    return Changer(spark, workspace, sandbox.connect.url, sandbox.source)
-
-
-@pytest.fixture
-def target_changer(sandbox: Sandbox, spark: SparkSession, workspace: str) -> Changer:
-    """Changes connectors whose positions refer to the worker's own cluster."""
-    return Changer(spark, workspace, sandbox.connect.url, sandbox.target)
+def topic(sandbox: Sandbox) -> str:
+    """A topic of two partitions on the worker's cluster: ten records, a second apart, in partition 0, none in 1."""
+    return timed_topic(sandbox.target)
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ REWOUND = 100_000
 
 @dataclass(frozen=True)
 class Judged:
-    """What a translation says of each position in one partition, beside what the records of both logs say."""
+    """What a translation says of each position in one partition, and what the records of both logs say."""
 
     logs: Logs
     answers: dict[int, dict[str, Any]]
@@ -105,7 +105,7 @@ def test_somebody_elses_records_behind_the_last_replicated_one(
 
 
 def test_a_connector_that_was_moved_forward_by_hand(sandbox: Sandbox, spark: SparkSession, tmp_path: Path) -> None:
-    """A group before the piece that was passed over is told how many of its unread records have no copy."""
+    """A group before the records that were passed over: the number of its unread records without a copy is counted."""
     with flowing_on(sandbox, partitions=1) as flowing:
         flowing.produce(200)
         flowing.wait_until_replicated()
@@ -152,7 +152,7 @@ def test_a_partition_that_the_target_lacks_is_no_success(sandbox: Sandbox, spark
 def test_a_remote_topic_that_was_created_anew_with_a_checkpoint_of_before(
     sandbox: Sandbox, spark: SparkSession, tmp_path: Path
 ) -> None:
-    """The checkpoint tells of an offset that is there again, of another record; nothing that is unread is skipped."""
+    """The checkpoint has an offset that is there again, of another record; nothing that is unread is skipped."""
     with flowing_on(sandbox, partitions=1, groups=1) as flowing:
         where = TopicPartition(flowing.topic, 0)
         flowing.produce(300)
@@ -211,7 +211,7 @@ def test_a_rewind_that_had_not_caught_up_when_the_source_was_lost(
         assert "the Param trust_checkpoints lets it resume there" in summary["errors"][0]
     else:
         assert summary["errors"] == []
-        again = logs.read_again(0, position=position, place=row["downstream"])
+        again = logs.read_again(0, position=position, downstream=row["downstream"])
         assert again <= row["max_rereads"]
 
 
@@ -238,9 +238,9 @@ def add_partition(flowing: Flowing) -> None:
 
 def assert_not_drained(moving: FailingOver) -> None:
     """Neither before anything is stopped, nor with the connector stopped."""
-    request, told = moving.request(), r"partition 2 ends at 20 and the target's .* has no such partition"
+    request, message = moving.request(), r"partition 2 ends at 20 and the target's .* has no such partition"
     with moving.clients() as clients:
-        with pytest.raises(NotDrained, match=f"Nothing was stopped.*{told}"):
+        with pytest.raises(NotDrained, match=f"Nothing was stopped.*{message}"):
             failover.await_drained(request, clients, timeout=30)
-        with pytest.raises(NotDrained, match=f"No group was moved.*{told}"):
+        with pytest.raises(NotDrained, match=f"No group was moved.*{message}"):
             failover.refuse_undrained(failover.observe_failover(request, clients, moving.directory()).remote_partitions)

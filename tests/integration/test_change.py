@@ -21,7 +21,7 @@ from tests.support.flows.flows import RECORDS, Changer, MirrorFlow, SinkFlow, wo
 from tests.support.workers.altered_answers import altering_proxy, read_back_others
 
 
-def test_first_record_replicated_is_the_one_asked_for(mirror: MirrorFlow, source_changer: Changer) -> None:
+def test_first_record_replicated_is_the_requested_one(mirror: MirrorFlow, source_changer: Changer) -> None:
     """Whatever position a MirrorSource is put to, from wherever it stood, that very record is replicated next."""
     for position in (0, 1, RECORDS // 2, mirror.source_end() + 3):  # three more records until it is the log end's turn
         mirror.sandbox.connect.stop(mirror.name)
@@ -35,7 +35,7 @@ def test_first_record_replicated_is_the_one_asked_for(mirror: MirrorFlow, source
         assert first == f"0:{position}"
 
 
-def test_first_record_written_is_the_one_asked_for(sink: SinkFlow, target_changer: Changer) -> None:
+def test_first_record_written_is_the_requested_one(sink: SinkFlow, target_changer: Changer) -> None:
     """Whatever position a sink is put to, from wherever it stood, that very record is written next."""
     for position in (0, 1, RECORDS // 2, sink.end() + 3):
         sink.sandbox.connect.stop(sink.name)
@@ -78,7 +78,7 @@ def test_what_the_plan_does_not_name_is_unchanged(mirror: MirrorFlow, source_cha
     assert mirror.sandbox.connect.status(mirror.name)["connector"]["state"] == "STOPPED"
 
 
-def test_a_paused_connector_is_given_back_paused(mirror: MirrorFlow, source_changer: Changer) -> None:
+def test_a_paused_connector_is_paused_again(mirror: MirrorFlow, source_changer: Changer) -> None:
     """It does not run in between: nothing is replicated until someone resumes it."""
     mirror.sandbox.connect.pause(mirror.name)
     before = mirror.target_ends()
@@ -91,7 +91,7 @@ def test_a_paused_connector_is_given_back_paused(mirror: MirrorFlow, source_chan
     assert mirror.positions() == {}
 
 
-def test_an_applied_change_is_taken_back_from_its_own_snapshot(mirror: MirrorFlow, source_changer: Changer) -> None:
+def test_an_applied_change_is_undone_from_its_own_snapshot(mirror: MirrorFlow, source_changer: Changer) -> None:
     """``to=file`` takes the dataset in which the run that made the change kept where everything stood."""
     mirror.sandbox.connect.stop(mirror.name)
     run, _summary = source_changer.plan(mirror.name, "shift", "-30")
@@ -112,7 +112,7 @@ def test_an_applied_change_is_taken_back_from_its_own_snapshot(mirror: MirrorFlo
         ('{"offsets": [{"partition": {"kafka_topic": "t"}, "offset": {"kafka_offset": {"a": 1}}}]}', "kafka_offset"),
     ],
 )
-def test_a_file_that_holds_no_offsets_of_the_connector_is_refused(
+def test_a_file_without_offsets_of_the_connector_is_refused(
     sink: SinkFlow, target_changer: Changer, tmp_path: Path, content: str, sentence: str
 ) -> None:
     """One sentence that names the file's flaw, and everything stays as it is."""
@@ -191,7 +191,7 @@ def test_what_can_not_be_proved_stays_stopped_until_someone_comes(mirror: Mirror
 
 
 def test_offsets_that_someone_else_moved_back_are_drift(mirror: MirrorFlow, source_changer: Changer) -> None:
-    """Nothing is written, and the connector is given back as it was found."""
+    """Nothing is written, and the connector is left as it was."""
     run, _summary = source_changer.plan(mirror.name, "offset", "50")
     mirror.sandbox.connect.stop(mirror.name)
     partition = {"cluster": "source", "topic": mirror.topic, "partition": 1}
@@ -205,7 +205,7 @@ def test_offsets_that_someone_else_moved_back_are_drift(mirror: MirrorFlow, sour
 
 
 def test_a_second_change_fails_at_once_and_names_the_first(mirror: MirrorFlow, source_changer: Changer) -> None:
-    """While one run holds the connector, another one touches nothing."""
+    """While one run has the connector leased, another one touches nothing."""
     run, _summary = source_changer.plan(mirror.name, "offset", "50")
     before = world(mirror.sandbox)
     first = Owner.here(run="nightly/2026-01-31", task="apply")

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.mirror
 def flowing(sandbox: Sandbox) -> Iterator[Flowing]:
     """Somebody's record in the remote topic of partition 0, and a transaction's marker in the source, which evens out.
 
-    So the pairs before and after both are as far apart on either side: ``9 → 9`` and ``13 → 13``, but ``11 → 12``.
+    So the mappings before and after both are as far apart on either side: ``9 → 9`` and ``13 → 13``, but ``11 → 12``.
     """
     flowing = Flowing.start(sandbox, overrides={"offset.lag.max": "100000"})
     flowing.produce(10)
@@ -47,7 +47,7 @@ def flowing(sandbox: Sandbox) -> Iterator[Flowing]:
 def test_a_claim_that_its_record_disproves_closes_the_gate(
     flowing: Flowing, spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Far before what is read of the logs; where the record is the same, the claim stands."""
+    """Far before what is read of the logs; where the record is the same, the claim holds."""
     groups = {f"{flowing.mark}-{name}": {TopicPartition(flowing.topic, n): 11} for n, name in enumerate(("no", "yes"))}
     commit_groups(flowing.sandbox.source, groups)
     moving = FailingOver(spark, tmp_path.as_uri(), flowing)

@@ -20,14 +20,14 @@ def test_a_run_that_is_cleared_is_restored_to_before_its_first_commit(made_up: M
     """Where nothing came in between; a group that had gone on is restored to where it had gone."""
     still, reading, settled = made_up.group("still"), made_up.group("reading"), made_up.group("settled")
     prior = {name: {made_up.at(0): Committed(3, "prior")} for name in (still, reading, settled)}
-    made_up.hold(prior)
+    made_up.commit_on_target(prior)
     made_up.commit(made_up.translate({name: {0: 30, 1: 10} for name in prior}))
-    made_up.hold({reading: {made_up.at(0): Committed(35, "read on")}})
+    made_up.commit_on_target({reading: {made_up.at(0): Committed(35, "read on")}})
 
     made_up.commit(made_up.translate({still: {0: 40}, reading: {0: 40}}))
     made_up.restore()
 
-    assert made_up.held(*prior) == {**prior, reading: {made_up.at(0): Committed(35, "read on")}}
+    assert made_up.on_target(*prior) == {**prior, reading: {made_up.at(0): Committed(35, "read on")}}
 
 
 def test_a_run_that_is_cleared_after_its_restore_starts_anew(made_up: MadeUpFailover) -> None:
@@ -35,9 +35,9 @@ def test_a_run_that_is_cleared_after_its_restore_starts_anew(made_up: MadeUpFail
     name = made_up.group("again")
     made_up.commit(made_up.translate({name: {0: 30}}))
     made_up.restore()
-    made_up.hold({name: {made_up.at(0): Committed(30, "read so far")}})
+    made_up.commit_on_target({name: {made_up.at(0): Committed(30, "read so far")}})
 
     made_up.commit(made_up.translate({name: {0: 45}}))
     made_up.restore()
 
-    assert made_up.held(name) == {name: {made_up.at(0): Committed(30, "read so far")}}
+    assert made_up.on_target(name) == {name: {made_up.at(0): Committed(30, "read so far")}}

@@ -83,14 +83,14 @@ def _at(connector: int, partition: int, written: int) -> dict[str, Any]:
     }
 
 
-def test_orphans_are_looked_at_again_before_they_are_removed(
+def test_orphans_are_read_again_before_they_are_removed(
     sandbox: Sandbox, run: Shell, left: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What comes back, or is written, between the list and the tombstones is left alone, as by the DAG."""
-    topic, told = left.read_text().split("offset.storage.topic=")[1].split("\n")[0], orphaned._print
+    topic, print_found = left.read_text().split("offset.storage.topic=")[1].split("\n")[0], orphaned._print
 
     def and_meanwhile(found: orphaned.Orphans) -> None:
-        told(found)
+        print_found(found)
         produce(sandbox, topic, '["written",{"filename":"a"}]', '{"position":2}')
         configs = topic.replace("offsets", "configs")
         produce(sandbox, configs, "connector-again", '{"properties": {"connector.class": "FileStreamSource"}}')
@@ -113,7 +113,7 @@ def test_orphans_are_looked_at_again_before_they_are_removed(
     }
 
 
-def test_an_export_is_what_the_worker_tells(crowd: ConnectWorker, sandbox: Sandbox, run: Shell, tmp_path: Path) -> None:
+def test_an_export_is_what_the_worker_has(crowd: ConnectWorker, sandbox: Sandbox, run: Shell, tmp_path: Path) -> None:
     """Connector by connector; sorted, so that two exports are the same text; to a file as to standard output."""
     sandbox.target.produce(f"{_cluster(crowd)}-offset", ["1"], keys=["no key of a connector"])
 
@@ -122,9 +122,9 @@ def test_an_export_is_what_the_worker_tells(crowd: ConnectWorker, sandbox: Sandb
     assert exported.code == 0
     assert "Passed over 1 key in topic" in exported.err
     assert "Exported 5,000 offsets of 50 connectors" in exported.err
-    told = parse_kip199(json.loads(exported.out))
-    assert sorted(told) == crowd.connectors()
-    for name, offsets in told.items():
+    document = parse_kip199(json.loads(exported.out))
+    assert sorted(document) == crowd.connectors()
+    for name, offsets in document.items():
         assert offsets.stored() == parse_rest({"offsets": crowd.offsets(name)}).stored()
     again = run("export", "--config", crowd.settings, "--file", tmp_path / "export.json")
     assert (again.code, again.out) == (0, "")
@@ -135,7 +135,7 @@ def test_an_export_is_what_the_worker_tells(crowd: ConnectWorker, sandbox: Sandb
     assert "'nobody' has no offsets" in some.err
 
 
-def test_from_the_beginning_every_pair_is_shown(crowd: ConnectWorker, run: Shell) -> None:
+def test_from_the_beginning_every_change_is_printed(crowd: ConnectWorker, run: Shell) -> None:
     """In the order in which they were written, also those overwritten since."""
     shown = run("--export", "--config", crowd.settings, "--connectors", "lines-07", "--from-beginning")
 
@@ -149,7 +149,7 @@ def test_from_the_beginning_every_pair_is_shown(crowd: ConnectWorker, run: Shell
 
 
 def test_an_import_can_be_undone(crowd: ConnectWorker, sandbox: Sandbox, run: Shell) -> None:
-    """Set, removed and left alone; the worker sees it; a dry run writes nothing; the kept document is the way back."""
+    """Set, removed and left alone; a dry run writes nothing; importing the kept document undoes it."""
     name, topic = "lines-03", f"{_cluster(crowd)}-offset"
     before, ends = crowd.offsets(name), sandbox.target.log_bounds(topic)
     changes = [
@@ -206,15 +206,18 @@ def test_what_a_connector_would_not_take_is_refused(crowd: ConnectWorker, sandbo
 
 
 def test_a_bar_is_shown_on_a_terminal_only(crowd: ConnectWorker) -> None:
-    """Standard output holds the document alone either way."""
+    """Standard output is the document alone either way."""
     command = [sys.executable, "-m", "airflow_provider_connect_offsets.cli", "--export"]
     command += ["--config", str(crowd.settings)]
     piped = subprocess.run(command, capture_output=True, text=True, check=True)
     terminal, side = pty.openpty()
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=side) as shown, os.fdopen(terminal, "rb", 0) as told:
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=side) as shown,
+        os.fdopen(terminal, "rb", 0) as shown_there,
+    ):
         os.close(side)
         heard: list[bytes] = []
-        listening = threading.Thread(target=lambda: heard.append(_all_of(told)))
+        listening = threading.Thread(target=lambda: heard.append(_all_of(shown_there)))
         listening.start()
         document, _nothing = shown.communicate()
         listening.join()
@@ -225,7 +228,7 @@ def test_a_bar_is_shown_on_a_terminal_only(crowd: ConnectWorker) -> None:
 
 
 def _all_of(terminal: IO[bytes]) -> bytes:
-    """Read until the other side is closed, which Linux tells as an error."""
+    """Read until the other side is closed, which Linux reports as an error."""
     said = b""
     with suppress(OSError):
         while piece := terminal.read(4096):

@@ -124,7 +124,7 @@ def test_a_group_of_its_own_is_not_shared(sandbox: Sandbox, target_changer: Chan
     wait_for(lambda: sink.lines()[-2:], ["19", "new"], 60, "it delivers otherwise")
 
 
-def test_a_source_keeps_its_state_and_its_place_in_the_file(
+def test_a_source_keeps_its_state_and_its_position_in_the_file(
     sandbox: Sandbox, target_changer: Changer, tmp_path: Path
 ) -> None:
     """STOPPED before, STOPPED afterwards; nothing is left under the old name."""

@@ -88,10 +88,10 @@ def test_offsets_of_a_topic_that_is_gone_can_be_removed(
     gone = {"cluster": "source", "topic": f"gone-{mirror.topic}", "partition": 0}
     mirror.sandbox.connect.stop(mirror.name)
     mirror.sandbox.connect.alter(mirror.name, [{"partition": gone, "offset": {"offset": 5}}])
-    wanted = tmp_path / "wanted.csv"
-    wanted.write_text(f"gone-{mirror.topic},0,\n")
+    requested = tmp_path / "requested.csv"
+    requested.write_text(f"gone-{mirror.topic},0,\n")
 
-    assert source_changer.change(mirror.name, "file", wanted.as_uri()).result is Result.APPLIED
+    assert source_changer.change(mirror.name, "file", requested.as_uri()).result is Result.APPLIED
     assert mirror.positions() == {0: RECORDS, 1: RECORDS}
 
     run, _summary = source_changer.plan(mirror.name, "offset", "10")
@@ -182,7 +182,7 @@ def test_prior_records_deleted_of_a_stopped_connector(sink: SinkFlow, target_cha
 
 
 def test_deleted_between_single_steps(mirror: MirrorFlow, source_changer: Changer) -> None:
-    """Each step asks again: before the write, before the resume, and at the end."""
+    """Each step reads the log starts again: before the write, before the resume, and at the end."""
     run, _summary = source_changer.plan(mirror.name, "offset", "10")
     plan, owner = read_plan(run), Owner.here(run="test/steps", task="step")
     journal, connect = source_changer.journal(mirror.name), mirror.sandbox.connect
@@ -247,9 +247,9 @@ def test_deleted_before_a_killed_change_is_finished(mirror: MirrorFlow, source_c
         script = [sys.executable, "-m", change_process.__name__, run.uri, url]
         kafka = mirror.sandbox.source.bootstrap
         process.append(subprocess.Popen([*script, kafka, kafka, source_changer.workspace, "15"]))
-        told = "the change was not killed"
+        late = "the change was not killed"
         work = work_of_program(process[0].pid)
-        wait_until(lambda: process[0].poll() is not None, 60, told, progress=work)
+        wait_until(lambda: process[0].poll() is not None, 60, late, progress=work)
         assert process[0].returncode == -signal.SIGKILL
     mirror.sandbox.source.delete_records(mirror.topic, {1: 25})
 
@@ -261,7 +261,7 @@ def test_deleted_before_a_killed_change_is_finished(mirror: MirrorFlow, source_c
 
 @pytest.mark.mirror
 def test_deleted_while_a_flow_is_reset(sandbox: Sandbox, source_changer: Changer, workspace: str) -> None:
-    """A reset stops nothing for good either; offsets of records that are gone are no pair to translate by."""
+    """A reset stops nothing for good either; offsets of records that are gone make no offset mapping."""
     cell = ResetCell.start(sandbox)
     topic = cell.topics[0]
     changer = FlowChanger.on(sandbox, workspace, source_changer.spark)

@@ -38,7 +38,7 @@ def attempts(sink: SinkFlow, changer: Changer, owner: Owner) -> list[Callable[[A
 
 
 def test_two_runs_never_overlap(sink: SinkFlow, target_changer: Changer) -> None:
-    """The second fails at once and names the first; nor may a run write beside the plan that it has begun."""
+    """The second fails at once and names the first; nor may a run write anything but the plan that it has begun."""
     sink.sandbox.connect.stop(sink.name)
     journal = target_changer.journal(sink.name)
     with target_changer.clients() as clients:

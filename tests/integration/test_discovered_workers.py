@@ -42,7 +42,7 @@ def brokers(sandbox: Sandbox, stranger: Worker) -> Iterator[str]:
 
 
 def heard(stranger: Worker) -> list[str | None]:
-    """The logins with which the stranger was asked since the last look."""
+    """The logins that the stranger was sent since the last call."""
     logins = [request.headers.get("Authorization") for request in stranger.requests]
     stranger.requests.clear()
     return logins
@@ -60,7 +60,7 @@ def test_a_login_goes_only_to_a_host_that_someone_has_configured(
     configured: str,
     login: str | None,
 ) -> None:
-    """By DAG and by shell; the others are asked all the same, as most workers want no login."""
+    """By DAG and by shell; the others get the request all the same, as most workers need no login."""
     connection = {
         "conn_type": "kafka_connect",
         "host": configured,

@@ -31,7 +31,7 @@ from tests.support.flows.flows import Changer, text
 pytestmark = pytest.mark.usefixtures("nothing_created_left")
 
 
-def test_a_sink_begins_at_the_record_asked_for(sandbox: Sandbox, target_changer: Changer, tmp_path: Path) -> None:
+def test_a_sink_begins_at_the_requested_record(sandbox: Sandbox, target_changer: Changer, tmp_path: Path) -> None:
     """It delivers all from there on and nothing before; deleted, it leaves no offset, but a file with all of them."""
     sink = NewSink.ready(sandbox, target_changer, position=15)
 
@@ -47,7 +47,7 @@ def test_a_sink_begins_at_the_record_asked_for(sandbox: Sandbox, target_changer:
     assert parse_kip199(json.loads(kept.read_text()))[sink.new.name] == at(sink.topic, RECORDS)
 
 
-def test_a_mirror_source_begins_at_the_position_asked_for(sandbox: Sandbox, source_changer: Changer) -> None:
+def test_a_mirror_source_begins_at_the_requested_position(sandbox: Sandbox, source_changer: Changer) -> None:
     """Its first replicated record is that one; partitions without an offset begin at the log start."""
     mark = uuid4().hex[:8]
     name, topic = f"created-{mark}", f"mirrored-{mark}"
@@ -67,8 +67,8 @@ def test_a_mirror_source_begins_at_the_position_asked_for(sandbox: Sandbox, sour
             return []
         return [[text(one.value) for one in sandbox.target.consume(target, partition=number)] for number in (0, 1)]
 
-    wanted = [[f"0:{number}" for number in (7, 8, 9)], [f"1:{number}" for number in range(10)]]
-    wait_for(replicated, wanted, 60, f"{name} replicates otherwise")
+    expected = [[f"0:{number}" for number in (7, 8, 9)], [f"1:{number}" for number in range(10)]]
+    wait_for(replicated, expected, 60, f"{name} replicates otherwise")
 
 
 def test_offsets_of_an_earlier_connector_are_removed_unless_they_are_inherited(
@@ -196,7 +196,7 @@ def test_a_connector_without_tasks_is_created(sandbox: Sandbox, source_changer: 
         (True, "the deletion by run '.*', which ended before its time, was finished: the connector is deleted, and "),
     ],
 )
-def test_what_a_dead_run_left_is_told_as_it_is(
+def test_what_a_dead_run_left_is_reported_as_it_is(
     sandbox: Sandbox,
     target_changer: Changer,
     tmp_path: Path,

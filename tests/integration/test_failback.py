@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from sandbox import Sandbox
 from tests.support.flows.failing_back import FailingBack, Home, Leading, at_the_ends, away_positions, merged, produce
 from tests.support.flows.failing_over import FailingOver, Flowing, rows
-from tests.support.flows.groups import commit_groups, standing
+from tests.support.flows.groups import commit_groups, committed
 
 pytestmark = pytest.mark.mirror
 
@@ -50,8 +50,8 @@ def there(spark: SparkSession, tmp_path: Path, flowing: Flowing) -> FailingOver:
     return FailingOver(spark, tmp_path.as_uri(), flowing)
 
 
-def test_groups_go_home_from_replicas_and_from_what_was_produced_meanwhile(there: FailingOver) -> None:
-    """Of the remote topic at random places, two of each three groups in a topic of the target too; all exact."""
+def test_groups_go_home_from_remote_topics_and_from_what_was_produced_meanwhile(there: FailingOver) -> None:
+    """At random positions of the remote topic, two of each three groups in a topic of the target too; all exact."""
     flowing = there.flowing
     sandbox, random = flowing.sandbox, Random(flowing.mark)
     sandbox.connect.stop(flowing.source_connector)
@@ -74,8 +74,8 @@ def test_groups_go_home_from_replicas_and_from_what_was_produced_meanwhile(there
         assert summary["exact"] >= 0.99 * summary["partitions"]
         copies = flowing.flow.reversed().target_topic(flowing.topic)
         logs = Home.read(flowing, away=(flowing.topic, flowing.target_topic), home=(flowing.topic, copies))
-        assert logs.told_right(directory) == []
-        at_home = standing(sandbox.source, positions)
+        assert logs.errors_in(directory) == []
+        at_home = committed(sandbox.source, positions)
         assert {name: len(offsets) for name, offsets in at_home.items()} == {
             name: len(offsets) for name, offsets in positions.items()
         }
@@ -102,11 +102,11 @@ def test_without_a_flow_that_leads_back_nothing_may_be_left_unread(
     directory, summary = failing_back.translate(min_coverage=0.5)
 
     [error] = refused["errors"]
-    # Where a group has read all of a topic that isn't at home, there is nothing to be told of it.
+    # Where a group has read all of a topic that isn't at home, there is nothing to be said of it.
     assert error.startswith("8 of 12 partitions are translated, less than min_coverage 1 requires.")
     assert f"'{busy}': 3 records that the group has not read are not on the target" in error
     assert summary["errors"] == []
-    assert Home.read(flowing, away=(flowing.target_topic,), home=(flowing.topic,)).told_right(directory) == []
+    assert Home.read(flowing, away=(flowing.target_topic,), home=(flowing.topic,)).errors_in(directory) == []
     failing_back.commit(directory, summary["digest"])
 
 
@@ -117,7 +117,7 @@ def test_without_a_flow_that_leads_back_nothing_may_be_left_unread(
 def test_logs_of_the_same_name(
     spark: SparkSession, tmp_path: Path, same_names: Flowing, begins: str, compared: int
 ) -> None:
-    """What was produced behind the remote topic's end isn't skipped, and copies of it are told from home's own records.
+    """What was produced behind the remote topic's end isn't skipped, nor are its copies taken for home's own records.
 
     Also where that is more than is compared of either log.
     """
@@ -137,7 +137,7 @@ def test_logs_of_the_same_name(
         moved = failing_back.commit(directory, summary["digest"])
 
         assert (summary["errors"], moved.groups) == ([], GROUPS)
-        assert Home.read(same_names, away=(topic,), home=(topic,)).told_right(directory) == []
+        assert Home.read(same_names, away=(topic,), home=(topic,)).errors_in(directory) == []
         beyond = [row for row in rows(directory) if row["upstream"] >= ends[row["kafka_partition"]]]
         assert all(row["exact"] for row in beyond)
         if begins.startswith("behind") and compared >= max(ends.values()):
@@ -149,7 +149,7 @@ def test_logs_of_the_same_name(
 def test_records_that_never_left_home_are_not_skipped_either(
     spark: SparkSession, tmp_path: Path, same_names: Flowing
 ) -> None:
-    """They stand before the copies, so that who has read the others reads some again."""
+    """They are before the copies, so that a group that has read the others reads some again."""
     sandbox, topic = same_names.sandbox, same_names.topic
     there = FailingOver(spark, tmp_path.as_uri(), same_names)
     sandbox.connect.stop(same_names.source_connector)
@@ -166,7 +166,7 @@ def test_records_that_never_left_home_are_not_skipped_either(
         directory, summary = FailingBack(there, back).translate()
 
         assert summary["errors"] == []
-        assert Home.read(same_names, away=(topic,), home=(topic,)).told_right(directory) == []
+        assert Home.read(same_names, away=(topic,), home=(topic,)).errors_in(directory) == []
         read_all = [row for row in rows(directory) if row["group"] == f"{same_names.mark}-0"]
         assert {(row["exact"], row["max_rereads"]) for row in read_all} == {(False, 70)}
         FailingBack(there, back).commit(directory, summary["digest"])

@@ -24,7 +24,7 @@ from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from sandbox import Sandbox
 from tests.support.flows.both_logs import Logs
 from tests.support.flows.failing_over import FailingOver, Flowing, rows
-from tests.support.flows.groups import Positions, cluster, commit_groups, member, standing
+from tests.support.flows.groups import Positions, cluster, commit_groups, committed, member
 from tests.support.programs import commit_process
 
 pytestmark = pytest.mark.mirror
@@ -34,7 +34,7 @@ GROUPS, PARTITIONS = 300, 20
 
 @dataclass(frozen=True)
 class Translated:
-    """A planned failover up to its commit: the flow stands still, and all is translated."""
+    """A planned failover up to its commit: the flow is STOPPED, and all is translated."""
 
     moving: FailingOver
     positions: Positions
@@ -46,9 +46,9 @@ class Translated:
         return self.moving.flowing
 
     def on_target(self) -> dict[str, dict[TopicPartition, int]]:
-        return standing(self.flowing.sandbox.target, self.positions)
+        return committed(self.flowing.sandbox.target, self.positions)
 
-    def wanted(self) -> dict[str, dict[TopicPartition, int]]:
+    def expected(self) -> dict[str, dict[TopicPartition, int]]:
         found: dict[str, dict[TopicPartition, int]] = {}
         for row in rows(self.directory):
             where = TopicPartition(row["target_topic"], row["kafka_partition"])
@@ -62,7 +62,7 @@ class Translated:
 
 @pytest.fixture(scope="module")
 def translated(sandbox: Sandbox, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Translated]:
-    """A flow with two restarts of its task and one rewind behind it, and groups at random places of its topic."""
+    """A flow with two restarts of its task and one rewind behind it, and groups at random positions of its topic."""
     flowing = Flowing.start(sandbox, partitions=PARTITIONS)
     flowing.live_through(150, restart_with=110, rewind_to=170, more=70)
     flowing.restart_task()
@@ -78,14 +78,14 @@ def translated(sandbox: Sandbox, spark: SparkSession, tmp_path_factory: pytest.T
 
 @pytest.fixture
 def going(translated: Translated) -> Iterator[Translated]:
-    """The same; what a test has committed is put back."""
+    """The same; the groups get their prior offsets back after a test."""
     yield translated
     translated.restore()
     assert not any(translated.on_target().values())
 
 
 def test_every_group_goes_on_with_its_next_record(going: Translated) -> None:
-    """Compared by content: none is lost, none of an exact place is read twice, and nearly all are exact."""
+    """Compared by content: none is lost, none is read twice after an exact offset, and nearly all are exact."""
     moved = going.moving.commit(going.directory, going.summary["digest"])
 
     summary = going.summary
@@ -93,22 +93,22 @@ def test_every_group_goes_on_with_its_next_record(going: Translated) -> None:
     assert (moved.groups, moved.partitions, dict(moved.left)) == (GROUPS, GROUPS * PARTITIONS, {})
     assert summary["exact"] >= 0.99 * GROUPS * PARTITIONS
     assert summary["checkpoint_rereads"] + summary["without_checkpoint"] > 0
-    assert going.on_target() == going.wanted()
+    assert going.on_target() == going.expected()
     logs = Logs.read(going.flowing)
     for row in rows(going.directory):
-        partition, place = row["kafka_partition"], row["downstream"]
+        partition, downstream = row["kafka_partition"], row["downstream"]
         position = going.positions[row["group"]][TopicPartition(going.flowing.topic, partition)]
-        again = logs.read_again(partition, position=position, place=place)
+        again = logs.read_again(partition, position=position, downstream=downstream)
         assert again <= (0 if row["exact"] else row["max_rereads"])
-        assert not row["exact"] or logs.goes_on(partition, position=position, place=place)
+        assert not row["exact"] or logs.goes_on(partition, position=position, downstream=downstream)
 
 
 def test_a_commit_that_is_killed_ends_complete_when_it_is_run_again(going: Translated) -> None:
-    """And the way back is still that from before the first attempt."""
+    """And the prior offsets are still those from before the first attempt."""
     bootstrap = going.flowing.sandbox.target.bootstrap
-    told = ["-m", commit_process.__name__, bootstrap, going.directory.uri, going.summary["digest"], str(GROUPS // 2)]
+    program = ["-m", commit_process.__name__, bootstrap, going.directory.uri, going.summary["digest"], str(GROUPS // 2)]
 
-    killed = subprocess.run([sys.executable, *told], check=False, cwd=Path.cwd(), env=_environment())
+    killed = subprocess.run([sys.executable, *program], check=False, cwd=Path.cwd(), env=_environment())
 
     assert killed.returncode == -signal.SIGKILL
     assert 0 < sum(map(bool, going.on_target().values())) <= GROUPS // 2
@@ -116,7 +116,7 @@ def test_a_commit_that_is_killed_ends_complete_when_it_is_run_again(going: Trans
     moved = going.moving.commit(going.directory, going.summary["digest"])
 
     assert (moved.groups, dict(moved.left)) == (GROUPS, {})
-    assert going.on_target() == going.wanted()
+    assert going.on_target() == going.expected()
 
 
 def test_a_group_with_members_is_refused_by_name(going: Translated) -> None:
@@ -131,7 +131,7 @@ def test_a_group_with_members_is_refused_by_name(going: Translated) -> None:
 
     assert going.moving.commit(going.directory, going.summary["digest"]).left == {}
 
-    assert going.on_target() == going.wanted()
+    assert going.on_target() == going.expected()
 
 
 def test_another_translation_is_not_committed(going: Translated) -> None:
@@ -139,7 +139,7 @@ def test_another_translation_is_not_committed(going: Translated) -> None:
     with pytest.raises(PlanRefused, match="is not the one that was approved"):
         going.moving.commit(going.directory, "0" * 64)
     assert not any(going.on_target().values())
-    going.moving.commit(going.directory, going.summary["digest"])  # so that there is something to put back
+    going.moving.commit(going.directory, going.summary["digest"])  # so that there is something to restore
 
 
 def test_records_that_come_after_the_stop_are_noticed(going: Translated, monkeypatch: pytest.MonkeyPatch) -> None:

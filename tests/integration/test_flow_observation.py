@@ -42,7 +42,7 @@ def test_of_each_checkpoint_the_last_one(sandbox: Sandbox, tmp_path: Path) -> No
 
 
 def test_of_what_resets_have_kept_only_what_the_records_prove(sandbox: Sandbox, tmp_path: Path) -> None:
-    """Pairs of an earlier remote topic of the same name are left out, and those of records that are gone."""
+    """Offset mappings of an earlier remote topic of the same name are left out, and those of records that are gone."""
     mark = uuid4().hex[:8]
     sandbox.source.create_topic(f"orders-{mark}")
     sandbox.target.create_topic(f"here.orders-{mark}")

@@ -35,18 +35,18 @@ def test_a_commit_that_is_killed_before_any_of_its_writes_can_be_finished_and_re
         one = MadeUpFailover(made_up.sandbox, type(made_up.directory)((tmp_path / f"{writes}").as_uri()), made_up.topic)
         names = [f"{made_up.topic}-{writes}-{kind}" for kind in ("moved", "created")]
         moved, created = names
-        one.hold({moved: {one.at(0): Committed(3, "three")}})
+        one.commit_on_target({moved: {one.at(0): Committed(3, "three")}})
         digest = one.translate({moved: {0: 30, 1: 40}, created: {0: 60}})
 
         was_killed = killed("commit", one.sandbox.target.bootstrap, one.directory, digest=digest, writes=writes)
         assert one.commit(digest).left == {}
 
-        assert one.held(*names) == {
+        assert one.on_target(*names) == {
             moved: {one.at(0): Committed(30), one.at(1): Committed(40)},
             created: {one.at(0): Committed(60)},
         }
         one.restore()
-        assert one.held(*names) == {moved: {one.at(0): Committed(3, "three")}, created: {}}
+        assert one.on_target(*names) == {moved: {one.at(0): Committed(3, "three")}, created: {}}
         if not was_killed:
             assert writes > 3
             return
@@ -54,7 +54,7 @@ def test_a_commit_that_is_killed_before_any_of_its_writes_can_be_finished_and_re
 
 
 def joined_meanwhile(monkeypatch: pytest.MonkeyPatch, stack: ExitStack, made_up: MadeUpFailover, name: str) -> None:
-    """Let someone join a group after it was looked at and before it is committed."""
+    """Let someone join a group after it was observed and before it is committed."""
 
     def join(*arguments: Any) -> None:
         write_replaced(*arguments)
@@ -63,39 +63,39 @@ def joined_meanwhile(monkeypatch: pytest.MonkeyPatch, stack: ExitStack, made_up:
     monkeypatch.setattr(group_commit, "write_replaced", join)
 
 
-def test_a_commit_that_fails_half_way_names_what_stands_where(
+def test_a_commit_that_fails_half_way_names_what_is_committed_where(
     made_up: MadeUpFailover, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is committed stays, the rest is named with how much of it stands; the next attempt commits what is left."""
+    """What is committed stays, the rest is named with what of it is committed; the next commits what is left."""
     busy, part, whole = made_up.group("busy"), made_up.group("part"), made_up.group("whole")
     moves = {busy: {0: 10}, part: {0: 10, 99: 20}, whole: {0: 10}}
     digest = made_up.translate(moves)
     with ExitStack() as stack, monkeypatch.context() as patching:
         joined_meanwhile(patching, stack, made_up, busy)
-        with pytest.raises(GroupsNotMoved) as told:
+        with pytest.raises(GroupsNotMoved) as failed:
             made_up.commit(digest)
 
-    assert f"2 of 3 groups were not moved, or not wholly: '{busy}': Can't set the offset of group" in str(told.value)
+    assert f"2 of 3 groups were not moved, or not wholly: '{busy}': Can't set the offset of group" in str(failed.value)
     assert f"'{part}': Can't set the offset of group '{part}', topic '{made_up.topic}' partition 99: " in str(
-        told.value
+        failed.value
     )
-    assert "(1 of its 2 translated offsets are committed)" in str(told.value)
+    assert "(1 of its 2 translated offsets are committed)" in str(failed.value)
     assert "1 of 3 groups have their translated offsets, read back and proved. Run it again to commit" in str(
-        told.value
+        failed.value
     )
     outcome = files.read_json(made_up.directory.outcome)
     assert (outcome["groups"], outcome["partitions"], sorted(outcome["left"])) == (1, 1, [busy, part])
-    assert made_up.held(busy, whole) == {busy: {}, whole: {made_up.at(0): Committed(10)}}
+    assert made_up.on_target(busy, whole) == {busy: {}, whole: {made_up.at(0): Committed(10)}}
 
     with pytest.raises(GroupsNotMoved, match="1 of 3 groups were not moved"):
         made_up.commit(digest)
-    assert made_up.held(busy)[busy] == {made_up.at(0): Committed(10)}
+    assert made_up.on_target(busy)[busy] == {made_up.at(0): Committed(10)}
 
     made_up.restore()
-    assert made_up.held(*moves) == {name: {} for name in moves}
+    assert made_up.on_target(*moves) == {name: {} for name in moves}
 
 
-def test_a_retry_after_records_came_late_says_what_stands_already(made_up: MadeUpFailover) -> None:
+def test_a_retry_after_records_came_late_says_what_is_committed_already(made_up: MadeUpFailover) -> None:
     """Nothing more is committed, and nothing that an earlier attempt has moved is denied."""
     busy, whole = made_up.group("busy"), made_up.group("whole")
     digest = made_up.translate({busy: {0: 10}, whole: {0: 10, 1: 20}})
@@ -103,15 +103,15 @@ def test_a_retry_after_records_came_late_says_what_stands_already(made_up: MadeU
         made_up.commit(digest)
     made_up.sandbox.source.produce(made_up.topic, ["late"], partition=0)
 
-    with pytest.raises(NotDrained) as told:
+    with pytest.raises(NotDrained) as failed:
         made_up.commit(digest)
 
-    assert str(told.value).startswith("No further group was moved: after the flow was stopped, 1 records came to the")
-    assert f" 1 of 2 groups have their translated offsets already ('{whole}'), and keep them." in str(told.value)
-    assert f"restore what was moved with mirror_failover_restore, run_uri={made_up.directory.uri}" in str(told.value)
+    assert str(failed.value).startswith("No further group was moved: after the flow was stopped, 1 records came to the")
+    assert f" 1 of 2 groups have their translated offsets already ('{whole}'), and keep them." in str(failed.value)
+    assert f"restore what was moved with mirror_failover_restore, run_uri={made_up.directory.uri}" in str(failed.value)
     outcome = files.read_json(made_up.directory.outcome)
     assert (outcome["groups"], list(outcome["left"])) == (1, [busy])
-    assert made_up.held(busy) == {busy: {}}
+    assert made_up.on_target(busy) == {busy: {}}
 
 
 def test_a_group_that_was_moved_is_not_denied_when_its_consumers_are_back(made_up: MadeUpFailover) -> None:
@@ -124,8 +124,8 @@ def test_a_group_that_was_moved_is_not_denied_when_its_consumers_are_back(made_u
         assert made_up.commit(digest).groups == 1
 
 
-@pytest.mark.parametrize("lost", ["the answer to the commit", "what stands there then"])
-def test_a_cluster_that_goes_away_in_the_midst_is_told(
+@pytest.mark.parametrize("lost", ["the answer to the commit", "the read of what is committed"])
+def test_a_cluster_that_goes_away_in_the_midst_is_named(
     made_up: MadeUpFailover, monkeypatch: pytest.MonkeyPatch, lost: str
 ) -> None:
     """Nobody knows what was committed, so it says so; the next attempt finds out."""
@@ -133,8 +133,8 @@ def test_a_cluster_that_goes_away_in_the_midst_is_told(
     digest = made_up.translate({name: {0: 10}})
     commit = ConsumerGroups.commit
 
-    def lose(groups: ConsumerGroups, wanted: Any) -> dict[str, str]:
-        refused = commit(groups, wanted)
+    def lose(groups: ConsumerGroups, requested: Any) -> dict[str, str]:
+        refused = commit(groups, requested)
         if lost == "the answer to the commit":
             raise Unreachable("Kafka is gone.")
         monkeypatch.setattr(ConsumerGroups, "offsets_of", unreachable)
@@ -155,13 +155,13 @@ def test_a_cluster_that_goes_away_in_the_midst_is_told(
 
     assert made_up.commit(digest).groups == 1
     made_up.restore()
-    assert made_up.held(name) == {name: {}}
+    assert made_up.on_target(name) == {name: {}}
 
 
 def test_a_source_that_goes_away_in_the_midst_denies_nothing(
     made_up: MadeUpFailover, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was moved is told by the attempt that moved it, and by the next one."""
+    """The attempt that moved a group says so, and so does the next one."""
     name = made_up.group("moved")
     digest = made_up.translate({name: {0: 10}})
     looks: list[str] = []
@@ -179,8 +179,10 @@ def test_a_source_that_goes_away_in_the_midst_denies_nothing(
         made_up.commit(digest)
     assert files.read_json(made_up.directory.outcome)["groups"] == 1
 
-    told = rf"^No further group was moved: The source is gone\. 1 of 1 groups have their translated.* already.*'{name}'"
-    with pytest.raises(Unreachable, match=told):
+    message = (
+        rf"^No further group was moved: The source is gone\. 1 of 1 groups have their translated.* already.*'{name}'"
+    )
+    with pytest.raises(Unreachable, match=message):
         made_up.commit(digest)
 
 

@@ -35,7 +35,7 @@ def at(filename: str, position: int | None) -> dict[str, Any]:
 
 BEFORE: Document = {"lines": [at("a", 4), at("b", 8)], "other": [at("a", 1)]}
 # Set, removed, new; the second connector was not there before.
-WANTED: Document = {"lines": [at("a", 100), at("b", None), at("c", 7)], "new": [at("a", 5)]}
+REQUESTED: Document = {"lines": [at("a", 100), at("b", None), at("c", 7)], "new": [at("a", 5)]}
 AFTER: Document = {"lines": [at("a", 100), at("c", 7)], "new": [at("a", 5)], "other": [at("a", 1)]}
 
 
@@ -53,7 +53,7 @@ def topic() -> str:
 
 @pytest.fixture
 def config(sandbox: Sandbox, topic: str, tmp_path: Path) -> Path:
-    """The properties of workers that are down, whose topic holds ``BEFORE``."""
+    """The properties of workers that are down, whose topic has ``BEFORE``."""
     settings = {
         "bootstrap.servers": sandbox.target.bootstrap,
         "group.id": topic,
@@ -71,13 +71,13 @@ def config(sandbox: Sandbox, topic: str, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def document(tmp_path: Path) -> Path:
-    path = tmp_path / "wanted.json"
-    path.write_text(json.dumps(WANTED))
+    path = tmp_path / "requested.json"
+    path.write_text(json.dumps(REQUESTED))
     return path
 
 
-def stands(run: Shell, config: Path) -> Document:
-    """What the topic holds."""
+def exported(run: Shell, config: Path) -> Document:
+    """The offsets in the topic."""
     found: Document = json.loads(run("export", "--config", config).out)
     return found
 
@@ -91,8 +91,8 @@ def under_way(config: Path, document: Path, *more: object) -> Iterator[subproces
         try:
             yield process
         finally:
-            _out, told = process.communicate()
-        assert process.returncode == 0, told
+            _out, error = process.communicate()
+        assert process.returncode == 0, error
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
@@ -103,7 +103,7 @@ def test_the_next_import_takes_back_what_a_killed_one_has_written(
     """Of whatever connectors the next one is; it says so, and does its own work."""
     place = ("--workspace", (tmp_path / "workspace").as_uri()) if shared else ()
     killed(moment, "import", "--config", config, "--file", document, *place)
-    assert stands(run, config) == (AFTER if moment == "after" else BEFORE)
+    assert exported(run, config) == (AFTER if moment == "after" else BEFORE)
 
     dry = run("import", "--config", config, "--dry-run", *place, stdin=json.dumps({"other": [at("a", 2)]}))
     done = run("import", "--config", config, *place, stdin=json.dumps({"other": [at("a", 2)]}))
@@ -112,10 +112,10 @@ def test_the_next_import_takes_back_what_a_killed_one_has_written(
     assert done.code == 0, done.err
     assert f"The import into topic '{config.read_text().split('group.id=')[1].split()[0]}' by run" in done.err
     assert "ended before its time: what it had written was undone, and read back." in done.err
-    assert stands(run, config) == {**BEFORE, "other": [at("a", 2)]}
+    assert exported(run, config) == {**BEFORE, "other": [at("a", 2)]}
     again = run("import", "--config", config, "--file", document, *place)
     assert (again.code, "ended before its time" in again.err) == (0, False)
-    assert stands(run, config) == {**AFTER, "other": [at("a", 2)]}
+    assert exported(run, config) == {**AFTER, "other": [at("a", 2)]}
 
 
 def test_the_same_import_again_completes(run: Shell, config: Path, document: Path) -> None:
@@ -126,7 +126,7 @@ def test_the_same_import_again_completes(run: Shell, config: Path, document: Pat
 
     assert (again.code, "was undone, and read back" in again.err) == (0, True)
     assert "To be changed: 4 offsets of 2 connectors." in again.err
-    assert stands(run, config) == AFTER
+    assert exported(run, config) == AFTER
 
 
 def test_a_person_takes_it_back(run: Shell, config: Path, document: Path, topic: str) -> None:
@@ -139,7 +139,7 @@ def test_a_person_takes_it_back(run: Shell, config: Path, document: Path, topic:
 
     assert listed.out.startswith(f"offsets topic {topic} (imports): the import into topic '{topic}' by run ")
     assert (done.code, "what it had written was undone, and read back." in done.err) == (0, True)
-    assert stands(run, config) == BEFORE
+    assert exported(run, config) == BEFORE
     assert (again.code, again.err) == (0, f"Nothing was left by an import into topic '{topic}'.\n")
     assert "Nothing is unfinished" in run("recover", "--list").err
 
@@ -156,7 +156,7 @@ def test_two_imports_never_overlap(run: Shell, config: Path, document: Path) -> 
     for ended in (refused, recovered):
         assert f"is being changed by run 'connect-offsets import, process {first.pid} on " in ended.err
     assert left == there
-    assert stands(run, config) == AFTER
+    assert exported(run, config) == AFTER
 
 
 @pytest.fixture
@@ -188,7 +188,7 @@ def test_airflow_and_the_shell_keep_apart(
             refused = run(*call)
         assert (refused.code, "is being changed by run 'dag/run' (task apply)" in refused.err) == (1, True)
         assert list(Path().glob("connect-offsets-before-*")) == []
-    assert stands(run, config) == BEFORE
+    assert exported(run, config) == BEFORE
     with under_way(config, document, "--workspace", workspace) as first:
         for held in (journal, removals):
             refuse(held, task, match=f"is being changed by run 'connect-offsets import, process {first.pid} on ")
@@ -197,7 +197,7 @@ def test_airflow_and_the_shell_keep_apart(
     for held in (journal, removals):
         refuse(held, task, match="the import into topic .* ended before its time, .* Run it once more")
     assert run("recover", "--config", config, "--workspace", workspace).code == 0
-    assert stands(run, config) == AFTER
+    assert exported(run, config) == AFTER
     with journal.claim(task) as entry:
         assert not entry.record.state.is_unfinished
 
@@ -211,7 +211,7 @@ def refuse(journal: Journal, task: Owner, *, match: str) -> None:
 def test_what_someone_else_has_written_since_is_left_alone(
     sandbox: Sandbox, run: Shell, config: Path, document: Path, topic: str
 ) -> None:
-    """It is named; whatever the dead import has written beside it is taken back."""
+    """It is named; everything else that the dead import has written is undone."""
     killed("after", "import", "--config", config, "--file", document)
     producer = Producer({"bootstrap.servers": sandbox.target.bootstrap})
     [record] = _records(sandbox, topic, b'["new",{"filename":"a"}]')
@@ -222,7 +222,7 @@ def test_what_someone_else_has_written_since_is_left_alone(
 
     assert done.code == 0, done.err
     assert 'Someone else has written since, which was left as it is: \'new\' {"filename":"a"}.' in done.err
-    assert stands(run, config) == {**BEFORE, "new": [at("a", 6)]}
+    assert exported(run, config) == {**BEFORE, "new": [at("a", 6)]}
 
 
 def _records(sandbox: Sandbox, topic: str, key: bytes) -> list[Any]:
@@ -253,7 +253,7 @@ def test_removals_of_orphans_take_turns(config: Path, run: Shell) -> None:
             assert first.poll() is None
         second = run("orphans", "--config", config, "--remove")
         assert (second.code, "is being changed by run 'connect-offsets orphans --remove" in second.err) == (1, True)
-        _out, told = first.communicate()
+        _out, error = first.communicate()
 
-    assert first.returncode == 0, told
+    assert first.returncode == 0, error
     assert json.loads(run("--export", "--config", config).out) == {}

@@ -19,19 +19,7 @@ from airflow_provider_connect_offsets.kafka.remaining import Remaining, Remainin
 from airflow_provider_connect_offsets.kafka.spans import Isolation
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from sandbox import Sandbox, wait_for, wait_until
-
-SECOND = 1000
-START = 1_700_000_000_000  # milliseconds; the first record of a produced topic
-
-
-@pytest.fixture
-def topic(sandbox: Sandbox) -> str:
-    """A topic of two partitions on the worker's cluster: ten records, a second apart, in partition 0, none in 1."""
-    name = f"t-{uuid4().hex[:8]}"
-    sandbox.target.create_topic(name, partitions=2)
-    values = [str(number) for number in range(10)]
-    sandbox.target.produce(name, values, partition=0, timestamps=[START + n * SECOND for n in range(10)])
-    return name
+from tests.support.flows.timed_topic import SECOND, START
 
 
 @pytest.fixture
@@ -80,10 +68,10 @@ def test_a_moment_in_the_log(logs: KafkaLogs, topic: str, milliseconds: float, o
 
 def test_partitions_that_are_not_there_are_named(logs: KafkaLogs, topic: str) -> None:
     """One error for all of them, and only for them."""
-    wanted = [TopicPartition(topic, 0), TopicPartition(topic, 7), TopicPartition("no-such-topic", 0)]
+    requested = [TopicPartition(topic, 0), TopicPartition(topic, 7), TopicPartition("no-such-topic", 0)]
 
     with pytest.raises(StoreError, match="no-such-topic") as caught:
-        logs.bounds(wanted)
+        logs.bounds(requested)
 
     assert type(caught.value) is StoreError
     assert f"topic {topic!r} partition 7" in str(caught.value)
@@ -98,7 +86,7 @@ def test_internal_topics_are_left_out(logs: KafkaLogs, sandbox: Sandbox) -> None
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 def test_consumer_groups(sandbox: Sandbox, topic: str, protocol: str) -> None:
-    """A group is seen while someone is in it, and its offsets after; looking at it doesn't make one."""
+    """A group is listed while someone is in it, and its offsets after; a read of it doesn't make one."""
     group = f"g-{uuid4().hex[:8]}"
     settings = {"bootstrap.servers": sandbox.target.bootstrap}
     with ConsumerGroups(settings) as groups:
@@ -125,7 +113,7 @@ def test_consumer_groups(sandbox: Sandbox, topic: str, protocol: str) -> None:
 
 
 def test_many_consumer_groups(sandbox: Sandbox, topic: str) -> None:
-    """More than are asked for at once: each has its own offsets, and one that nobody knows has none."""
+    """More than one request takes: each has its own offsets, and one that nobody knows has none."""
     mark = uuid4().hex[:8]
     names = [f"many-{mark}-{number:03}" for number in range(250)]
     settings = {"bootstrap.servers": sandbox.target.bootstrap}
@@ -171,7 +159,7 @@ def test_the_first_record_that_is_left_to_read(sandbox: Sandbox, topic: str) -> 
         assert logs.first_remaining({where: 11}) == {where: Remaining(0, START)}
         sandbox.target.delete_records(topic, {0: 5})
         assert logs.first_remaining({where: 3}) == {where: Remaining(5, START + 5 * SECOND)}
-        # An open transaction: read_committed can't tell yet.
+        # An open transaction: read_committed does not know yet.
         assert logs.first_remaining({empty: 0}, isolation=Isolation.READ_COMMITTED) == {empty: Remaining(0, None)}
         assert logs.first_remaining({empty: 0})[empty].offset == 0
         producer.abort_transaction(30)

@@ -23,7 +23,7 @@ SET_TO, LATE = 7, 5
 
 
 class LateStatus:
-    """The real control of a connector, which for some looks tells the status that it had before."""
+    """The real control of a connector, which answers some requests with the status from before."""
 
     def __init__(self, control: Any, before: ConnectorStatus) -> None:
         self._control, self._before, self.looks = control, before, 0
@@ -31,8 +31,8 @@ class LateStatus:
     def status(self, connector: str) -> ConnectorStatus:
         """That of before, so many times."""
         self.looks += 1
-        told: ConnectorStatus = self._before if self.looks <= LATE else self._control.status(connector)
-        return told
+        status: ConnectorStatus = self._before if self.looks <= LATE else self._control.status(connector)
+        return status
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._control, name)
@@ -71,7 +71,7 @@ def made(sink: SinkFlow, changer: Changer, clients: Clients) -> Journal:
 
 
 def given_back(sink: SinkFlow, changer: Changer, clients: Clients, *, paused: bool) -> tuple[Journal, Clients]:
-    """Single steps up to the request that gives the connector back; doors that see its state late from then on."""
+    """Single steps up to the resume; clients that observe the connector's state late from then on."""
     connect = sink.sandbox.connect
     if paused:
         connect.pause(sink.name)
@@ -85,19 +85,19 @@ def given_back(sink: SinkFlow, changer: Changer, clients: Clients, *, paused: bo
 @pytest.mark.parametrize("toward", Toward)
 @pytest.mark.parametrize("paused", [False, True])
 def test_it_counts_as_done(sink: SinkFlow, target_changer: Changer, toward: Toward, *, paused: bool) -> None:
-    """Nothing can be undone any more, as Connect refuses to write; what was proved stands, and no time is lost."""
+    """Nothing can be undone any more, as Connect refuses to write; what was proved stays, and no time is lost."""
     written = len(sink.lines())
     with target_changer.clients() as clients:
         journal, late = given_back(sink, target_changer, clients, paused=paused)
         began = clients.clock.now()
 
         with journal.claim(RUN) as entry:
-            told = recovery.recover(entry, toward, late)
+            sentence = recovery.recover(entry, toward, late)
 
         assert clients.clock.now() - began < clients.timeout / 2
     state = "PAUSED" if paused else "RUNNING"
-    assert told is not None
-    assert told.endswith(f"was applied and proved; the connector is {state} again.")
+    assert sentence is not None
+    assert sentence.endswith(f"was applied and proved; the connector is {state} again.")
     sink.sandbox.connect.wait_state(sink.name, state)
     assert journal.left() is None
     if paused:
@@ -108,15 +108,15 @@ def test_it_counts_as_done(sink: SinkFlow, target_changer: Changer, toward: Towa
 
 
 def test_it_does_not_count_as_done_where_something_was_undone(sink: SinkFlow, target_changer: Changer) -> None:
-    """Prior offsets were written, and then someone resumed it on others: what stands is not the plan."""
+    """Prior offsets were written, and then someone resumed it on others: what is stored is not the plan."""
     with target_changer.clients() as clients:
         journal = made(sink, target_changer, clients)
         between: Any = ResumedBetween(clients.offsets, sink)
 
         with journal.claim(RUN) as entry:
-            told = recovery.recover(entry, Toward.BACK, replace(clients, offsets=between))
+            sentence = recovery.recover(entry, Toward.BACK, replace(clients, offsets=between))
 
-    assert told is not None
-    assert "applied and proved" not in told
-    assert "someone else resumed the connector" in told
+    assert sentence is not None
+    assert "applied and proved" not in sentence
+    assert "someone else resumed the connector" in sentence
     assert journal.left() is None

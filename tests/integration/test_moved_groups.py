@@ -35,8 +35,8 @@ def made_up(sandbox: Sandbox, tmp_path: Path) -> MadeUpFailover:
 
 @pytest.fixture
 def target(sandbox: Sandbox) -> Iterator[KafkaCluster]:
-    with cluster(sandbox.target) as opened:
-        yield opened
+    with cluster(sandbox.target) as client:
+        yield client
 
 
 @pytest.fixture
@@ -55,13 +55,13 @@ def moved_by(run: str, made_up: MadeUpFailover, target: KafkaCluster, workspace:
 
 
 def killed_after_the_delete(made_up: MadeUpFailover, workspace: str) -> str:
-    """Leave a group that held something in partition 2 deleted, of a restore that was killed; gives its name."""
+    """Leave a group with an offset in partition 2 deleted, by a restore that was killed; returns its name."""
     name = made_up.group("cleared")
-    made_up.hold({name: {made_up.at(2): Committed(7, "other")}})
+    made_up.commit_on_target({name: {made_up.at(2): Committed(7, "other")}})
     made_up.commit(made_up.translate({name: {0: 40}}))
-    # Its writes: what the group holds (two files), the delete, the commit.
+    # Its writes: the offsets of the group (two files), the delete, the commit.
     assert killed("restore", made_up.sandbox.target.bootstrap, made_up.directory, writes=3, workspace=workspace)
-    assert made_up.held(name) == {name: {}}
+    assert made_up.on_target(name) == {name: {}}
     return name
 
 
@@ -81,7 +81,7 @@ def test_another_run_commits_first_what_a_killed_restore_has_deleted(
     moved = moved_by("dag/other", other, target, workspace, other.translate({mine: {0: 5}}))
 
     assert moved.groups == 1
-    assert made_up.held(name, mine) == {
+    assert made_up.on_target(name, mine) == {
         name: {made_up.at(2): Committed(7, "other")},
         mine: {made_up.at(0): Committed(5)},
     }
@@ -92,7 +92,7 @@ def test_the_retry_of_a_killed_restore_says_itself_who_was_in_a_deleted_group(
 ) -> None:
     """What somebody has committed meanwhile stays, and is named by the restore, not only in a log."""
     name, groups = killed_after_the_delete(made_up, workspace), TargetGroups.of(target, workspace)
-    made_up.hold({name: {made_up.at(2): Committed(9, "theirs")}})
+    made_up.commit_on_target({name: {made_up.at(2): Committed(9, "theirs")}})
 
     with pytest.raises(GroupsNotMoved, match=rf"'{name}': .*Someone has used the group since"):
         move_groups(
@@ -102,7 +102,7 @@ def test_the_retry_of_a_killed_restore_says_itself_who_was_in_a_deleted_group(
             lambda: restore_groups(made_up.directory, target),
         )
 
-    assert made_up.held(name) == {name: {made_up.at(2): Committed(9, "theirs")}}
+    assert made_up.on_target(name) == {name: {made_up.at(2): Committed(9, "theirs")}}
     assert groups.journal.left() is None
 
 
@@ -119,13 +119,13 @@ def test_a_person_commits_what_a_killed_restore_has_deleted(
             main(arguments)
         assert not ended.value.code
 
-    told = capsys.readouterr()
+    printed = capsys.readouterr()
     line = f"consumer groups of {target.cluster_id()}: the move of groups by {made_up.directory.uri} by run dag/dead"
-    assert told.out.count("\n") == 1
-    assert line in told.out
-    assert told.out.endswith("; by the connections target_kafka_conn_id=eu\n")
-    assert "No group is left deleted by it" in told.err
-    assert made_up.held(name) == {name: {made_up.at(2): Committed(7, "other")}}
+    assert printed.out.count("\n") == 1
+    assert line in printed.out
+    assert printed.out.endswith("; by the connections target_kafka_conn_id=eu\n")
+    assert "No group is left deleted by it" in printed.err
+    assert made_up.on_target(name) == {name: {made_up.at(2): Committed(7, "other")}}
 
 
 def test_two_runs_take_turns(made_up: MadeUpFailover, target: KafkaCluster, workspace: str) -> None:
@@ -164,7 +164,7 @@ def test_a_group_whose_offsets_another_run_is_changing_is_not_moved(
     with Journal(journal_root(workspace), cluster=cluster_name, connector=changing).claim(change):
         with pytest.raises(Overlap, match=f"{changing}' is being changed by run 'group_offsets_change/manual'"):
             moved_by("dag/run", made_up, target, workspace, digest)
-        assert made_up.held(changing, other) == {changing: {}, other: {}}
+        assert made_up.on_target(changing, other) == {changing: {}, other: {}}
 
     assert moved_by("dag/run", made_up, target, workspace, digest).groups == 2
 
@@ -185,17 +185,17 @@ def test_no_group_is_moved_without_a_journal(
     with pytest.raises(JournalLost, match="can't be written"):
         moved_by("dag/run", made_up, target, workspace, digest)
 
-    assert made_up.held(name) == {name: {}}
+    assert made_up.on_target(name) == {name: {}}
 
 
 def test_groups_that_are_left_are_named_as_ever(made_up: MadeUpFailover, target: KafkaCluster, workspace: str) -> None:
     """The error is the commit's own, what is committed stays, and the next attempt finds the cluster free."""
     here, gone = made_up.group("here"), made_up.group("gone")
     digest = made_up.translate({here: {0: 5}, gone: {0: 6}})
-    made_up.hold({gone: {made_up.at(0): Committed(9)}})
+    made_up.commit_on_target({gone: {made_up.at(0): Committed(9)}})
 
     for run in ("dag/run", "dag/other"):
         with pytest.raises(GroupsNotMoved, match=rf"^1 of 2 groups were not moved, .*{gone}"):
             moved_by(run, made_up, target, workspace, digest)
 
-    assert made_up.held(here) == {here: {made_up.at(0): Committed(5)}}
+    assert made_up.on_target(here) == {here: {made_up.at(0): Committed(5)}}

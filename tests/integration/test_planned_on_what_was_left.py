@@ -28,10 +28,8 @@ def leave(sink: SinkFlow, changer: Changer) -> None:
     assert sink.position() == LEFT
 
 
-def test_a_plan_that_found_its_place_taken_is_refused_once_that_is_undone(
-    sink: SinkFlow, target_changer: Changer
-) -> None:
-    """The sink is not where it was to be, so its run must not say so; the next run does what was asked for."""
+def test_a_plan_on_what_a_dead_run_left_is_refused_once_that_is_undone(sink: SinkFlow, target_changer: Changer) -> None:
+    """The sink is not where it was to be, so its run must not say so; the next run does what was requested."""
     leave(sink, target_changer)
     run, summary = target_changer.plan(sink.name, "offset", str(LEFT))
     assert summary["errors"] == []

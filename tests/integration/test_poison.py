@@ -1,4 +1,4 @@
-"""The record on which a failed sink stands is found and skipped, and no other, on real workers."""
+"""The record on which a sink has failed is found and skipped, and no other, on real workers."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.files import list_names
 from airflow_provider_connect_offsets.workspace.flow_schemas import LAG_TREND
 from sandbox import Sandbox, wait_for
-from tests.support.flows.readiness import RECORDS, Judged, Lookout, WatchedFlow, commit
+from tests.support.flows.readiness import RECORDS, Judged, ReadinessRuns, WatchedFlow, commit
 
 pytestmark = pytest.mark.mirror
 
@@ -25,7 +25,7 @@ LOST, LATE = 10, 30
 
 @dataclass(frozen=True)
 class Story:
-    """One flow, looked at while it is well, after much has happened to it, and once it was started again.
+    """One flow, judged while it is well, after much has happened to it, and once it was started again.
 
     ``lag_seconds`` passed from before it lagged until the second look was over.
     """
@@ -39,15 +39,15 @@ class Story:
 
 @pytest.fixture(scope="module")
 def story(sandbox: Sandbox, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
-    lookout = Lookout(sandbox, tmp_path_factory.mktemp("workspace").as_uri(), spark)
+    readiness = ReadinessRuns(sandbox, tmp_path_factory.mktemp("workspace").as_uri(), spark)
     with WatchedFlow.start(sandbox) as flow:
-        well = lookout.look(flow)
+        well = readiness.judge(flow)
         began = time.time()
         break_it(flow)
-        broken = lookout.look(flow, max_lag_records=LATE - 1)
+        broken = readiness.judge(flow, max_lag_records=LATE - 1)
         lag_seconds = time.time() - began
         start_it_wrongly(flow)
-        stuck = lookout.look(flow, keep=2, stuck_after=1, max_lag_seconds=1)
+        stuck = readiness.judge(flow, keep=2, stuck_after=1, max_lag_seconds=1)
         yield Story(flow, well, broken, stuck, lag_seconds)
 
 
@@ -78,9 +78,9 @@ def start_it_wrongly(flow: WatchedFlow) -> None:
     connect.update_config(flow.checkpoints, flow.checkpoint_config(**{"source.consumer.max.poll.records": "-1"}))
     connect.call("PUT", f"/connectors/{flow.checkpoints}/resume")  # not waited for: its task fails at once
     wait_for(lambda: tasks(flow, flow.checkpoints), ["FAILED"], 60, "no task has failed", progress=connect.work)
-    # What can be replicated is, and flushed; the others stand still.
-    told = "what is late was not replicated"
-    wait_for(lambda: flow.positions()["late"], RECORDS + LATE, 60, told, progress=connect.work)
+    # What can be replicated is, and flushed; the others make no progress.
+    late = "what is late was not replicated"
+    wait_for(lambda: flow.positions()["late"], RECORDS + LATE, 60, late, progress=connect.work)
 
 
 def tasks(flow: WatchedFlow, connector: str) -> list[str]:
@@ -90,11 +90,22 @@ def tasks(flow: WatchedFlow, connector: str) -> list[str]:
 
 def test_a_flow_that_is_well_is_ready(story: Story) -> None:
     """No error, no warning; nothing lags, every position is covered, and nothing would be read again."""
-    told = story.well.summary
+    well = story.well.summary
 
-    assert (told["ready"], told["worst"], story.well.errors, story.well.warnings) == (True, None, {}, {})
-    assert (told["partitions"], told["lag"], told["lag_ms"], told["lost"], told["unsynced"]) == (4, 0, 0, 0, 0)
-    assert (told["groups"], told["group_partitions"], told["group_covered"], told["group_rereads"]) == (1, 2, 2, 0)
+    assert (well["ready"], well["worst"], story.well.errors, story.well.warnings) == (True, None, {}, {})
+    assert (well["partitions"], well["lag"], well["lag_ms"], well["lost"], well["unsynced"]) == (
+        4,
+        0,
+        0,
+        0,
+        0,
+    )
+    assert (well["groups"], well["group_partitions"], well["group_covered"], well["group_rereads"]) == (
+        1,
+        2,
+        2,
+        0,
+    )
     late = story.well.groups[story.flow.name, story.flow.topic("late")]
     assert (late["planned_downstream"], late["planned_exact"]) == (RECORDS, True)
     assert late["checkpoint_downstream"] == RECORDS
@@ -132,7 +143,7 @@ def test_a_topic_that_was_created_again_is_found(story: Story) -> None:
     assert "has position 100, beyond the log end 5" in beyond
 
 
-def test_a_replica_that_is_gone_is_found(story: Story) -> None:
+def test_a_remote_topic_that_is_gone_is_found(story: Story) -> None:
     """Deleted; and, created again, shorter than an offset sync says."""
     [gone] = story.broken.errors["remote_topic_lost"]
     [shorter] = story.stuck.errors["remote_topic_lost"]
@@ -154,7 +165,7 @@ def test_connectors_that_do_not_run_are_found(story: Story) -> None:
     assert f"`{story.flow.checkpoints}` is RUNNING, but 1 of its 1 tasks failed. No checkpoint is written" in failed[0]
 
 
-def test_a_task_that_stands_still_is_found(story: Story) -> None:
+def test_a_task_without_progress_is_found(story: Story) -> None:
     """MirrorMaker 2 stays RUNNING where its consumer has nowhere to go on; only the history shows it."""
     stuck = story.stuck.errors["stuck"]
 
@@ -165,7 +176,7 @@ def test_a_task_that_stands_still_is_found(story: Story) -> None:
     assert "the connector runs, but has been at position 100 at least since" in stuck[0]
 
 
-def test_a_group_without_checkpoint_or_replica_is_found(story: Story) -> None:
+def test_a_group_without_checkpoint_or_remote_topic_is_found(story: Story) -> None:
     """What a failover now would not translate, and why; what MirrorMaker 2 has no checkpoint for."""
     group = f"{story.flow.name}-new"
     [coverage] = story.broken.errors["coverage"]
@@ -181,7 +192,7 @@ def test_a_group_without_checkpoint_or_replica_is_found(story: Story) -> None:
     assert "if the source were lost now, a failover would translate 1 of 2 partitions" in unseen
 
 
-def test_settings_that_make_a_failover_worse_are_told(story: Story) -> None:
+def test_settings_that_make_a_failover_worse_are_named(story: Story) -> None:
     """With Kafka's own names, and the values found."""
     [latest] = story.broken.warnings["from_latest"]
     settings = " ".join(story.broken.warnings["failover_setting"])
@@ -192,8 +203,8 @@ def test_settings_that_make_a_failover_worse_are_told(story: Story) -> None:
     assert "`source.consumer.auto.offset.reset=none`" in " ".join(story.stuck.warnings["failover_setting"])
 
 
-def test_the_history_holds_so_many_runs(story: Story) -> None:
-    """Earlier looks are drawn beside the last one; the directory of the one that fell out is gone."""
+def test_the_history_keeps_so_many_runs(story: Story) -> None:
+    """Earlier runs are drawn next to the last one; the directory of the one that fell out is gone."""
     points = read_dataset(story.stuck.directory.lag_trend, LAG_TREND)
     late = [point for point in points if point["topic"] == story.flow.topic("late")]
 
@@ -208,10 +219,10 @@ def test_the_history_holds_so_many_runs(story: Story) -> None:
         assert set(pq.ParquetFile(path).read()["run_uri"].to_pylist()) == {look.directory.uri}
 
 
-def test_the_page_shows_all_of_it(story: Story) -> None:
+def test_the_report_shows_all_of_it(story: Story) -> None:
     """The headline, the worst, a class for each kind of finding, the plots, and the settings."""
-    page = Path(Readiness.read(story.broken.directory).write().removeprefix("file://")).read_text()
-    assert "Not ready: 9 errors" in page
+    html = Path(Readiness.read(story.broken.directory).write().removeprefix("file://")).read_text()
+    assert "Not ready: 9 errors" in html
     for text in ("Lost or created again", "Connectors and their tasks", "Groups after a failover", "offset.lag.max"):
-        assert text in page
-    assert page.count("<svg") == 2
+        assert text in html
+    assert html.count("<svg") == 2

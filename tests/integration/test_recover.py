@@ -23,14 +23,14 @@ def _run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 
 @pytest.fixture(name="changer")
 def _changer(target_changer: Changer) -> Changer:
-    """As Airflow's tasks, which ask the worker for its Kafka cluster."""
+    """As Airflow's tasks, which get the id of the Kafka cluster from the worker."""
     with target_changer.clients() as clients:
         assert isinstance(clients.control, ConnectRest)
         return replace(target_changer, cluster=clients.control.version().kafka_cluster_id)
 
 
 def leave(sink: SinkFlow, changer: Changer, *, read_back: bool) -> None:
-    """What single steps leave where no further task of their run comes: held, STOPPED, and on the plan's offsets."""
+    """What single steps leave if no further task of their run comes: leased, STOPPED, on the plan's offsets."""
     directory, _summary = changer.plan(sink.name, "offset", "7")
     plan, journal = read_plan(directory), changer.journal(sink.name)
     with changer.clients() as opened:
@@ -45,15 +45,15 @@ def leave(sink: SinkFlow, changer: Changer, *, read_back: bool) -> None:
 
 @pytest.mark.parametrize("read_back", [False, True])
 def test_it_is_undone(sink: SinkFlow, changer: Changer, run: Shell, *, read_back: bool) -> None:
-    """Prior offsets, prior state; the run that holds it has to be named, as it might still be alive."""
+    """Prior offsets, prior state; the run that has the lease has to be named, as it might still be alive."""
     before = world(sink.sandbox)
     leave(sink, changer, read_back=read_back)
     workspace, kafka = ("--workspace", changer.workspace), ("--kafka", sink.sandbox.target.bootstrap)
-    asked = (sink.name, *workspace, "--url", sink.sandbox.connect.url, *kafka)
+    requested = (sink.name, *workspace, "--url", sink.sandbox.connect.url, *kafka)
 
     listed = run("recover", "--list", *workspace)
-    refused = run("recover", *asked)
-    done = run("recover", *asked, "--run", "dag/dead")
+    refused = run("recover", *requested)
+    done = run("recover", *requested, "--run", "dag/dead")
 
     assert listed.code == 0
     assert listed.out.startswith(f"{sink.name}: the change of offsets by run dag/dead (task begin, ")
@@ -67,7 +67,7 @@ def test_it_is_undone(sink: SinkFlow, changer: Changer, run: Shell, *, read_back
     sink.wait_until_caught_up()
     assert world(sink.sandbox) == before
     assert "Nothing is unfinished" in run("recover", "--list", *workspace).err
-    assert f"Nothing was left of '{sink.name}'" in run("recover", *asked).err
+    assert f"Nothing was left of '{sink.name}'" in run("recover", *requested).err
 
 
 def test_it_is_finished(sink: SinkFlow, changer: Changer, run: Shell) -> None:

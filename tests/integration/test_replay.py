@@ -55,7 +55,7 @@ def test_a_sink_delivers_the_interval_and_counts_what_comes_after_it(sink: Repla
 def test_a_mirror_source_replicates_the_interval_again_without_offset_syncs(
     sandbox: Sandbox, source_changer: Changer
 ) -> None:
-    """The records are appended to the remote topic; groups are translated as before, as no sync tells of them."""
+    """The records are appended to the remote topic; groups are translated as before, as they have no offset sync."""
     flow = Replayed.mirror(sandbox, source_changer)
     syncs = "mm2-offset-syncs.target.internal"
     run, _summary = flow.plan(flow.request(day=DAYS - 2, days=2))

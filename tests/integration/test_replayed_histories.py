@@ -32,7 +32,7 @@ def replay(sandbox: Sandbox) -> Iterator[Replay]:
 
 
 def test_the_logs_are_those_of_the_model(replay: Replay) -> None:
-    """Record by record, with what they hold, their timestamps, and where they stand."""
+    """Record by record: content, timestamp and offset."""
     target_topic, sandbox = replay.flowing.flow.target_topic, replay.sandbox
     source = {one.topic: replay.seen(sandbox.source, one.topic) for one in replay.played}
     target = {one.topic: replay.seen(sandbox.target, target_topic(one.topic)) for one in replay.played}
@@ -42,7 +42,7 @@ def test_the_logs_are_those_of_the_model(replay: Replay) -> None:
 
 
 def test_so_are_the_offset_syncs(replay: Replay) -> None:
-    """Each tells of a record and its copy, in the order in which they were replicated; the last record has one.
+    """Each maps a record to its copy, in the order in which they were replicated; the last record has one.
 
     Not all that the rule asks for are sent: no more than ten may be under way, of all topics together.
     """

@@ -154,10 +154,10 @@ def test_whatever_is_written_to_a_topic_is_read(
     topic_of_anything: OffsetsTopic, offsets: list[tuple[JsonMap, JsonMap]]
 ) -> None:
     """Any map of primitives, through a real topic and back; then none is left."""
-    wanted = Offsets.of(Entry.of(partition, offset) for partition, offset in offsets)
+    requested = Offsets.of(Entry.of(partition, offset) for partition, offset in offsets)
 
-    topic_of_anything.write_offsets("größe", wanted)
+    topic_of_anything.write_offsets("größe", requested)
 
-    assert topic_of_anything.read_offsets("größe").stored() == wanted.stored()
+    assert topic_of_anything.read_offsets("größe").stored() == requested.stored()
     topic_of_anything.reset_offsets("größe")
     assert topic_of_anything.read_offsets("größe") == Offsets()

@@ -42,40 +42,40 @@ def test_single_records(sandbox: Sandbox, topic: str, isolation: Isolation, ther
     """As when the log is read whole; of what was given up, is a marker, is deleted or lies at the end, nothing."""
     many, few, none = (TopicPartition(topic, number) for number in range(3))
     sandbox.source.delete_records(topic, {0: 7})
-    asked = {many: [1199, 3, 1199, *range(10, 1100, 13), 600, 601], few: [0, 2, 3, 4, 5, 6], none: [0]}
+    requested = {many: [1199, 3, 1199, *range(10, 1100, 13), 600, 601], few: [0, 2, 3, 4, 5, 6], none: [0]}
     with Spans({"bootstrap.servers": sandbox.source.bootstrap}, isolation=isolation) as spans:
         whole = set(spans.digests({many: Span(7, RECORDS), few: Span(0, 6)}, timed={}))
 
-        found = list(spans.digests_at(asked, timed={}))
+        found = list(spans.digests_at(requested, timed={}))
 
         assert list(spans.digests_at({many: [], none: [0]}, timed={})) == []
     assert len(found) == len(set(found))
-    assert set(found) == {one for one in whole if one.offset in asked[one.where]}
+    assert set(found) == {one for one in whole if one.offset in requested[one.where]}
     assert {one.offset for one in found if one.where == few} == there
-    assert {one.offset for one in found if one.where == many} == set(asked[many]) - {3}
+    assert {one.offset for one in found if one.where == many} == set(requested[many]) - {3}
 
 
 def test_single_records_of_many_partitions(sandbox: Sandbox) -> None:
-    """Also where they are more than are read at the same time: each record that was asked for, once."""
+    """Also where they are more than are read at the same time: each requested record, once."""
     name, count = f"spans-{uuid4().hex[:8]}", 2 * _TOGETHER + 3
     sandbox.source.create_topic(name, partitions=count)
     for number in range(count):
         sandbox.source.produce(name, "abcdef", partition=number)
-    asked = {TopicPartition(name, number): [5, number % 4] for number in range(count)}
+    requested = {TopicPartition(name, number): [5, number % 4] for number in range(count)}
 
     with Spans({"bootstrap.servers": sandbox.source.bootstrap}) as spans:
-        found = [(one.where, one.offset) for one in spans.digests_at(asked, timed={})]
+        found = [(one.where, one.offset) for one in spans.digests_at(requested, timed={})]
     sandbox.source.delete_topic(name)
 
     assert len(found) == 2 * count
-    assert set(found) == {(where, at) for where, some in asked.items() for at in some}
+    assert set(found) == {(where, at) for where, some in requested.items() for at in some}
 
 
 def test_batches_hold_records_only(sandbox: Sandbox, topic: str) -> None:
-    """Also where a batch ends with the end of a partition, which librdkafka tells by a message that is an error."""
-    asked = {TopicPartition(topic, 0): Span(0, RECORDS), TopicPartition(topic, 1): Span(0, 6)}
+    """Also where a batch ends with the end of a partition, which librdkafka reports by a message that is an error."""
+    requested = {TopicPartition(topic, 0): Span(0, RECORDS), TopicPartition(topic, 1): Span(0, 6)}
     with Spans({"bootstrap.servers": sandbox.source.bootstrap}) as spans:
-        messages = [message for batch in spans.batches(asked) for message in batch]
+        messages = [message for batch in spans.batches(requested) for message in batch]
 
     assert [message.error() for message in messages if message.error()] == []
     found = sorted((message.partition() or 0, message.offset() or 0) for message in messages)

@@ -21,9 +21,6 @@ from airflow_provider_connect_offsets.offsets.document import Entry, JsonMap, Of
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
 from sandbox import Sandbox, wait_for, wait_until
 
-SECOND = 1000
-START = 1_700_000_000_000  # milliseconds; the first record of a produced topic
-
 
 @pytest.fixture
 def connect(sandbox: Sandbox) -> Iterator[ConnectRest]:
@@ -33,16 +30,6 @@ def connect(sandbox: Sandbox) -> Iterator[ConnectRest]:
         yield store
         for name in set(store.connectors()) - before:
             store.delete(name)
-
-
-@pytest.fixture
-def topic(sandbox: Sandbox) -> str:
-    """A topic of two partitions on the worker's cluster: ten records, a second apart, in partition 0, none in 1."""
-    name = f"t-{uuid4().hex[:8]}"
-    sandbox.target.create_topic(name, partitions=2)
-    values = [str(number) for number in range(10)]
-    sandbox.target.produce(name, values, partition=0, timestamps=[START + n * SECOND for n in range(10)])
-    return name
 
 
 @pytest.fixture
@@ -110,7 +97,7 @@ def test_a_new_sink_gets_its_offsets_before_it_runs(connect: ConnectRest, topic:
 
 
 def test_a_connector_is_controlled(connect: ConnectRest, topic: str, new_name: str) -> None:
-    """Its status is known from the first moment; it stops, pauses and resumes; offsets change only while it stands."""
+    """Its status is known at once; it stops, pauses and resumes; offsets change only while it is STOPPED."""
     connect.create(new_name, _running_sink(topic))
     assert connect.status(new_name).state in State
     wait_for(lambda: len(connect.status(new_name).tasks), 1, 60, "no task came up")
@@ -172,7 +159,7 @@ def test_refusals_of_a_sink(connect: ConnectRest, topic: str, new_name: str) -> 
         connect.create(f"{new_name}2", {"connector.class": "org.example.Nothing"})
 
 
-def test_an_unknown_connector_is_told_at_once(connect: ConnectRest) -> None:
+def test_an_unknown_connector_is_named_at_once(connect: ConnectRest) -> None:
     """No call waits for a connector that isn't there, nor makes one."""
     calls: tuple[Callable[[str], object], ...] = (
         connect.status,
@@ -200,6 +187,6 @@ def test_the_worker_says_who_it_is(connect: ConnectRest) -> None:
 
 
 def test_a_name_with_a_slash_is_refused(connect: ConnectRest) -> None:
-    """Jetty would answer with a page of HTML."""
+    """Jetty would answer with HTML."""
     with pytest.raises(InvalidInput):
         connect.stop("a/b")

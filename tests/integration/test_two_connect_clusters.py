@@ -75,11 +75,11 @@ def test_each_gets_its_own_state_back_by_a_teardown(
     """Where the run ended before its time; it says which is which."""
     stopped.stop_for_run(members, Owner.here(run="dag/dead", task="begin"), seconds=60)
 
-    told = stopped.restore(members, Owner.here(run="dag/dead", task="release"))
+    sentence = stopped.restore(members, Owner.here(run="dag/dead", task="release"))
 
     assert states(clusters) == STATES
-    assert told is not None
+    assert sentence is not None
     assert (
         f"{NAME!r} (workers on Kafka cluster 'here') is RUNNING again, "
-        f"{NAME!r} (workers on Kafka cluster 'there') is PAUSED again" in told
+        f"{NAME!r} (workers on Kafka cluster 'there') is PAUSED again" in sentence
     )

@@ -47,7 +47,7 @@ def second(own: Sandbox) -> Iterator[ConnectWorker]:
 
 
 def paused_sink_of(worker: ConnectWorker, own: Sandbox) -> str:
-    """A PAUSED sink that ``worker`` runs, and that has delivered nothing of what its topic holds."""
+    """A PAUSED sink that ``worker`` runs, and that has delivered no record of its topic."""
     address = worker.url.removeprefix("http://")
 
     def assigned() -> str | None:
@@ -64,8 +64,8 @@ def paused_sink_of(worker: ConnectWorker, own: Sandbox) -> str:
         own.connect.create(name, file_sink_config(name, own.data / f"{name}.txt"), initial_state="PAUSED")
         own.connect.wait_state(name, "PAUSED")
         names.append(name)
-    told = f"none of {names} was given to {address}"
-    found: str = wait_until(assigned, 60, told, progress=own.connect.work) or ""
+    late = f"none of {names} was given to {address}"
+    found: str = wait_until(assigned, 60, late, progress=own.connect.work) or ""
     return found
 
 
@@ -93,7 +93,7 @@ def test_it_gets_back_the_state_that_it_is_meant_to_have(own: Sandbox, second: C
 
 
 def test_it_is_not_taken_for_resumed_by_someone(own: Sandbox, second: ConnectWorker, changer: Changer) -> None:
-    """What a dead run has left is given back all the same: the worker went away while the sink was STOPPED."""
+    """The prior state is restored all the same after a dead run: the worker went away while the sink was STOPPED."""
     sink = paused_sink_of(second, own)
     run, _summary = changer.plan(sink, "offset", "7")
     plan, dead = read_plan(run), Owner.here(run="dag/dead", task="begin")
@@ -106,9 +106,9 @@ def test_it_is_not_taken_for_resumed_by_someone(own: Sandbox, second: ConnectWor
             recovery.executor(clients, entry, [alter]).announce(alter)
         leave(second, own, sink)
 
-        told = stopped.restore([member], Owner.here(run="dag/dead", task="release"))
-        assert told
-        assert "prior offsets are proved, and the connector is PAUSED again" in told
+        sentence = stopped.restore([member], Owner.here(run="dag/dead", task="release"))
+        assert sentence
+        assert "prior offsets are proved, and the connector is PAUSED again" in sentence
         own.connect.wait_state(sink, "PAUSED")
 
         applied = apply_plan(plan, clients, changer.journal(sink), Owner.here(run="dag/next", task="apply"))

@@ -58,7 +58,7 @@ def lost(
         checkpoints = {"checkpoints": lambda: checkpointed(flowing), **sandbox.connect.work}
         wait_until(lambda: checkpointed(flowing) >= 10, 60, "too few checkpoints", progress=checkpoints)
         ledger = look_at(flowing, spark, tmp_path_factory.mktemp("looks").as_uri())
-        # Or it would tell of some of the positions to come, on a slow machine.
+        # Or it would have some of the positions to come, on a slow machine.
         sandbox.connect.stop(flowing.checkpoint_connector)
         positions = {
             group: {where: min(180, position + random.randint(0, 20)) for where, position in offsets.items()}
@@ -74,10 +74,10 @@ def lost(
 
 
 def look_at(flowing: Flowing, spark: SparkSession, workspace: str) -> str:
-    """Look at the readiness of the flow, and tell where it has kept its ledger."""
+    """Judge the readiness of the flow; returns the directory of its ledger."""
     sandbox, directory = flowing.sandbox, ReadinessDirectory(f"{workspace}/looks/one")
-    asked = {"source_connector": flowing.source_connector, "checkpoint_connector": flowing.checkpoint_connector}
-    request = ReadinessRequest.parse(**asked, groups=f"{flowing.mark}-.*", thresholds={})
+    requested = {"source_connector": flowing.source_connector, "checkpoint_connector": flowing.checkpoint_connector}
+    request = ReadinessRequest.parse(**requested, groups=f"{flowing.mark}-.*", thresholds={})
     with (
         ConnectRest(ConnectEndpoint((sandbox.connect.url,)), timeout=60) as connect,
         cluster(sandbox.source) as source,
@@ -110,18 +110,18 @@ def test_no_record_is_skipped(lost: Lost, spark: SparkSession, tmp_path_factory:
     assert (summary["errors"], dict(moved.left)) == ([], {})
     assert moved.partitions == summary["covered"] >= 10
     for row in rows(directory):
-        partition, place = row["kafka_partition"], row["downstream"]
+        partition, downstream = row["kafka_partition"], row["downstream"]
         position = lost.positions[row["group"]][TopicPartition(flowing.topic, partition)]
-        assert place <= len(lost.logs.remote_partition[partition])
-        again = lost.logs.read_again(partition, position=position, place=place)
+        assert downstream <= len(lost.logs.remote_partition[partition])
+        again = lost.logs.read_again(partition, position=position, downstream=downstream)
         assert again <= row["max_rereads"]
-        assert place >= row["checkpoint"]
+        assert downstream >= row["checkpoint"]
 
 
-def test_by_a_ledger_places_are_exact(
+def test_by_a_ledger_offsets_are_exact(
     lost: Lost, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Wherever the syncs were, of all groups, from where the look has seen them."""
+    """Wherever the syncs were, of all groups, from where the readiness run has observed them."""
     flowing = lost.flowing
     moving = FailingOver(spark, tmp_path_factory.mktemp("kept").as_uri(), flowing, ledger=lost.ledger)
 
@@ -130,21 +130,21 @@ def test_by_a_ledger_places_are_exact(
     assert (summary["errors"], summary["groups"], summary["by_ledger"] > 0) == ([], 12, True)
     assert summary["exact"] >= 0.95 * summary["covered"] > 0
     for row in rows(directory):
-        partition, place = row["kafka_partition"], row["downstream"]
+        partition, downstream = row["kafka_partition"], row["downstream"]
         assert row["upstream"] == lost.looked_at[row["group"]][TopicPartition(flowing.topic, partition)]
-        assert lost.logs.read_again(partition, position=row["upstream"], place=place) <= row["max_rereads"]
+        assert lost.logs.read_again(partition, position=row["upstream"], downstream=downstream) <= row["max_rereads"]
 
 
 def test_translated_again_it_is_the_same(
     lost: Lost, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Groups that stand where they are to are left alone, and count as covered."""
+    """Groups that have their translated offsets already are left alone, and count as covered."""
     moving = FailingOver(spark, tmp_path_factory.mktemp("lost").as_uri(), lost.flowing)
     first, summary = moving.preview(planned=False, source_connector="")
     moving.commit(first, summary["digest"])
 
-    again, told = moving.preview(planned=False, source_connector="")
+    again, judged = moving.preview(planned=False, source_connector="")
 
-    assert (told["commit"], told["covered"], told["errors"]) == (0, summary["covered"], [])
+    assert (judged["commit"], judged["covered"], judged["errors"]) == (0, summary["covered"], [])
     assert {row["reason"] for row in rows(again)} == {"it is already there"}
-    assert moving.commit(again, told["digest"]).groups == 0
+    assert moving.commit(again, judged["digest"]).groups == 0

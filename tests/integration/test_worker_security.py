@@ -76,7 +76,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 def topics(worker: WorkerConfig) -> object:
-    """What a client with the worker's settings is told."""
+    """The answer to a client with the worker's settings."""
     with Brokers(worker.client().settings, timeout=2) as brokers:
         return brokers.ask("list the topics", lambda client: client.list_topics(timeout=2).topics)
 
@@ -99,7 +99,7 @@ def test_scram_with_a_jks_trust_store(site: Site) -> None:
     assert topics(site.worker("scram", "LOGIN", scram("right", store))) == {}
 
 
-def test_a_wrong_password_is_told(site: Site) -> None:
+def test_a_wrong_password_is_reported(site: Site) -> None:
     """As what it is, without the password itself."""
     store = site.root.trusted_in(site.home / "trust-of-wrong.p12")
 
@@ -109,8 +109,8 @@ def test_a_wrong_password_is_told(site: Site) -> None:
     assert "not-right" not in str(caught.value)
 
 
-def test_an_unknown_authority_is_told(site: Site) -> None:
-    """Whether there is no trust store, or one with another authority; one that can't be found is told of before."""
+def test_an_unknown_authority_is_reported(site: Site) -> None:
+    """Whether there is no trust store, or one with another authority; one that can't be found is reported before."""
     other = site.other.trusted_in(site.home / "others-trust.p12")
     for name, store in (("none", None), ("other", other)):
         with pytest.raises(Unreachable, match=r"(?i)certificate.*verif"):
@@ -164,7 +164,7 @@ def test_a_client_certificate_of_jks_with_a_password_of_its_key(site: Site, tmp_
 
 
 def test_a_client_without_certificate_is_refused(site: Site, tmp_path: Path) -> None:
-    """The broker asks for one."""
+    """The broker requires one."""
     settings = {name: value for name, value in mutual(site, tmp_path, "PKCS12").items() if "keystore" not in name}
 
     with pytest.raises(Unreachable, match="no answer from Kafka"):

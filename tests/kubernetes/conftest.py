@@ -16,13 +16,13 @@ import pytest
 from kubernetes.client.exceptions import ApiException
 
 from sandbox import Sandbox
-from sandbox.kubernetes import GROUP, ApiServer, Cluster, Release, crds, missing
+from sandbox.kubernetes import GROUP, ApiServer, Cluster, Release
 from tests.support.strimzi.managed import KINDS, Managed, managed
 from tests.support.strimzi.owned import Owned, connection_to
 from tests.support.strimzi.reconciler import Reconciler
 from tests.support.strimzi.resources import Resources
 from tests.support.strimzi.scene import Strimzi
-from tests.support.strimzi.starting import AIRFLOW, CONNECT, NAMESPACE, NOBODY, started
+from tests.support.strimzi.starting import CONNECT, NAMESPACE, api_server_of, started
 
 
 @pytest.fixture(scope="session", params=[Release.V1, Release.V1BETA2])
@@ -35,10 +35,7 @@ def release(request: pytest.FixtureRequest) -> Release:
 @pytest.fixture(scope="session")
 def api_server(release: Release) -> Iterator[ApiServer]:
     """An API server with Strimzi's resources, and a user who has no rights yet."""
-    if reason := missing():
-        pytest.skip(reason)
-    with ApiServer(users=[AIRFLOW, NOBODY]) as server:
-        server.admin.install(crds(release))
+    with api_server_of(release) as server:
         yield server
 
 

@@ -52,8 +52,8 @@ def test_the_example_roles_allow_what_is_needed(
     if strimzi.reconciler is None:
         pytest.skip("Whom KUBECONFIG names may have other rights.")
     kind, _, part = resource.partition("/")
-    asked = {"verb": verb, "group": group, "resource": kind, "subresource": part, "name": name}
-    review = {"spec": {"resourceAttributes": {"namespace": strimzi.namespace, **asked}}}
+    requested = {"verb": verb, "group": group, "resource": kind, "subresource": part, "name": name}
+    review = {"spec": {"resourceAttributes": {"namespace": strimzi.namespace, **requested}}}
     user = Cluster(strimzi.kubeconfig)
 
     answer = AuthorizationV1Api(user.client).create_self_subject_access_review(review)

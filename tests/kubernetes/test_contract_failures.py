@@ -1,4 +1,4 @@
-"""What fails: the conditions and words that tell it, and what the operator does then."""
+"""What fails: its conditions and words, and what the operator does then."""
 
 from __future__ import annotations
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
 from sandbox import Sandbox, wait_for
-from sandbox.connectors import file_sink_config
 from sandbox.kubernetes import Release
 from tests.support.airflow.dag_runs import Ran
 from tests.support.flows.flows import RECORDS, SinkFlow
-from tests.support.flows.replays import A_DAY, DAYS, START, by_day, name_of, produce_days
+from tests.support.flows.replays import A_DAY, DAYS, START, by_day, name_of, start_daily_sink
 from tests.support.strimzi.owned import Owned
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.parametrize("release", [Release.V1], indirect=True)]
@@ -63,13 +61,7 @@ def test_a_day_is_replayed_by_a_clone(
     sandbox: Sandbox, owned: Owned, run_dag: RunDag, tmp_path: Path, control: str
 ) -> None:
     """Of the day all is delivered again, and neither clone nor resource is left."""
-    name = f"daily-{uuid4().hex[:6]}"
-    file = sandbox.data / f"{name}.txt"
-    sandbox.target.create_topic(name)
-    produce_days(sandbox.target, name, range(DAYS))
-    owned.create(name, file_sink_config(name, file))
-    end = [{"kafka_offset": DAYS * A_DAY}]
-    wait_for(lambda: sandbox.connect.stored(name), end, 60, "it commits nothing")
+    name, file = start_daily_sink(sandbox, owned.create)
     path = tmp_path / "connector_offsets_backfill.py"
     path.write_text(BACKFILL.format(start=START.isoformat(), connector=name, control=control))
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 
-from sandbox import Sandbox, wait_for
-from sandbox.connectors import file_sink_config
+from sandbox import Sandbox
 from sandbox.kubernetes import Release
 from tests.support.airflow.dag_runs import Ran
 from tests.support.flows.flows import RECORDS, SinkFlow
-from tests.support.flows.replays import A_DAY, DAYS, START, by_day, name_of, produce_days
+from tests.support.flows.replays import A_DAY, DAYS, START, by_day, name_of, start_daily_sink, wait_until_read
 from tests.support.strimzi.owned import Owned
 
 pytestmark = pytest.mark.kubernetes
@@ -87,13 +85,7 @@ def test_a_snapshot_is_restored(sinks: list[SinkFlow], owned: Owned, run_dag: Ru
 @ONE_RELEASE
 def test_a_day_is_delivered_again(sandbox: Sandbox, owned: Owned, run_dag: RunDag, tmp_path: Path) -> None:
     """By rewinding the connector to the start of the data interval."""
-    name = f"daily-{uuid4().hex[:6]}"
-    file = sandbox.data / f"{name}.txt"
-    sandbox.target.create_topic(name)
-    produce_days(sandbox.target, name, range(DAYS))
-    owned.create(name, file_sink_config(name, file))
-    end = [{"kafka_offset": DAYS * A_DAY}]
-    wait_for(lambda: sandbox.connect.stored(name), end, 60, "it commits nothing")
+    name, file = start_daily_sink(sandbox, owned.create)
     path = tmp_path / "connector_offsets_backfill.py"
     path.write_text(BACKFILL.format(start=START.isoformat(), connector=name))
 
@@ -101,7 +93,7 @@ def test_a_day_is_delivered_again(sandbox: Sandbox, owned: Owned, run_dag: RunDa
         ran = run_dag("connector_offsets_backfill", tmp_path)
 
     assert ran.state == "success", ran.output
-    wait_for(lambda: sandbox.connect.stored(name), end, 60, "it commits nothing")
+    wait_until_read(sandbox, name)
     delivered = by_day(file.read_text().splitlines())
     assert delivered[name_of(DAYS - 1)] == 2 * A_DAY
     assert delivered[name_of(0)] == A_DAY

@@ -138,7 +138,7 @@ def test_readiness_and_a_planned_failover(
 def assert_replicated_again(cell: ResetCell, topic: str) -> None:
     """Assert that each record has exactly two copies, and that both connectors run with syncs of the second ones."""
     cell.wait_until_caught_up()
-    once = {number: [f"{number}:{place}" for place in range(RECORDS)] for number in (0, 1)}
+    once = {number: [f"{number}:{offset}" for offset in range(RECORDS)] for number in (0, 1)}
     assert cell.replicated(topic) == {number: values * 2 for number, values in once.items()}
     syncs = cell.syncs()
     assert {sync.where.partition for sync in syncs} == {0, 1}

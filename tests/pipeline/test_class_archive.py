@@ -29,7 +29,7 @@ def test_a_file_that_is_missing_is_not_named(tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_rehearsal_translates_what_it_has_made_up(spark: SparkSession, tmp_path: Path) -> None:
-    """Both groups get the places of their checkpoints."""
+    """Both groups get the offsets of their checkpoints."""
     summary = rehearsal_job.rehearse(spark, FailoverDirectory(tmp_path.as_uri()))
 
     assert (summary["errors"], summary["commit"], summary["by_checkpoint"]) == ([], 2, 2)
@@ -37,7 +37,7 @@ def test_a_rehearsal_translates_what_it_has_made_up(spark: SparkSession, tmp_pat
 
 @pytest.mark.parametrize("words", [[], ["--help"], ["a", "b"]])
 def test_words_that_make_no_sense(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """Two is the exit code, and one line says what is wanted."""
+    """The exit code is 2, and one line shows the usage."""
     assert class_archive.main(words) == 2
     assert capsys.readouterr().err.startswith("usage: python -m ")
 
@@ -49,7 +49,7 @@ def test_a_folder_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_a_job_that_fails_leaves_no_file_behind(tmp_path: Path) -> None:
-    """What it said is told."""
+    """Its output is part of the message."""
     program = tmp_path / "spark-submit"
     program.write_text("#!/bin/sh\necho it did not work >&2\nexit 3\n")
     program.chmod(0o700)

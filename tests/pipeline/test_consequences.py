@@ -5,13 +5,15 @@ from __future__ import annotations
 from airflow_provider_connect_offsets.offsets.document import JsonMap
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
 from airflow_provider_connect_offsets.offsets.verdicts import Rule
+from tests.support.rows.lists import LINES
 from tests.support.rows.planning import (
     ERROR,
     INFO,
+    MIDDLE,
+    SHORT,
     WARNING,
     Connector,
     Found,
-    Log,
     Planner,
     assert_same,
     at_mirror,
@@ -21,10 +23,6 @@ from tests.support.rows.planning import (
     source,
 )
 
-HEARTBEAT = "org.apache.kafka.connect.mirror.MirrorHeartbeatConnector"
-FILE_STREAM = "org.apache.kafka.connect.file.FileStreamSourceConnector"
-SHORT = {("orders", 0): Log(100, 700)}
-MIDDLE = {("orders", 0): 400}
 FOREIGN: tuple[JsonMap, JsonMap] = ({"cluster": "typo", "topic": "orders", "partition": 0}, {"offset": 50})
 
 
@@ -48,7 +46,7 @@ def test_rewind_and_skip(planner: Planner) -> None:
 
 
 def test_only_records_that_exist_are_counted(planner: Planner) -> None:
-    """A position that fell behind the log start stands at it as far as records go."""
+    """A position before the log start counts as the log start."""
     plan = planner.plan(sink({("orders", 0): 5}), logs=SHORT, to="offset", value="103")
 
     assert [found.message for found in plan.verdicts] == [
@@ -57,7 +55,7 @@ def test_only_records_that_exist_are_counted(planner: Planner) -> None:
 
 
 def test_clear_effect(planner: Planner) -> None:
-    """Whoever removes an offset is told what comes of it."""
+    """A verdict says what follows from the removal of an offset."""
     for reset, effect in (
         ("", "auto.offset.reset=earliest decides: it resumes at 100."),
         ("latest", "auto.offset.reset=latest decides: it resumes at 700."),
@@ -81,7 +79,7 @@ def test_clear_effect(planner: Planner) -> None:
 
 def test_clear_effect_where_there_are_no_positions(planner: Planner) -> None:
     """Families that have no positions say it in their own words."""
-    lines = source(FILE_STREAM, ({"filename": "/in"}, {"position": 7}), file="/in")
+    lines = source(LINES, ({"filename": "/in"}, {"position": 7}), file="/in")
 
     assert planner.plan(lines, logs={}, to="clear").verdicts == [
         Found(
@@ -173,7 +171,7 @@ def test_no_stored_zero(planner: Planner) -> None:
 
 
 def test_assumed_position(planner: Planner) -> None:
-    """Where nothing is stored, what is counted from is said; where that can't be told, it is an error."""
+    """Where nothing is stored, the verdict says what is counted from; if that is unknown, it is an error."""
     assert planner.plan(sink(), to="skip", partitions="0").of(Rule.ASSUMED_POSITION) == [
         Found(
             Rule.ASSUMED_POSITION,
@@ -246,7 +244,7 @@ def test_external_offsets(planner: Planner) -> None:
 
 
 def test_an_offsets_topic_of_its_own(planner: Planner) -> None:
-    """What Kafka makes of partitions it holds nothing for, and of a removal, is said; of a sink it is nothing."""
+    """A verdict says what Kafka does with partitions without an offset, and with a removal; a sink has none."""
     own = {"offsets.storage.topic": "own"}
     stored: list[tuple[JsonMap, JsonMap | None]] = [({"sea": "north"}, {"wave": 1}), ({"sea": "south"}, None)]
     tide = Connector("source", ConnectorType.SOURCE, "com.example.Tide", own, stored=stored)

@@ -38,7 +38,7 @@ def careless(spark: SparkSession) -> Iterator[SparkSession]:
 
 
 def test_what_a_job_has_written_is_finished(careless: SparkSession, tmp_path: Path) -> None:
-    """For readers of either side, also where Hadoop is told to write no markers."""
+    """For readers of either side, also where Hadoop is configured to write no markers."""
     frame = careless.createDataFrame([tuple(_ROW.values())], struct_type(VERDICTS))
 
     write_dataset(frame, str(tmp_path / "d"))
@@ -105,7 +105,7 @@ def test_all_jobs_share_it(words: tuple[str, ...], modules: set[str]) -> None:
 
 
 def test_few_rows_are_just_those(spark: SparkSession) -> None:
-    """Whatever a name may hold; and no rows are known to be none, before anything runs."""
+    """Whatever characters a name has; and no rows are known to be none, before anything runs."""
     shape = "`group` string, position long, share double, planned boolean, reason string"
     rows = [("gro\"up\\ \u2028é 'x'\n", 2**63 - 1, 0.1, True, None), ("", -1, 1.0, False, "null")]
 

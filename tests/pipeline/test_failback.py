@@ -18,10 +18,10 @@ from airflow_provider_connect_offsets.workspace.flow_schemas import MIRROR_PARTI
 from airflow_provider_connect_offsets.workspace.schemas import OFFSET_SYNCS
 from tests.support.rows.frames import frame_of
 
-# Place, exact, max_rereads, missing.
-Place = tuple[int | None, bool, int | None, int | None]
+# Translated offset, exact, max_rereads, missing.
+Answer = tuple[int | None, bool, int | None, int | None]
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
-ASKED = "group string, topic string, kafka_partition int, position long, checkpoint long"
+REQUESTED = "group string, topic string, kafka_partition int, position long, checkpoint long"
 CHECKPOINTS = "topic string, kafka_partition int, upstream long, downstream long"
 
 
@@ -29,7 +29,7 @@ CHECKPOINTS = "topic string, kafka_partition int, upstream long, downstream long
 class Scene:
     """A log of 100 records that came from home as they were, and what lies around them."""
 
-    asked: Sequence[int]
+    requested: Sequence[int]
     log_end: int = 100
     forward_end: int | None = 100
     copied_from: int | None = None
@@ -40,7 +40,7 @@ class Scene:
 
 
 SCENES = {
-    "a replica": Scene((0, 40, 100)),
+    "a remote topic": Scene((0, 40, 100)),
     "retention": Scene((40, 80, 100), home={"source_start": 70}),
     "all gone": Scene((100,), home={"source_start": 120, "source_end": 120}),
     "not at home": Scene((70, 100), forward_end=None),
@@ -86,7 +86,7 @@ SCENES = {
 
 
 @pytest.fixture(scope="module")
-def places(spark: SparkSession) -> dict[str, dict[int, Place]]:
+def answers(spark: SparkSession) -> dict[str, dict[int, Answer]]:
     """Where groups go, by scene and position; all of them at once, each scene a topic of its own."""
     made = {
         name: {"stored": 99, "source_end": 100, "target_end": scene.forward_end, **scene.home}
@@ -104,68 +104,70 @@ def places(spark: SparkSession) -> dict[str, dict[int, Place]]:
         partitions=home,
         elements=replicated(home, syncs=home_syncs),
     )
-    rows = [(f"g{at}", name, 0, at, None) for name, scene in SCENES.items() for at in scene.asked]
-    asked = frame_of(spark, rows, ASKED)
+    rows = [(f"g{at}", name, 0, at, None) for name, scene in SCENES.items() for at in scene.requested]
+    requested = frame_of(spark, rows, REQUESTED)
     copies = {name: scene.copies for name, scene in SCENES.items() if scene.copies is not None}
     partitions = frame_of(spark, _partitions(copies), struct_type(MIRROR_PARTITIONS))
     copy_syncs = _syncs({name: scene.copy_syncs for name, scene in SCENES.items()})
     syncs = frame_of(spark, copy_syncs, struct_type(OFFSET_SYNCS))
-    answered = translate(asked, partitions, known(partitions, syncs=syncs))
-    found: dict[str, dict[int, Place]] = {name: {} for name in SCENES}
-    for row in both_ways(asked, answered, forward).collect():
-        told = (row["downstream"], row["exact"], row["max_rereads"], row["not_at_home"])
-        found[row["topic"]][row["position"]] = told
+    answered = translate(requested, partitions, known(partitions, syncs=syncs))
+    found: dict[str, dict[int, Answer]] = {name: {} for name in SCENES}
+    for row in both_ways(requested, answered, forward).collect():
+        answer = (row["downstream"], row["exact"], row["max_rereads"], row["not_at_home"])
+        found[row["topic"]][row["position"]] = answer
     return found
 
 
-def _partitions(told: Mapping[str, Mapping[str, Any]]) -> list[tuple[Any, ...]]:
+def _partitions(given: Mapping[str, Mapping[str, Any]]) -> list[tuple[Any, ...]]:
     usual = {"kafka_partition": 0, "source_start": 0, "target_start": 0, "drained": True, "gapless": True}
     origin = {"origin_upstream": -1, "origin_downstream": -1, "ends_with_stored": True}
     records = {"transformed": False, "timed": True, "source_from": None, "target_from": None}
-    rows = [{"topic": name, "target_topic": name, **usual, **origin, **records, **one} for name, one in told.items()]
+    rows = [{"topic": name, "target_topic": name, **usual, **origin, **records, **one} for name, one in given.items()]
     return [tuple(row[name] for name in MIRROR_PARTITIONS.names) for row in rows]
 
 
-def _syncs(pairs: Mapping[str, Sequence[tuple[int, int]]]) -> list[tuple[Any, ...]]:
-    return [(name, 0, *pair, number, NOON) for name, known in pairs.items() for number, pair in enumerate(known)]
+def _syncs(mappings: Mapping[str, Sequence[tuple[int, int]]]) -> list[tuple[Any, ...]]:
+    return [
+        (name, 0, *mapping, number, NOON) for name, known in mappings.items() for number, mapping in enumerate(known)
+    ]
 
 
-def test_a_replica_of_its_own_name(places: dict[str, dict[int, Place]]) -> None:
+def test_a_remote_topic_of_its_own_name(answers: dict[str, dict[int, Answer]]) -> None:
     """Each position goes to where it came from, and who has read all of it to what was left at home."""
-    assert places["a replica"] == {0: (0, True, 0, 0), 40: (40, True, 0, 0), 100: (100, True, 0, 0)}
+    assert answers["a remote topic"] == {0: (0, True, 0, 0), 40: (40, True, 0, 0), 100: (100, True, 0, 0)}
 
 
-def test_what_retention_has_taken_at_home_is_missed(places: dict[str, dict[int, Place]]) -> None:
+def test_what_retention_has_taken_at_home_is_missed(answers: dict[str, dict[int, Answer]]) -> None:
     """Not by those who have read it."""
-    assert places["retention"] == {40: (70, True, 0, 30), 80: (80, True, 0, 0), 100: (100, True, 0, 0)}
-    assert places["all gone"] == {100: (120, True, 0, 0)}
+    assert answers["retention"] == {40: (70, True, 0, 30), 80: (80, True, 0, 0), 100: (100, True, 0, 0)}
+    assert answers["all gone"] == {100: (120, True, 0, 0)}
 
 
-def test_a_topic_that_is_not_at_home(places: dict[str, dict[int, Place]]) -> None:
-    """Who has read all of it has nothing to lose; of the others it is told how much."""
-    assert places["not at home"] == {70: (None, False, None, 30), 100: (None, False, None, None)}
+def test_a_topic_that_is_not_at_home(answers: dict[str, dict[int, Answer]]) -> None:
+    """Who has read all of it has nothing to lose; of the others it is counted how much."""
+    assert answers["not at home"] == {70: (None, False, None, 30), 100: (None, False, None, None)}
 
 
-def test_records_produced_behind_the_replica_without_copies_at_home(places: dict[str, dict[int, Place]]) -> None:
-    """They are missed by whoever has not read them, wherever they stand."""
-    assert places["no copies"] == {40: (40, True, 0, 10), 105: (100, True, 0, 5), 110: (100, True, 0, 0)}
+def test_records_produced_behind_the_remote_topic_without_copies_at_home(answers: dict[str, dict[int, Answer]]) -> None:
+    """They are missed by each group that has not read them, wherever they are."""
+    assert answers["no copies"] == {40: (40, True, 0, 10), 105: (100, True, 0, 5), 110: (100, True, 0, 0)}
 
 
-def test_copies_that_begin_where_the_replica_ends(places: dict[str, dict[int, Place]]) -> None:
-    """Behind the remote topic's end a position goes among the copies, before it to what home itself holds."""
-    assert places["copies"] == {40: (40, True, 0, 0), 105: (105, True, 0, 0), 110: (110, True, 0, 0)}
+def test_copies_that_begin_where_the_remote_topic_ends(answers: dict[str, dict[int, Answer]]) -> None:
+    """Behind the remote topic's end a position goes among the copies, before it among home's own records."""
+    assert answers["copies"] == {40: (40, True, 0, 0), 105: (105, True, 0, 0), 110: (110, True, 0, 0)}
 
 
-def test_copies_behind_records_that_never_left_home(places: dict[str, dict[int, Place]]) -> None:
-    """Nothing of either is passed: who stands among the copies begins before home's own."""
-    assert places["never left"] == {40: (40, True, 0, 0), 105: (100, False, 30, 0)}
+def test_copies_behind_records_that_never_left_home(answers: dict[str, dict[int, Answer]]) -> None:
+    """Nothing of either is skipped: a group among the copies begins before home's own."""
+    assert answers["never left"] == {40: (40, True, 0, 0), 105: (100, False, 30, 0)}
 
 
-def test_copies_of_everything(places: dict[str, dict[int, Place]]) -> None:
+def test_copies_of_everything(answers: dict[str, dict[int, Answer]]) -> None:
     """What a group has read comes once more behind what it has not, and that is said."""
-    assert places["copies of all"] == {0: (0, True, 0, 0), 40: (40, False, 170, 0), 105: (205, True, 0, 0)}
+    assert answers["copies of all"] == {0: (0, True, 0, 0), 40: (40, False, 170, 0), 105: (205, True, 0, 0)}
 
 
-def test_an_end_that_was_not_found(places: dict[str, dict[int, Place]]) -> None:
+def test_an_end_that_was_not_found(answers: dict[str, dict[int, Answer]]) -> None:
     """Then only the flow that leads back decides, and it knows nothing of what it has not replicated."""
-    assert places["not found"] == {40: (None, False, None, None), 105: (105, True, 0, None)}
+    assert answers["not found"] == {40: (None, False, None, None), 105: (105, True, 0, None)}

@@ -34,18 +34,18 @@ def rows(directory: FailoverDirectory) -> dict[str, dict[str, Any]]:
     return {row["group"]: row for row in read_dataset(directory.translation, TRANSLATION)}
 
 
-def told(row: dict[str, Any]) -> Row:
+def answer_of(row: dict[str, Any]) -> Row:
     return row["downstream"], row["exact"], row["method"], row["action"], row["covered"]
 
 
-def test_each_group_gets_its_place_or_a_reason(spark: SparkSession, directory: FailoverDirectory) -> None:
-    """Between two pairs, at the end, behind all syncs, with members, ahead, there already, and not replicated."""
+def test_each_group_gets_its_offset_or_a_reason(spark: SparkSession, directory: FailoverDirectory) -> None:
+    """Between two mappings, at the end, behind all syncs, with members, ahead, there already, and not replicated."""
     write_observation(directory, min_coverage=0.3)
 
     summary = translate_job.run(spark, directory)
 
     found = rows(directory)
-    assert {name: told(row) for name, row in found.items()} == {
+    assert {name: answer_of(row) for name, row in found.items()} == {
         "between": (70, True, "bracket", "commit", True),
         "at the end": (100, True, "end", "commit", True),
         "behind": (None, False, "none", "skip", False),
@@ -98,19 +98,19 @@ def test_a_group_that_may_go_back(spark: SparkSession, directory: FailoverDirect
 
     assert translate_job.run(spark, directory)["errors"] == []
 
-    assert (told(rows(directory)["ahead"])[3], told(rows(directory)["busy"])[3]) == ("commit", "skip")
+    assert (answer_of(rows(directory)["ahead"])[3], answer_of(rows(directory)["busy"])[3]) == ("commit", "skip")
 
 
-def test_pairs_that_a_reset_has_kept_prove_a_place(spark: SparkSession, directory: FailoverDirectory) -> None:
-    """Of a partition whose syncs the reset has emptied, with the last pair; without them nothing was known of it."""
+def test_mappings_that_a_reset_has_kept_prove_an_offset(spark: SparkSession, directory: FailoverDirectory) -> None:
+    """Of a partition whose syncs the reset has emptied, with the last mapping; without them nothing was known of it."""
     write_observation(directory, min_coverage=0.3, kept=[(1, 4, 4)])
 
     translate_job.run(spark, directory)
 
-    assert told(rows(directory)["behind"]) == (10, True, "bracket", "commit", True)
+    assert answer_of(rows(directory)["behind"]) == (10, True, "bracket", "commit", True)
 
 
-def test_records_that_are_the_same_prove_a_place(spark: SparkSession, directory: FailoverDirectory) -> None:
+def test_records_that_are_the_same_prove_an_offset(spark: SparkSession, directory: FailoverDirectory) -> None:
     """Every exact one whose records were read is checked."""
     write_observation(directory, min_coverage=0.3)
     write_digests(directory)
@@ -118,7 +118,7 @@ def test_records_that_are_the_same_prove_a_place(spark: SparkSession, directory:
     summary = translate_job.run(spark, directory)
 
     assert (summary["checked"], summary["mismatched"], summary["errors"]) == (5, 0, [])
-    assert told(rows(directory)["between"]) == (70, True, "record", "commit", True)
+    assert answer_of(rows(directory)["between"]) == (70, True, "record", "commit", True)
 
 
 def test_a_record_of_somebody_else_closes_nothing_but_the_claims(
@@ -137,7 +137,7 @@ def test_a_record_of_somebody_else_closes_nothing_but_the_claims(
 
 
 def test_what_is_worth_reading(spark: SparkSession, directory: FailoverDirectory) -> None:
-    """From a little below the lowest position, and no more than was asked for."""
+    """From a little below the lowest position, and no more than was requested."""
     write_observation(directory, min_coverage=0.3, compared=20)
 
     translate_job.run(spark, directory)
@@ -149,8 +149,8 @@ def test_what_is_worth_reading(spark: SparkSession, directory: FailoverDirectory
     }
 
 
-def test_what_is_beyond_the_limit_is_told(spark: SparkSession, directory: FailoverDirectory) -> None:
-    """By partition and how many records are not read; those that are proved already get little, and aren't told."""
+def test_what_is_beyond_the_limit_is_named(spark: SparkSession, directory: FailoverDirectory) -> None:
+    """By partition and how many records are not read; those that are proved already get little, and aren't named."""
     write_observation(directory, min_coverage=0.3, compared=20, compared_total=100)
 
     summary = translate_job.run(spark, directory)
@@ -171,7 +171,7 @@ def test_what_is_beyond_the_limit_is_told(spark: SparkSession, directory: Failov
 def test_claims_whose_records_will_not_be_read_are_sampled(
     spark: SparkSession, directory: FailoverDirectory, compared: int, sampled: set[int]
 ) -> None:
-    """Each place once, also where nothing is read otherwise."""
+    """Each claim once, also where nothing is read otherwise."""
     write_observation(directory, min_coverage=0.3, compared=compared)
 
     translate_job.run(spark, directory)
@@ -181,7 +181,7 @@ def test_claims_whose_records_will_not_be_read_are_sampled(
 
 
 def test_a_sampled_claim_that_is_disproved_closes_the_gate(spark: SparkSession, directory: FailoverDirectory) -> None:
-    """What is not known, or was another place, is neither checked nor disproved; and nothing is sampled once more."""
+    """What is unknown, or was another offset, is neither checked nor disproved; and nothing is sampled once more."""
     write_observation(directory, min_coverage=0.3, compared=0)
     write_checked_claims(directory, (70, 70, False), (60, 60, None), (60, 61, False))
 
@@ -196,7 +196,7 @@ def test_a_sampled_claim_that_is_disproved_closes_the_gate(spark: SparkSession, 
 
 
 def test_sampled_claims_that_are_true_are_counted_as_checked(spark: SparkSession, directory: FailoverDirectory) -> None:
-    """Beside those whose records were read, and none of them twice."""
+    """Besides those whose records were read, and none of them twice."""
     write_observation(directory, min_coverage=0.3)
     write_digests(directory)
     write_checked_claims(directory, (70, 70, True), (60, 60, True))

@@ -17,7 +17,7 @@ from tests.support.model.mirror_world import Ending
 from tests.support.rows.written_failover import GROUPS, write_observation
 
 HISTORIES = 100
-# Three partitions have a place by offset syncs, and the one of the group `behind` is to be found.
+# Three partitions are translated by offset syncs; the one of the group `behind` is to be found in the records.
 IN_SIGHT = 4 / len(GROUPS)
 
 
@@ -54,6 +54,6 @@ def test_records_tell_each_of_them(spark: SparkSession) -> None:
     by_mappings = answered(spark, there, ReadFrom.NONE)
     by_records = answered(spark, there, ReadFrom.REMOTE)
 
-    asked = [one for one in by_records if one.position >= (begin[id(one.world)] or 0)]
+    requested = [one for one in by_records if one.position >= (begin[id(one.world)] or 0)]
     assert any(one.lower is None for one in by_mappings)
-    assert {one.lower is None for one in asked} == {False}
+    assert {one.lower is None for one in requested} == {False}

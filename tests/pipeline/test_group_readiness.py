@@ -20,7 +20,7 @@ from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirect
 from tests.support.model.mirror_events import history
 from tests.support.model.mirror_observations import flow_of, write_failover_observation, write_readiness_observation
 from tests.support.model.mirror_rows import NOON
-from tests.support.model.mirror_world import Ending, Pair, Sync, World
+from tests.support.model.mirror_world import Ending, Mapped, Sync, World
 
 HISTORIES = 10
 NOON_MS = int(NOON.timestamp() * 1000)
@@ -32,7 +32,7 @@ Answers = dict[tuple[str, str], tuple[Any, ...]]
 def looked(
     spark: SparkSession, path: Path, worlds: list[World], syncs_on: Side
 ) -> dict[tuple[str, str], dict[str, Any]]:
-    """Dataset ``group_readiness`` of a look at the worlds, by group and topic."""
+    """Dataset ``group_readiness`` of a readiness run on the worlds, by group and topic."""
     directory = ReadinessDirectory(join(path.as_uri(), "readiness"))
     write_readiness_observation(directory, worlds, flow_of(syncs_on))
     readiness_job.run(spark, directory)
@@ -40,7 +40,7 @@ def looked(
 
 
 def failed_over(spark: SparkSession, path: Path, worlds: list[World], syncs_on: Side, *, planned: bool) -> Answers:
-    """What a failover of the same worlds answers, by group and topic; unplanned by what the look has kept."""
+    """What a failover of the same worlds answers, by group and topic; unplanned by what the readiness run has kept."""
     directory = FailoverDirectory(join(path.as_uri(), f"failover-{planned}"))
     ledger = "" if planned else join(path.as_uri(), "readiness", "_history", "ledger")
     write_failover_observation(directory, worlds, flow_of(syncs_on), planned=planned, ledger=ledger)
@@ -50,14 +50,14 @@ def failed_over(spark: SparkSession, path: Path, worlds: list[World], syncs_on: 
 
 
 def answers_of(rows: dict[tuple[str, str], dict[str, Any]], kind: str, position: str) -> Answers:
-    """The answers of one kind, by group and topic; those that are not seen left out."""
+    """The answers of one kind, by group and topic; those that are not observed left out."""
     found = {key: (row[position], *(row[f"{kind}_{name}"] for name in _ANSWER)) for key, row in rows.items()}
     return {key: answer for key, answer in found.items() if answer[1:] != _NOTHING}
 
 
 @pytest.mark.parametrize("syncs_on", Side)
 def test_both_answers_are_those_of_a_failover(spark: SparkSession, tmp_path: Path, syncs_on: Side) -> None:
-    """Whatever has happened, planned, and unplanned by the ledger that the look itself keeps."""
+    """Whatever has happened, planned, and unplanned by the ledger that the readiness run itself keeps."""
     random = Random(3)
     worlds = [history(random, ending=Ending.BROKEN) for _ in range(HISTORIES)]
 
@@ -70,7 +70,7 @@ def test_both_answers_are_those_of_a_failover(spark: SparkSession, tmp_path: Pat
 
 
 def test_what_a_failover_makes_of_the_ledger(spark: SparkSession, tmp_path: Path) -> None:
-    """The look is all that is left, and the syncs are gone: places are exact, and the summary says how old it is."""
+    """Only the ledger is left, and the syncs are gone: offsets are exact, and the summary says how old it is."""
     world = running()
     world.syncs.append(Sync(9, 9, 99))
     looked(spark, tmp_path, [world], Side.SOURCE)
@@ -97,12 +97,12 @@ def running() -> World:
     world.flow.restart()
     world.produce(8, 9, 10, 11)
     world.flow.replicate(2)
-    world.checkpoints["reader"] = Pair(7, 6)
+    world.checkpoints["reader"] = Mapped(7, 6)
     return world
 
 
 def test_a_flow_that_runs(spark: SparkSession, tmp_path: Path) -> None:
-    """By the syncs, up to the last one, behind which it may have been rewound; also by what the look has kept."""
+    """By the syncs, up to the last one, behind which it may have been rewound; also by the ledger."""
     rows = looked(spark, tmp_path, [running()], Side.SOURCE)
     found = {int(group.removeprefix("g")): row for (group, _), row in rows.items()}
 
@@ -120,7 +120,7 @@ def test_a_flow_that_runs(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_ready_for_which_failover(spark: SparkSession, tmp_path: Path) -> None:
-    """Groups without a checkpoint are ready for the loss of the source too, as the look has kept where they are."""
+    """Groups without a checkpoint are ready for the loss of the source too, as the ledger has their positions."""
     directory = ReadinessDirectory(tmp_path.as_uri())
     write_readiness_observation(directory, [running()], flow_of(Side.TARGET), thresholds={"min_coverage": 0.5})
 

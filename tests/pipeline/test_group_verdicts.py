@@ -13,15 +13,15 @@ from airflow_provider_connect_offsets.pipeline.flow.group_rules import by_group,
 from airflow_provider_connect_offsets.workspace.flow_schemas import (
     GROUP_READINESS,
 )
-from tests.support.rows.readiness_frames import NOON, ago, frame, messages, told
+from tests.support.rows.readiness_frames import NOON, ago, frame, joined, messages
 
 
 def judged_groups(spark: SparkSession) -> DataFrame:
     """Groups that either kind of failover translates, or one of them, or none; one ahead on the target."""
-    place = {"kafka_partition": 0, "group_state": "Empty", "position": 50, "planned_max_rereads": 0}
+    where = {"kafka_partition": 0, "group_state": "Empty", "position": 50, "planned_max_rereads": 0}
 
-    def at(group: str, topic: str = "t", **told: Any) -> dict[str, Any]:
-        return {**place, "group": group, "topic": topic, "target_topic": f"s.{topic}", **told}
+    def at(group: str, topic: str = "t", **joined: Any) -> dict[str, Any]:
+        return {**where, "group": group, "topic": topic, "target_topic": f"s.{topic}", **joined}
 
     checkpoint: dict[str, Any] = {"checkpoint_downstream": 50}
     unseen = {"unplanned_reason": UNSEEN}
@@ -54,7 +54,7 @@ def test_what_is_found_of_groups(spark: SparkSession) -> None:
         (
             "error",
             "checkpoint_old",
-            told(
+            joined(
                 "in 1 partitions the group passed an offset sync more than 600 s ago, but its checkpoint is still "
                 "before that sync, so nothing writes checkpoints any more."
             ),
@@ -71,7 +71,7 @@ def test_what_is_found_of_groups(spark: SparkSession) -> None:
         (
             "info",
             "target_group",
-            told(
+            joined(
                 "in 1 partitions the target's group of that name is ahead of its translated offset; a "
                 "failover does not move it back."
             ),
@@ -80,7 +80,7 @@ def test_what_is_found_of_groups(spark: SparkSession) -> None:
             (
                 "warning",
                 "checkpoint_missing",
-                told(
+                joined(
                     "1 of its 1 partitions have no checkpoint. The connector's groups or groups.exclude leave it out."
                 ),
             )
@@ -89,7 +89,7 @@ def test_what_is_found_of_groups(spark: SparkSession) -> None:
         (
             "warning",
             "checkpoint_missing",
-            told(
+            joined(
                 "2 of its 4 partitions have no checkpoint. MirrorMaker 2 writes none for a "
                 "group that is behind all its offset syncs, and finds new groups only every "
                 "refresh.groups.interval.seconds."
@@ -103,7 +103,7 @@ def test_what_is_found_of_groups(spark: SparkSession) -> None:
         (
             "warning",
             "target_group",
-            told(
+            joined(
                 "the group of that name on the target has members (Stable), so neither a "
                 "failover nor MirrorMaker 2 can commit its offsets there."
             ),

@@ -17,56 +17,58 @@ from airflow_provider_connect_offsets.pipeline.translate.ledger import MAPPING, 
 from airflow_provider_connect_offsets.workspace.flow_schemas import FLOW_TOPICS, MIRROR_LEDGER
 from tests.support.model.mirror_events import drawn, history
 from tests.support.model.mirror_kinds import Event, Trait
-from tests.support.model.mirror_ledger import TOLD, answered_with_ledger, kept_ledger
+from tests.support.model.mirror_ledger import CHECKPOINTED, answered_with_ledger, kept_ledger
 from tests.support.model.mirror_rows import NOON, Answer
 from tests.support.model.mirror_world import Ending, Sync, World
 from tests.support.rows.frames import assert_same_rows, frame_of
 
 HISTORIES = int(os.environ.get("HISTORIES", "100"))
 SEEDS = [int(seed) for seed in os.environ.get("SEEDS", "1").split(",")]
-# Looks in each history, at any time of it.
-LOOKS = 3
+# Readiness runs in each history, at any time of it.
+OBSERVATIONS = 3
 _MAPPINGS = "topic string, kafka_partition int, upstream long, downstream long, target_start long"
-# Nobody is left to be asked whether a record is a copy, or which topic of that name the source had.
+# Nothing is left that shows whether a record is a copy, or which topic of that name the source had.
 _UNKNOWABLE = {Event.FOREIGN, Event.SECOND_FLOW, Event.SOURCE_ANEW, Trait.REPEATS}
 
 
 def test_mappings_that_add_nothing_are_left_out(spark: SparkSession) -> None:
     """Those between two at the same distance, and those before the last one where the remote topic begins."""
-    pairs = [(0, 0), (5, 5), (10, 10), (15, 15), (20, 20), (12, 21), (17, 26), (22, 31), (40, 50)]
-    mappings = frame_of(spark, [("t", 0, *pair, 8) for pair in pairs], _MAPPINGS)
+    points = [(0, 0), (5, 5), (10, 10), (15, 15), (20, 20), (12, 21), (17, 26), (22, 31), (40, 50)]
+    mappings = frame_of(spark, [("t", 0, *mapping, 8) for mapping in points], _MAPPINGS)
 
-    kept = frame_of(spark, [("t", 0, *pair, 8) for pair in ((5, 5), (20, 20), (12, 21), (22, 31), (40, 50))], _MAPPINGS)
+    kept = frame_of(
+        spark, [("t", 0, *mapping, 8) for mapping in ((5, 5), (20, 20), (12, 21), (22, 31), (40, 50))], _MAPPINGS
+    )
     assert_same_rows(thinned(mappings), kept)
 
 
 def test_no_more_mappings_than_that(spark: SparkSession) -> None:
     """Where each has another distance, the last ones."""
-    pairs = [(at, at * 2) for at in range(MOST_MAPPINGS + 10)]
-    mappings = frame_of(spark, [("t", 0, *pair, 0) for pair in pairs], _MAPPINGS)
+    points = [(at, at * 2) for at in range(MOST_MAPPINGS + 10)]
+    mappings = frame_of(spark, [("t", 0, *mapping, 0) for mapping in points], _MAPPINGS)
 
     assert_same_rows(thinned(mappings), mappings.where("upstream >= 10"))
 
 
 def looked_at_twice(*, anew: bool) -> World:
-    """A flow of 12 records, looked at after 6 of them, and once more at the end, when its first syncs are gone."""
+    """A flow of 12 records, observed after 6 of them, and once more at the end, when its first syncs are gone."""
     world = World(ending=Ending.BROKEN)
     world.produce(*range(6))
     world.flow.replicate()
     world.flow.commit()
-    world.look()
+    world.observe()
     if anew:
         world.recreate_target()
     world.produce(*range(6, 12))
     world.flow.replicate()
     world.flow.commit()
     world.syncs[:2] = []
-    world.look()
+    world.observe()
     return world
 
 
 def test_mappings_outlive_the_syncs_but_not_the_topic(spark: SparkSession) -> None:
-    """Kept from the first look on; of a remote topic with another id only what came since."""
+    """Kept from the first readiness run on; of a remote topic with another id only what came since."""
     rows = kept_ledger(spark, [looked_at_twice(anew=False), looked_at_twice(anew=True)])
 
     kept: dict[str, list[tuple[int, int]]] = {"0": [], "1": []}
@@ -78,7 +80,7 @@ def test_mappings_outlive_the_syncs_but_not_the_topic(spark: SparkSession) -> No
 
 
 def test_of_two_connectors_the_newer_ledger_counts(spark: SparkSession) -> None:
-    """Where both have replicated a partition; another one only the older has seen."""
+    """Where both have replicated a partition; another one only the older has observed."""
     rows = [
         ("position", at, "t", "s.t", partition, None, None, "reader", position, *[None] * 12)
         for at, partition, position in (
@@ -92,12 +94,18 @@ def test_of_two_connectors_the_newer_ledger_counts(spark: SparkSession) -> None:
     assert_same_rows(newest(ledgers), ledgers.where("upstream in (7, 4)"))
 
 
-def test_the_later_of_a_look_and_a_checkpoint_counts(spark: SparkSession) -> None:
-    """By the checkpoints that the look has seen, whatever the clocks say, as a group may have gone back."""
+def test_the_later_of_a_readiness_run_and_a_checkpoint_counts(spark: SparkSession) -> None:
+    """By the checkpoints that the run has observed, whatever the clocks say, as a group may have gone back."""
     place, hour = ("t", "s.t", 0), timedelta(hours=1)
-    looks = [("rewound", 400), ("further", 400), ("back since", 400), ("no checkpoint", 400), ("the first", None)]
-    rows = [("position", NOON, *place, None, None, name, 50, *[None] * 11, end) for name, end in looks]
-    told = [
+    observations = [
+        ("rewound", 400),
+        ("further", 400),
+        ("back since", 400),
+        ("no checkpoint", 400),
+        ("the first", None),
+    ]
+    rows = [("position", NOON, *place, None, None, name, 50, *[None] * 11, end) for name, end in observations]
+    by_checkpoint = [
         ("rewound", "s.t", 0, 90, 90, "checkpoint", NOON + hour, 399),
         ("further", "s.t", 0, 60, 60, "checkpoint", NOON - hour, 400),
         ("back since", "s.t", 0, 20, 20, "checkpoint", NOON, 401),
@@ -106,7 +114,7 @@ def test_the_later_of_a_look_and_a_checkpoint_counts(spark: SparkSession) -> Non
     ]
     remains = Remains(frame_of(spark, rows, struct_type(MIRROR_LEDGER)), frame_of(spark, [], struct_type(FLOW_TOPICS)))
 
-    found = remains.positions(frame_of(spark, told, TOLD)).collect()
+    found = remains.positions(frame_of(spark, by_checkpoint, CHECKPOINTED)).collect()
 
     assert {row["group"]: (row["position"], row["position_of"]) for row in found} == {
         "rewound": (50, "ledger"),
@@ -119,12 +127,12 @@ def test_the_later_of_a_look_and_a_checkpoint_counts(spark: SparkSession) -> Non
 
 
 def lost(seed: int, *, ordinary: bool) -> list[World]:
-    """Histories that end with the loss of the source, looked at now and then; half of them lose their syncs too."""
+    """Histories that end with the loss of the source, observed now and then; half of them lose their syncs too."""
     random = Random(seed)
     worlds = []
     for number in range(HISTORIES):
         kinds, traits = ([Event.RESTART, Event.REWIND, Event.PAUSE], set()) if ordinary else drawn(random)
-        world = history(random, ending=Ending.BROKEN, kinds=kinds, traits=traits, looks=LOOKS)
+        world = history(random, ending=Ending.BROKEN, kinds=kinds, traits=traits, observations=OBSERVATIONS)
         if number % 2:
             world.syncs.clear()
         worlds.append(world)
@@ -138,7 +146,7 @@ def shortest(wrong: Iterable[Answer]) -> str:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_ordinary_flows_are_exact(spark: SparkSession, seed: int) -> None:
-    """With restarts, rewinds and pauses: nothing is skipped, and 95 of 100 places are exact, with or without syncs."""
+    """With restarts, rewinds and pauses: nothing is skipped, and 95 of 100 answers are exact, with or without syncs."""
     found = answered_with_ledger(spark, lost(seed, ordinary=True))
 
     assert not shortest(one for one in found if one.wrong)
@@ -162,7 +170,7 @@ def test_a_sync_before_a_new_remote_topic(spark: SparkSession) -> None:
         world.flow.replicate()
         world.flow.commit()
         world.syncs[:] = [Sync(*sent, number) for number, sent in enumerate([(0, 0), (6, 1), (10, 5), (15, 10)])]
-        world.look()
+        world.observe()
         worlds.append(world)
 
     found = answered_with_ledger(spark, worlds)

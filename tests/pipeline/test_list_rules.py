@@ -84,7 +84,7 @@ WRONG = [
 
 
 def test_wrong_types_and_negative_numbers(planner: Planner, tmp_path: Path) -> None:
-    """Whatever stands in a file ends as one verdict for each entry, and as nothing else."""
+    """Whatever a file contains, each entry has one verdict, and nothing else happens."""
     entries = [(in_sink(partition), {"kafka_offset": offset}) for partition, offset, _, _ in WRONG]
     logs = {("orders", number): Log(0, 100) for number in range(6)}
 

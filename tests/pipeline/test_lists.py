@@ -108,7 +108,7 @@ def test_selections_choose_from_the_list(planner: Planner, tmp_path: Path) -> No
 
 
 def test_another_connector(planner: Planner) -> None:
-    """A connector's offsets are taken as they stand."""
+    """A connector's offsets are taken as they are."""
     mine, other = sink({("orders", 0): 40}), sink({("orders", 0): 25, ("orders", 1): 35}, name="other")
 
     plan = planner.plan(mine, other, to="connector", value="other")

@@ -56,7 +56,7 @@ def test_the_documented_bytes(spark: SparkSession) -> None:
             ],
         )
     ).collect()
-    [told] = checkpoints(
+    [checkpointed] = checkpoints(
         stored(
             spark,
             [
@@ -69,7 +69,7 @@ def test_the_documented_bytes(spark: SparkSession) -> None:
     ).collect()
 
     assert tuple(found) == ("topic-1", 2, 3, 4, 0, NOON.replace(tzinfo=None))
-    assert tuple(told) == ("group-1", "topic-2", 3, 4, 5, "metadata-6", 0, NOON.replace(tzinfo=None))
+    assert tuple(checkpointed) == ("group-1", "topic-2", 3, 4, 5, "metadata-6", 0, NOON.replace(tzinfo=None))
 
 
 def test_large_and_odd_values(spark: SparkSession) -> None:
@@ -88,7 +88,7 @@ def test_large_and_odd_values(spark: SparkSession) -> None:
 
 def test_what_is_of_another_shape_is_left_out(spark: SparkSession) -> None:
     """Nothing of it is guessed."""
-    synced, told = sync("t", 0, 1, 2), checkpoint("g", "t", 0, 1, 2)
+    synced, checkpointed = sync("t", 0, 1, 2), checkpoint("g", "t", 0, 1, 2)
     records = stored(
         spark,
         [
@@ -98,9 +98,9 @@ def test_what_is_of_another_shape_is_left_out(spark: SparkSession) -> None:
             (synced[0], b"\x00" * 15),
             (synced[0] + b"\x00", synced[1]),
             (b"\xff\xff" + b"\x00" * 4, b"\x00" * 16),
-            (told[0], b"\x00\x01" + told[1][2:]),
-            (told[0], None),
-            (told[0][:-1], told[1]),
+            (checkpointed[0], b"\x00\x01" + checkpointed[1][2:]),
+            (checkpointed[0], None),
+            (checkpointed[0][:-1], checkpointed[1]),
         ],
     )
 
@@ -141,8 +141,8 @@ def test_any_bytes_are_read_as_java_reads_them(spark: SparkSession) -> None:
 
     found = {row["log_offset"]: tuple(row)[:6] for row in checkpoints(stored(spark, records)).collect()}
 
-    wanted = {number: decoded(key, value or b"") for number, (key, value) in enumerate(records)}
-    assert found == {number: one for number, one in wanted.items() if one is not None}
+    requested = {number: decoded(key, value or b"") for number, (key, value) in enumerate(records)}
+    assert found == {number: one for number, one in requested.items() if one is not None}
     assert 300 < len(found) < 2700
 
 
@@ -177,5 +177,5 @@ def test_syncs_of_a_real_flow(spark: SparkSession, mirror: MirrorFlow) -> None:
     syncs = wait_until(syncs_of_both, 60, "no sync of each partition", progress=work)
     for row in syncs:
         assert 0 <= row["upstream"] < RECORDS
-        # Replicated once and without gaps: what stands at one offset stands at the same one of the remote topic.
+        # Replicated once and without gaps: the record at an offset has its copy at the same offset of the remote topic.
         assert row["downstream"] == row["upstream"]

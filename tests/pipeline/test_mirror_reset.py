@@ -58,7 +58,7 @@ def records(*pairs: tuple[bytes, bytes]) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def written(tmp_path: Path) -> ResetDirectory:
-    """A flow that replicates ``orders`` and ``events``; a reset of ``orders`` is asked for.
+    """A flow that replicates ``orders`` and ``events``; a reset of ``orders`` is requested.
 
     The remote topic of ``orders`` 1 holds fewer records than are replicated again, that of ``events`` was made anew.
     """
@@ -89,7 +89,7 @@ def written(tmp_path: Path) -> ResetDirectory:
 
 
 def test_topic_by_topic(planner: Planner, written: ResetDirectory) -> None:
-    """Records that come again, those of them that the remote topic holds already, and whose syncs go."""
+    """Records that come again, those of them that the remote topic has already, and whose syncs go."""
     summary = mirror_reset_job.run(planner.spark, written)
 
     found = {row.pop("topic"): tuple(row.values()) for row in read_dataset(written.reset_topics, RESET_TOPICS)}
@@ -103,8 +103,8 @@ def test_topic_by_topic(planner: Planner, written: ResetDirectory) -> None:
     assert summary["errors"] == []
 
 
-def test_what_the_approver_is_told(planner: Planner, written: ResetDirectory) -> None:
-    """Whose syncs go beside those that are reset, who else works with them, and what old checkpoints do."""
+def test_what_the_question_says(planner: Planner, written: ResetDirectory) -> None:
+    """Whose syncs go besides those that are reset, who else works with them, and what old checkpoints do."""
     mirror_reset_job.run(planner.spark, written)
 
     messages = {row["rule"]: row["message"] for row in read_dataset(written.verdicts, VERDICTS)}

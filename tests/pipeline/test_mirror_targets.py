@@ -107,15 +107,15 @@ MIRROR_PLANS = [
 ]
 
 
-@pytest.mark.parametrize(("asked", "expected"), MIRROR_PLANS)
-def test_plans_of_a_mirror_source(planner: Planner, asked: dict[str, str], expected: list[Row]) -> None:
+@pytest.mark.parametrize(("requested", "expected"), MIRROR_PLANS)
+def test_plans_of_a_mirror_source(planner: Planner, requested: dict[str, str], expected: list[Row]) -> None:
     """A MirrorSource stores the record before the position, and nothing at all for position 0."""
-    plan = planner.plan(mirror(READ), logs=LOGS, **asked)
+    plan = planner.plan(mirror(READ), logs=LOGS, **requested)
 
     assert_same(plan.rows, expected)
 
 
-def test_mirror_maker_never_replicates_internal_topics_nor_its_own_replicas(planner: Planner) -> None:
+def test_mirror_maker_never_replicates_internal_topics_nor_its_own_remote_topics(planner: Planner) -> None:
     """What MirrorMaker 2 leaves out whatever ``topics`` says is not planned."""
     names = ("orders", "__consumer_offsets", "mm2-configs.a.internal", "target.orders", "a.target.orders", "x.replica")
 

@@ -46,9 +46,9 @@ class Search:
         self.spark = spark
         self.directory = OrphansDirectory(str(path))
 
-    def run(self, records: Sequence[Record], known: Sequence[str] = (), **asked: str) -> dict[str, Any]:
+    def run(self, records: Sequence[Record], known: Sequence[str] = (), **requested: str) -> dict[str, Any]:
         """Give the summary."""
-        self.prepare(records, known, **asked)
+        self.prepare(records, known, **requested)
         return orphans_job.run(self.spark, self.directory)
 
     def prepare(
@@ -86,7 +86,7 @@ def search(spark: SparkSession, tmp_path: Path) -> Search:
 
 
 def test_the_last_record_of_each_key_of_a_connector_that_is_gone(search: Search) -> None:
-    """Column by column; the summary tells of exactly these rows."""
+    """Column by column; the summary counts exactly these rows."""
     records = [
         Record(key("gone"), b'{"position":1}', 2, 0, 1),
         Record(key("gone"), b'{"position":22}', 2, 7, 2),

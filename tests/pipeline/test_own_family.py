@@ -26,7 +26,7 @@ Install = Callable[..., None]
 
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
-    """Install a distribution with the page's module and entry point, or other ones."""
+    """Install a distribution with the documentation's module and entry point, or other ones."""
     site = tmp_path / "site"
 
     def installed(module: str | None = None, points: str | None = None) -> None:
@@ -48,7 +48,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
     sys.modules.pop("acme_families", None)
 
 
-def test_the_family_of_the_page_has_the_connectors_of_its_class(install: Install) -> None:
+def test_the_documented_family_has_the_connectors_of_its_class(install: Install) -> None:
     """By class name or alias; without the distribution, the class is unknown."""
     own_families.cache_clear()
     assert family_of(ConnectorType.SOURCE, CLASS).name == "generic_source"
@@ -58,8 +58,8 @@ def test_the_family_of_the_page_has_the_connectors_of_its_class(install: Install
     assert family_of(ConnectorType.SOURCE, CLASS) is family_named("acme_tickets")
 
 
-def test_the_verdicts_of_the_page(install: Install) -> None:
-    """Word by word, as the page shows them."""
+def test_the_documented_verdicts(install: Install) -> None:
+    """Word by word, as the documentation shows them."""
     install()
     family, boards = family_named("acme_tickets"), {"boards": "north,south"}
     shown = re.findall(r"\| (?:error|warning) `(\w+)`: `(.*)` \|", PAGE.read_text())

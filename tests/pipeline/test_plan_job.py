@@ -27,10 +27,10 @@ LOGS = {("orders", 0): Log(0, 100), ("orders", 1): Log(0, 100), ("orders", 2): L
 FLOW = mirror({("orders", 0): 60, ("orders", 1): 20})
 
 
-def snapshot(path: Path, connector: Connector, logs: Logs = LOGS, **asked: str) -> RunDirectory:
+def snapshot(path: Path, connector: Connector, logs: Logs = LOGS, **requested: str) -> RunDirectory:
     """Write what the job reads."""
     directory = RunDirectory(str(path))
-    request = Request.parse(connector=connector.name, now=NOW, **asked)
+    request = Request.parse(connector=connector.name, now=NOW, **requested)
     write_json(directory.request, request.as_json())
     write_dataset(directory.connectors, schemas.CONNECTORS, [connector.row()])
     write_dataset(directory.connector_offsets, schemas.CONNECTOR_OFFSETS, connector.offset_rows())
@@ -53,7 +53,7 @@ def plan_in(directory: RunDirectory) -> OffsetPlan:
 
 
 def test_a_run(spark: SparkSession, planner: Planner, tmp_path: Path) -> None:
-    """Plan and verdicts can be read back, and the summary tells of exactly these."""
+    """Plan and verdicts can be read back, and the summary counts exactly these."""
     del planner
     directory = snapshot(tmp_path, FLOW, to="offset", value="40")
 
@@ -92,7 +92,7 @@ def test_a_run(spark: SparkSession, planner: Planner, tmp_path: Path) -> None:
 
 
 def test_a_refused_request(spark: SparkSession, planner: Planner, tmp_path: Path) -> None:
-    """An error is no reason for the job to fail: the summary says it, beside an empty plan."""
+    """An error is no reason for the job to fail: the summary has it, with an empty plan."""
     del planner
     directory = snapshot(tmp_path, FLOW, to="file", value="/nowhere/offsets.json")
 

@@ -69,7 +69,7 @@ def test_who_decides_after_a_removal_is_said(planner: Planner) -> None:
 
 
 def test_a_group_with_members_is_an_error_unless_nothing_changes(planner: Planner) -> None:
-    """It may be looked at with to=current."""
+    """It may be shown with to=current."""
     active = group({("orders", 0): 60}, state="RUNNING")
 
     assert [found.severity for found in planner.plan(active, to="earliest").of(Rule.ACTIVE_GROUP)] == [ERROR]

@@ -25,7 +25,7 @@ _ANEW = {Event.SOURCE_ANEW, Event.TARGET_ANEW}
 
 @dataclass(frozen=True)
 class Precondition:
-    """One that is left out: by what a partition is said to be, or by a rule in place of the one that asks for it."""
+    """One that is left out: by what a partition is said to be, or by a rule in place of the one that requires it."""
 
     kinds: tuple[Event, ...] = ()
     traits: tuple[Trait, ...] = ()
@@ -98,7 +98,7 @@ PRECONDITIONS = {
     "no topic created anew": Precondition(
         (Event.TARGET_ANEW, Event.CHECKPOINT), ending=Ending.BROKEN, rule=no_topic_is_new
     ),
-    "values that repeat are told apart": Precondition(
+    "values that repeat are distinguished": Precondition(
         (Event.CRASH,), (Trait.REPEATS,), read=ReadFrom.ALL, rule=no_value_repeats
     ),
     "a checkpoint was written after the last rewind": Precondition(
@@ -188,5 +188,5 @@ def _read_from(world: World, seed: int) -> tuple[int | None, int | None]:
 
 
 def _unknowable(answer: Answer) -> bool:
-    """Whether only an id of the topic could tell."""
+    """Whether only an id of the topic could show it."""
     return bool(_ANEW & answer.world.happened)

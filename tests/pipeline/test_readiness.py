@@ -23,7 +23,7 @@ from airflow_provider_connect_offsets.workspace.flow_schemas import (
     REMAINING,
 )
 from airflow_provider_connect_offsets.workspace.schemas import CONNECTOR_OFFSETS, LOG_BOUNDS, OFFSET_SYNCS
-from tests.support.rows.readiness_frames import NOON, ago, frame, messages, told
+from tests.support.rows.readiness_frames import NOON, ago, frame, joined, messages
 
 NONE = Thresholds(
     max_lag_records=0,
@@ -46,8 +46,8 @@ def log(alias: str, topic: str, start: int, end: int, partition: int = 0) -> dic
 
 
 def sync(topic: str, upstream: int, downstream: int, number: int, age: float = 0) -> dict[str, Any]:
-    pair = {"topic": topic, "kafka_partition": 0, "upstream": upstream, "downstream": downstream}
-    return {**pair, "log_offset": number, "log_timestamp": ago(age)}
+    mapping = {"topic": topic, "kafka_partition": 0, "upstream": upstream, "downstream": downstream}
+    return {**mapping, "log_offset": number, "log_timestamp": ago(age)}
 
 
 def left(topic: str, offset: int, age: float | None) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def test_lag_and_loss_of_a_partition(rows: DataFrame) -> None:
 
 
 def test_without_an_offset_and_from_latest_nobody_knows(spark: SparkSession) -> None:
-    """What such a partition lacks can't be told."""
+    """What such a partition lacks is unknown."""
     nothing = {schema: frame(spark, schema, []) for schema in (CONNECTOR_OFFSETS, REMAINING, OFFSET_SYNCS)}
     [row] = readiness(
         ObservedLogs(
@@ -155,7 +155,7 @@ def test_what_is_found_of_partitions(spark: SparkSession, rows: DataFrame) -> No
         (
             "error",
             "retention_loss",
-            told(
+            joined(
                 "records 40 to 49 (10 offsets) were deleted from the source before they were replicated: "
                 "its log now starts at 50. The remote topic will never have them."
             ),
@@ -163,7 +163,7 @@ def test_what_is_found_of_partitions(spark: SparkSession, rows: DataFrame) -> No
         (
             "error",
             "source_recreated",
-            told(
+            joined(
                 "MirrorMaker 2 has position 99, beyond the log end 20: the source topic was "
                 "deleted and created again, or has lost its end. MirrorMaker 2 continues as its auto.offset.reset "
                 "decides, and positions of groups mean other records now. Reset the flow."
@@ -174,12 +174,12 @@ def test_what_is_found_of_partitions(spark: SparkSession, rows: DataFrame) -> No
         (
             "error",
             "sync_old",
-            told("34 records were replicated after the newest offset sync, which is of 2026-01-31 11:59:00 UTC."),
+            joined("34 records were replicated after the newest offset sync, which is of 2026-01-31 11:59:00 UTC."),
         ),
         (
             "warning",
             "source_recreated",
-            told(
+            joined(
                 "it no longer exists on the source, and MirrorMaker 2 keeps position 7 for it: if "
                 "it is created again, it is not replicated from its beginning."
             ),
@@ -187,8 +187,8 @@ def test_what_is_found_of_partitions(spark: SparkSession, rows: DataFrame) -> No
     ]
 
 
-def test_the_history_tells_who_stands_still(spark: SparkSession, rows: DataFrame) -> None:
-    """Who has a lag, had one long enough ago, and stood at the same place; not whose lag is new, nor who moved."""
+def test_a_group_without_progress_is_found_in_the_history(spark: SparkSession, rows: DataFrame) -> None:
+    """One with a lag now and long enough ago, at the same position; not one whose lag is new, nor one that moved."""
 
     def then(topic: str, position: int, lag: int, seconds: float, **ids: str) -> dict[str, Any]:
         seen = {"run_uri": f"run-{seconds}", "observed_at": ago(seconds), "lag_ms": 0}
@@ -221,7 +221,7 @@ def test_the_history_tells_who_stands_still(spark: SparkSession, rows: DataFrame
     ]
 
 
-def test_a_replica_that_was_created_again_is_found(spark: SparkSession) -> None:
+def test_a_remote_topic_that_was_created_again_is_found(spark: SparkSession) -> None:
     """By its end, and where it has grown beyond the last sync since, by its id."""
     base = {"kafka_partition": 0, "target_topic": "s.t", "log_start": 0, "log_end": 9, "position": 9, "lag": 0}
     rows = frame(
@@ -251,7 +251,7 @@ def test_a_replica_that_was_created_again_is_found(spark: SparkSession) -> None:
         (
             "error",
             "remote_topic_lost",
-            told(
+            joined(
                 "its remote topic `s.t` ends at 5, but an offset sync refers to its record 5: it was deleted "
                 "and created again, or has lost its end. Reset the flow."
             ),
@@ -259,7 +259,7 @@ def test_a_replica_that_was_created_again_is_found(spark: SparkSession) -> None:
         (
             "error",
             "remote_topic_lost",
-            told(
+            joined(
                 "its remote topic `s.t` was deleted and created again since the run of 2026-01-31 "
                 "11:59:00 UTC, so records that were replicated before are gone from the target. Reset the flow."
             ),

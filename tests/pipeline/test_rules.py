@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_connect_offsets.offsets.document import JsonMap
 from airflow_provider_connect_offsets.offsets.verdicts import Rule
+from tests.support.rows.lists import LINES
 from tests.support.rows.planning import (
     ERROR,
     INFO,
+    MIDDLE,
     ORDERS,
+    SHORT,
     WARNING,
     Found,
     Log,
@@ -20,12 +22,6 @@ from tests.support.rows.planning import (
     sink,
     source,
 )
-
-HEARTBEAT = "org.apache.kafka.connect.mirror.MirrorHeartbeatConnector"
-FILE_STREAM = "org.apache.kafka.connect.file.FileStreamSourceConnector"
-SHORT = {("orders", 0): Log(100, 700)}
-MIDDLE = {("orders", 0): 400}
-FOREIGN: tuple[JsonMap, JsonMap] = ({"cluster": "typo", "topic": "orders", "partition": 0}, {"offset": 50})
 
 
 def test_beyond_log_end(planner: Planner) -> None:
@@ -101,12 +97,12 @@ def test_not_expiring(planner: Planner) -> None:
     assert "expiring" not in planner.plan(mirror(MIDDLE), logs=logs, to="earliest", partitions="1").rules
 
 
-@pytest.mark.parametrize("asked", [{"to": "shift", "value": "-301"}, {"to": "duration", "value": "P9D"}])
-def test_before_log_start_is_clamped(planner: Planner, asked: dict[str, str]) -> None:
+@pytest.mark.parametrize("requested", [{"to": "shift", "value": "-301"}, {"to": "duration", "value": "P9D"}])
+def test_before_log_start_is_clamped(planner: Planner, requested: dict[str, str]) -> None:
     """What counts from somewhere stops at the log start, and says so."""
     logs = {("orders", 0): Log(100, 700, lookup=100)}
 
-    assert planner.plan(sink(MIDDLE), logs=logs, **asked).of(Rule.BEFORE_LOG_START) == [
+    assert planner.plan(sink(MIDDLE), logs=logs, **requested).of(Rule.BEFORE_LOG_START) == [
         Found(
             Rule.BEFORE_LOG_START,
             WARNING,
@@ -168,7 +164,7 @@ def test_unknown_topic_that_is_stored(planner: Planner) -> None:
 
 
 def test_unknown_partition(planner: Planner) -> None:
-    """A partition that is stored but gone is told from a topic that is; a range that is too wide gets a hint."""
+    """A partition that is gone is distinguished from a topic that is gone; a range that is too wide gets a hint."""
     shrunk = sink({("orders", 0): 40, ("orders", 7): 5})
 
     assert planner.plan(shrunk, to="latest").of(Rule.UNKNOWN_PARTITION) == [
@@ -206,7 +202,7 @@ def test_not_consumed(planner: Planner) -> None:
 
 
 def test_nothing_selected(planner: Planner) -> None:
-    """A selection that selects nothing is an error, and tells what there is."""
+    """A selection that selects nothing is an error, and says what there is."""
     logs = {**ORDERS, ("other", 0): Log(0, 9)}
 
     assert planner.plan(sink(), logs=logs, to="latest", topics="other").verdicts == [
@@ -239,7 +235,7 @@ def test_a_pattern_that_only_python_reads(planner: Planner) -> None:
 
 
 def test_nothing_to_change(planner: Planner) -> None:
-    """Standing there already is no error."""
+    """A position that is there already is no error."""
     there = sink({("orders", 0): 100, ("orders", 1): 100})
 
     assert planner.plan(there, to="latest").verdicts == [
@@ -253,7 +249,7 @@ def test_nothing_to_change(planner: Planner) -> None:
 
 
 def test_nothing_to_change_where_nothing_can_be_moved(planner: Planner) -> None:
-    """What can't be moved does not stand there."""
+    """What can't be moved is not there already."""
     gone = sink({("gone", 0): 5}, topics="gone")
 
     assert [found.message for found in planner.plan(gone, to="latest").of(Rule.NOTHING_TO_CHANGE)] == [
@@ -262,7 +258,7 @@ def test_nothing_to_change_where_nothing_can_be_moved(planner: Planner) -> None:
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "requested",
     [
         {"to": "earliest"},
         {"to": "offset", "value": "3"},
@@ -270,11 +266,11 @@ def test_nothing_to_change_where_nothing_can_be_moved(planner: Planner) -> None:
         {"to": "datetime", "value": "2026-01-01T00:00Z"},
     ],
 )
-def test_no_position(planner: Planner, asked: dict[str, str]) -> None:
+def test_no_position(planner: Planner, requested: dict[str, str]) -> None:
     """A family without positions takes no request for one, and says why."""
-    lines = source(FILE_STREAM, ({"filename": "/in"}, {"position": 7}), file="/in")
+    lines = source(LINES, ({"filename": "/in"}, {"position": 7}), file="/in")
 
-    plan = planner.plan(lines, logs={}, **asked)
+    plan = planner.plan(lines, logs={}, **requested)
 
     assert plan.rows == []
     assert plan.verdicts == [
@@ -282,7 +278,7 @@ def test_no_position(planner: Planner, asked: dict[str, str]) -> None:
             Rule.NO_POSITION,
             ERROR,
             None,
-            f"`source`: to={asked['to']} needs positions in a Kafka log, and this connector ({FILE_STREAM}) has none: "
+            f"`source`: to={requested['to']} needs positions in a Kafka log, and this connector ({LINES}) has none: "
             "its offsets count bytes of a file, not records of a Kafka log. Use to=clear, to=file or to=connector.",
         )
     ]

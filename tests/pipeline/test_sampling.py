@@ -21,12 +21,12 @@ COLUMNS = (
 def claims(spark: SparkSession, counts: dict[int, int]) -> DataFrame:
     """So many claims in each partition, two groups each, and as many rows that are no claims by brackets."""
     rows = [
-        ("orders", "here.orders", number, at, None if method == "none" else at + 7, method, told)
+        ("orders", "here.orders", number, at, None if method == "none" else at + 7, method, same)
         for number, count in counts.items()
         for at in range(count)
-        for method, told in (("bracket", None), ("bracket", None), ("record", True), ("record", None), ("none", None))
+        for method, same in (("bracket", None), ("bracket", None), ("record", True), ("record", None), ("none", None))
     ]
-    # In the midst of what was copied again, or behind all: no record is said to stand there.
+    # In the midst of what was copied again, or behind all: no record is known to be there.
     nothing = [("orders", "here.orders", number, None, 7, "bracket", None) for number in counts]
     return frame_of(spark, [*rows, *nothing], COLUMNS)
 
@@ -42,7 +42,7 @@ def expected(spark: SparkSession, *places: tuple[int, int]) -> DataFrame:
 
 
 def test_all_of_few(spark: SparkSession) -> None:
-    """Each place once, by brackets of the flow that is translated by."""
+    """Each claim once, by brackets of the flow that is translated by."""
     assert_same_rows(sample(claims(spark, {0: 3, 4: 1})), expected(spark, (0, 0), (0, 1), (0, 2), (4, 0)))
 
 
@@ -74,12 +74,12 @@ def test_what_will_be_read_anyway_is_not_picked(spark: SparkSession) -> None:
     )
 
 
-def test_places_that_the_flow_from_home_tells(spark: SparkSession) -> None:
+def test_offsets_by_the_flow_from_home(spark: SparkSession) -> None:
     """They are claims of that flow, whose source is home."""
     rows = [
-        ("here.orders", "orders", 0, at + 7, at, method, told)
+        ("here.orders", "orders", 0, at + 7, at, method, same)
         for at in range(2)
-        for method, told in (("bracket", False), ("bracket", None), ("record", True), ("sync", False))
+        for method, same in (("bracket", False), ("bracket", None), ("record", True), ("sync", False))
     ]
     again = ("here.orders", "orders", 0, None, 2, "bracket", False)  # in the midst of what was copied again
 

@@ -24,12 +24,12 @@ def shared(spark: SparkSession, total: int, *lengths: tuple[int, int | None]) ->
     ]
     found = shared_out(frame_of(spark, ranges, _RANGES), frame_of(spark, ends, _ENDS), total=total).collect()
     assert len(found) == len(lengths)
-    told = {}
+    read_of = {}
     for row in found:
         source, target = lengths[row["kafka_partition"]]
         read = 0 if target is None else 1000 + target - row["target_from"]
-        told[row["kafka_partition"]] = (1000 + source - row["source_from"], read, row["left_out"])
-    return told
+        read_of[row["kafka_partition"]] = (1000 + source - row["source_from"], read, row["left_out"])
+    return read_of
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def shared(spark: SparkSession, total: int, *lengths: tuple[int, int | None]) ->
 def test_each_gets_as_much_as_it_needs_or_as_the_others_leave(
     spark: SparkSession, total: int, read: list[tuple[int, int, int]]
 ) -> None:
-    """Each gets some before any gets much, the same share of both logs; and never more than all together may."""
+    """Each gets some before any gets much, the same share of both logs; and never more than all of them may."""
     found = shared(spark, total, (10, 10), (40, 40), (100, 200))
 
     assert [found[number] for number in range(3)] == read

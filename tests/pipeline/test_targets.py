@@ -114,16 +114,16 @@ SINK_PLANS = [
 ]
 
 
-@pytest.mark.parametrize(("asked", "expected"), SINK_PLANS)
-def test_plans_of_a_sink(planner: Planner, asked: dict[str, str], expected: list[Row]) -> None:
+@pytest.mark.parametrize(("requested", "expected"), SINK_PLANS)
+def test_plans_of_a_sink(planner: Planner, requested: dict[str, str], expected: list[Row]) -> None:
     """A sink stores the position itself; a partition it has not read yet is planned as well."""
-    plan = planner.plan(sink(READ), logs=LOGS, **asked)
+    plan = planner.plan(sink(READ), logs=LOGS, **requested)
 
     assert_same(plan.rows, expected)
 
 
 def test_a_rewind_moves_nothing_forward(planner: Planner) -> None:
-    """What has not come as far as the moment stays, and so does what nobody knows the place of."""
+    """What has not come as far as the moment stays, and so does what has no known position."""
     moment = "2026-01-31T10:00:00+01:00"
 
     plan = planner.plan(sink(READ), logs=LOGS, to="datetime", value=moment, only_back=True)
@@ -140,7 +140,7 @@ def test_a_rewind_moves_nothing_forward(planner: Planner) -> None:
 
 
 def test_starting_at_the_end_counts_from_the_end(planner: Planner) -> None:
-    """With auto.offset.reset=latest a partition without an offset stands at the log end, and clearing skips to it."""
+    """With auto.offset.reset=latest a position without an offset is the log end, and clearing skips to it."""
     late = sink({("orders", 0): 60}, consumer_override_auto_offset_reset="latest")
 
     assert_same(

@@ -21,10 +21,10 @@ pytestmark = pytest.mark.histories
 HISTORIES = int(os.environ.get("HISTORIES", "250"))
 SEEDS = [int(seed) for seed in os.environ.get("SEEDS", "1").split(",")]
 _ANEW = {Event.SOURCE_ANEW, Event.TARGET_ANEW}
-# Where a digest does not tell a record from all others that the source has ever had.
+# Where a digest does not distinguish a record from all others that the source has ever had.
 _BLURRED = {Trait.REPEATS, Trait.CHANGES, Trait.DROPS}
 _UNCLEAR = {*_BLURRED, Trait.LOG_APPEND_TIME, Event.RETAIN_SOURCE}
-Told = tuple[int | None, int | None, int | None, bool]
+Translated = tuple[int | None, int | None, int | None, bool]
 
 
 def made_up(seed: int, *endings: Ending) -> list[World]:
@@ -38,7 +38,7 @@ def shortest(wrong: Iterable[Answer]) -> str:
     return min((str(answer) for answer in wrong), key=len, default="")
 
 
-def told(found: Sequence[Answer]) -> dict[int, Told]:
+def translated(found: Sequence[Answer]) -> dict[int, Translated]:
     """Of one world, by position: lower, upper, missing, exact."""
     return {one.position: (one.lower, one.upper, one.missing, one.exact) for one in found}
 
@@ -154,7 +154,7 @@ def test_records_of_somebody_else_behind_the_last_one(spark: SparkSession) -> No
     world = replicated(10)
     world.write_foreign(*range(100, 105))
 
-    found = told(answered(spark, [ended(world)], ReadFrom.ALL))
+    found = translated(answered(spark, [ended(world)], ReadFrom.ALL))
 
     assert found == {at: (at, at, 0, True) for at in range(11)}
 
@@ -166,7 +166,7 @@ def test_a_partition_that_the_target_lacks(spark: SparkSession, read: ReadFrom) 
     world.produce(*range(4))
     world.source.retain(1)
 
-    found = told(answered(spark, [ended(world, Ending.STOPPED)], read))
+    found = translated(answered(spark, [ended(world, Ending.STOPPED)], read))
 
     assert found == {at: (None, None, 4 - at, False) for at in range(5)}
 
@@ -177,7 +177,7 @@ def test_what_retention_took_before_it_was_replicated(spark: SparkSession) -> No
     world.produce(*range(4, 10))
     world.source.retain(10)
 
-    found = told(answered(spark, [ended(world)], ReadFrom.NONE))
+    found = translated(answered(spark, [ended(world)], ReadFrom.NONE))
 
     assert all(missing is None for _lower, _upper, missing, _exact in (found[at] for at in range(10)))
     assert not any(found[at][3] for at in range(10))
@@ -185,7 +185,7 @@ def test_what_retention_took_before_it_was_replicated(spark: SparkSession) -> No
 
 
 def test_a_record_of_somebody_else_that_looks_like_one_to_come(spark: SparkSession) -> None:
-    """Where values repeat, one that looks alike proves no place by itself, however rare it is."""
+    """Where values repeat, one that looks alike proves no offset by itself, however rare it is."""
     world = World(Traits(repeats=True))
     world.produce(1, 1, 2, 3, each=1000)
     world.flow.replicate()
@@ -220,7 +220,7 @@ def test_a_second_copy_reaches_back_over_a_marker_that_no_mapping_shows(spark: S
     found = answered(spark, [world], read)
 
     assert not shortest(one for one in found if one.wrong)
-    lower, upper, _missing, exact = told(found)[7]
+    lower, upper, _missing, exact = translated(found)[7]
     assert (lower is not None and upper is not None and lower <= 18 <= upper, exact) == (True, False)
 
 
@@ -231,11 +231,11 @@ def test_a_flow_that_was_moved_forward(spark: SparkSession) -> None:
     world.flow.move(6)
     world.flow.replicate()
 
-    found = told(answered(spark, [ended(world)], ReadFrom.ALL))
+    found = translated(answered(spark, [ended(world)], ReadFrom.ALL))
 
-    places = [0, 1, 2, 3, 4, 4, 4, 5, 6, 7, 8]
+    offsets = [0, 1, 2, 3, 4, 4, 4, 5, 6, 7, 8]
     missing = [2, 2, 2, 2, 2, 1, 0, 0, 0, 0, 0]
-    assert found == {at: (places[at], places[at], missing[at], not missing[at]) for at in range(11)}
+    assert found == {at: (offsets[at], offsets[at], missing[at], not missing[at]) for at in range(11)}
 
 
 def test_a_rewind_that_had_not_caught_up_when_the_source_was_lost(spark: SparkSession) -> None:
@@ -266,14 +266,14 @@ def test_a_checkpoint_of_an_earlier_remote_topic(spark: SparkSession) -> None:
 
 
 def test_mappings_that_a_reset_has_kept(spark: SparkSession) -> None:
-    """The syncs of the first copies went with the reset; what it has kept is there, and proves these places again."""
+    """The syncs of the first copies went with the reset; what it has kept is there, and proves these offsets again."""
     world = replicated(10)
     world.reset(5)
     world.produce(10, 11)
     world.flow.replicate()
     forgotten = [one.lower for one in answered(spark, [ended(world)], ReadFrom.NONE) if one.position < 5]
 
-    kept = told(answered(spark, [world], ReadFrom.NONE))
+    kept = translated(answered(spark, [world], ReadFrom.NONE))
 
     assert world.kept
     assert all(kept[at][3] for at in range(13))

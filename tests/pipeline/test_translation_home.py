@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.pipeline.translate.home import replicated, worth_reading
 from tests.support.model.mirror_events import history
-from tests.support.model.mirror_home import Place, placed
+from tests.support.model.mirror_home import AnswerAtHome, answered_at_home
 from tests.support.model.mirror_kinds import Event, Trait
 from tests.support.model.mirror_logs import Traits
 from tests.support.model.mirror_presumed import looks_alike, misled
@@ -35,7 +35,7 @@ _ORDINARY = {
     Event.GROUPS_MOVE,
     Event.CHECKPOINT,
 }
-# What keeps both logs from being read whole, or what is read from telling what was passed over.
+# Events and traits that keep both logs from being read whole, or hide in the records what was passed over.
 _HIDES = {Event.RETAIN_TARGET, Trait.COMPACTED, Trait.DROPS, Trait.CHANGES}
 
 
@@ -48,20 +48,20 @@ def made_up(seed: int) -> list[World]:
     return made
 
 
-def shortest(wrong: Iterable[Place]) -> str:
+def shortest(wrong: Iterable[AnswerAtHome]) -> str:
     """The simplest of those that are wrong."""
     return min((str(place) for place in wrong), key=len, default="")
 
 
-def ordinary(found: Iterable[Place]) -> list[Place]:
+def ordinary(found: Iterable[AnswerAtHome]) -> list[AnswerAtHome]:
     """Those of flows that have replicated something, and to which nothing else happened than restarts and rewinds."""
     return [one for one in found if one.world.happened <= _ORDINARY and one.world.target.end]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_with_all_records_read(spark: SparkSession, seed: int) -> None:
-    """Whatever happened: nothing is passed, but for what was passed over where nobody could look; exact is true."""
-    found = placed(spark, made_up(seed), ReadFrom.ALL)
+    """Whatever happened: nothing is skipped, except in records that can't be read; exact is true."""
+    found = answered_at_home(spark, made_up(seed), ReadFrom.ALL)
 
     wrong = [one for one in found if one.wrong and not _may_be_another(one.world)]
     assert not shortest(one for one in wrong if one.wrong != "SKIP" or not _may_be_passed_over(one, _HIDES))
@@ -73,7 +73,7 @@ def test_with_all_records_read(spark: SparkSession, seed: int) -> None:
 @pytest.mark.parametrize(("read", "share"), [(ReadFrom.SOME, 0.4), (ReadFrom.NONE, 0.7)])
 def test_with_less_than_that(spark: SparkSession, seed: int, read: ReadFrom, share: float) -> None:
     """The same, but that a flow was moved forward by hand doesn't show in its mappings."""
-    found = placed(spark, made_up(seed), read)
+    found = answered_at_home(spark, made_up(seed), read)
 
     wrong = [one for one in found if one.wrong and not (_may_be_another(one.world) or misled(one.world))]
     assert not shortest(one for one in wrong if one.wrong != "SKIP" or not _may_be_passed_over(one))
@@ -81,11 +81,11 @@ def test_with_less_than_that(spark: SparkSession, seed: int, read: ReadFrom, sha
 
 
 def _may_be_another(world: World) -> bool:
-    """Whether only an id tells one topic, or one record, from another."""
+    """Whether only an id distinguishes one topic, or one record, from another."""
     return bool(_ANEW & world.happened) or looks_alike(world)
 
 
-def _may_be_passed_over(one: Place, unless: Collection[StrEnum] = ()) -> bool:
+def _may_be_passed_over(one: AnswerAtHome, unless: Collection[StrEnum] = ()) -> bool:
     """Whether the flow was moved forward, or transaction markers on both sides make up for one another."""
     happened = one.world.happened
     both_marked = {Trait.TRANSACTIONS, Trait.EXACTLY_ONCE} <= happened
@@ -103,21 +103,21 @@ def replicated_world(count: int, traits: Traits | None = None) -> World:
     return world
 
 
-def starts(found: Iterable[Place]) -> dict[int, tuple[int | None, bool]]:
+def starts(found: Iterable[AnswerAtHome]) -> dict[int, tuple[int | None, bool]]:
     """Of one world, by position."""
     return {one.position: (one.start, one.exact) for one in found}
 
 
 @pytest.mark.parametrize("read", [ReadFrom.ALL, ReadFrom.NONE])
 def test_a_record_that_was_replicated_before_a_rewind_is_not_read_again(spark: SparkSession, read: ReadFrom) -> None:
-    """0 to 9, then 5 to 9 once more: who stands in the second copy has read all ten."""
+    """0 to 9, then 5 to 9 once more: a group in the second copy has read all ten."""
     world = replicated_world(10)
     world.reset(5)
     world.flow.replicate()
     world.flow.commit()
     world.produce(10, 11)
 
-    found = starts(placed(spark, [world], read))
+    found = starts(answered_at_home(spark, [world], read))
 
     assert found == {at: (min(at, 10), True) for at in range(16)}
 
@@ -130,7 +130,7 @@ def test_what_was_passed_over_never_left_home(spark: SparkSession) -> None:
     world.flow.replicate()
     world.flow.commit()
 
-    found = starts(placed(spark, [world], ReadFrom.ALL))
+    found = starts(answered_at_home(spark, [world], ReadFrom.ALL))
 
     assert found == {at: (min(at, 4), at <= 4) for at in range(9)}
 
@@ -145,7 +145,7 @@ def test_what_was_passed_over_and_copied_later_was_read(spark: SparkSession) -> 
     world.flow.replicate()
     world.flow.commit()
 
-    found = starts(placed(spark, [world], ReadFrom.ALL))
+    found = starts(answered_at_home(spark, [world], ReadFrom.ALL))
 
     assert found[8] == (4, False)
     assert found[14] == (10, True)
@@ -162,23 +162,23 @@ def test_much_that_was_produced_at_home_since(spark: SparkSession, *, repeats: b
     world.produce(*([0, 1, 2] * 100 if repeats else range(60, 360)))
     partitions, syncs = partitions_of(spark, [world], ReadFrom.NONE), syncs_of(spark, [world])
     partitions = partitions.withColumn("drained", F.expr("true"))
-    asked = frame_of(spark, [("0", 0, 60)], "topic string, kafka_partition int, position long")
+    requested = frame_of(spark, [("0", 0, 60)], "topic string, kafka_partition int, position long")
     found = replicated(partitions, syncs=syncs)
 
-    ranges = worth_reading(asked, partitions, found, compared=20).collect()
-    places = starts(placed(spark, [world], ReadFrom.ALL))
+    ranges = worth_reading(requested, partitions, found, compared=20).collect()
+    found_starts = starts(answered_at_home(spark, [world], ReadFrom.ALL))
 
     assert [(row["source_from"], row["target_from"]) for row in ranges] == [(40, 40)]
-    assert places == {at: (at, True) for at in range(61)}
+    assert found_starts == {at: (at, True) for at in range(61)}
 
 
-def test_nothing_tells_of_the_beginning(spark: SparkSession) -> None:
+def test_nothing_is_known_of_the_beginning(spark: SparkSession) -> None:
     """Retention has taken the beginning of both logs, compaction the first syncs: nothing is known of what is there."""
     world = replicated_world(20)
     world.source.retain(8)
     world.target.retain(8)
     del world.syncs[:3]
-    first: Mapping[int, tuple[int | None, bool]] = starts(placed(spark, [world], ReadFrom.NONE))
+    first: Mapping[int, tuple[int | None, bool]] = starts(answered_at_home(spark, [world], ReadFrom.NONE))
 
     known = world.syncs[0].downstream
     assert {at: first[at][0] for at in range(1, known + 1)} == dict.fromkeys(range(1, known + 1))

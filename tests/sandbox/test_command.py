@@ -49,17 +49,17 @@ def test_a_sandbox_comes_up_is_shown_and_goes(state: Path) -> None:
     assert "export AIRFLOW_CONN_KAFKA_CONNECT_DEFAULT='{" in up.stdout
     assert "already running" in command("up", state).stdout
 
-    told = json.loads((state / "sandbox.json").read_text())
-    ConnectAt(told["connect"]).create("a-sink", file_sink_config("x", state / "x"), initial_state="STOPPED")
+    state_file = json.loads((state / "sandbox.json").read_text())
+    ConnectAt(state_file["connect"]).create("a-sink", file_sink_config("x", state / "x"), initial_state="STOPPED")
     status = command("status", state)
     assert status.returncode == 0
     for shown in ("broker source", "broker target", "worker connect", "a-sink", "STOPPED"):
         assert shown in status.stdout
 
     assert "is gone" in command("down", state).stdout
-    assert not Path(told["root"]).exists()
+    assert not Path(state_file["root"]).exists()
     assert not state.exists()
-    assert not [server for server in told["servers"] if psutil.pid_exists(server["pid"])]
+    assert not [server for server in state_file["servers"] if psutil.pid_exists(server["pid"])]
     assert "was not running" in command("down", state).stdout
 
 

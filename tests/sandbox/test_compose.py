@@ -109,7 +109,7 @@ def test_a_broker_gets_the_settings_of_the_sandbox(tmp_path: Path) -> None:
         folder.mkdir()
     recipe = _BrokerRecipe("unused", Secured(), KAFKA_VERSION)
     recipe.prepare(sandbox, [1, 2])
-    wanted = javaproperties.loads((sandbox / "broker.properties").read_text())
+    expected = javaproperties.loads((sandbox / "broker.properties").read_text())
 
     program = [str(java()), "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-cp", f"{kafka_jars()}/*"]
     folders = {"default": default, "mounted": tmp_path / "mounted", "final": final}
@@ -122,7 +122,7 @@ def test_a_broker_gets_the_settings_of_the_sandbox(tmp_path: Path) -> None:
     )
 
     found = javaproperties.loads((final / "server.properties").read_text())
-    assert without(found, OWN_BROKER) == without(wanted, OWN_BROKER)
+    assert without(found, OWN_BROKER) == without(expected, OWN_BROKER)
     assert found["advertised.listeners"] == f"PLAINTEXT://{PARTS.source.bootstrap}"
     stored = javaproperties.loads((tmp_path / "data" / "meta.properties").read_text())
     assert stored["cluster.id"] == environment("kafka-source")["CLUSTER_ID"]
@@ -142,13 +142,13 @@ def test_the_clusters_differ_in_their_name_alone() -> None:
 def test_the_worker_gets_the_settings_of_the_sandbox(tmp_path: Path) -> None:
     """But for its address, and the FileStream connectors, which Kafka's scripts leave off the class path."""
     _WorkerRecipe(lambda: PARTS.target.bootstrap, Mode.DISTRIBUTED, KAFKA_VERSION).prepare(tmp_path, [8083])
-    wanted = javaproperties.loads((tmp_path / "worker.properties").read_text())
+    expected = javaproperties.loads((tmp_path / "worker.properties").read_text())
     file, target = SERVICES["connect"]["volumes"][0].split(":")[:2]
     found = javaproperties.loads((TOP / file).read_text())
 
     assert command("connect") == ["/opt/kafka/bin/connect-distributed.sh", target]
     assert found == {
-        **wanted,
+        **expected,
         "listeners": "http://:8083",
         "rest.advertised.host.name": "connect",
         "plugin.path": f"/opt/kafka/libs/connect-file-{KAFKA_VERSION}.jar",
@@ -159,20 +159,20 @@ def test_the_worker_gets_the_settings_of_the_sandbox(tmp_path: Path) -> None:
 def test_airflow_has_the_connections_of_the_sandbox() -> None:
     """The same names and types, to the services of this file."""
     found = {name: value for name, value in environment("airflow").items() if name.startswith("AIRFLOW_CONN_")}
-    wanted = airflow_connections(PARTS, spark={"host": "spark://spark-master", "port": 7077})
+    expected = airflow_connections(PARTS, spark={"host": "spark://spark-master", "port": 7077})
 
     assert {name: json.loads(value) for name, value in found.items()} == {
-        name: json.loads(value) for name, value in wanted.items()
+        name: json.loads(value) for name, value in expected.items()
     }
 
 
 def test_airflow_has_the_settings_of_make_up() -> None:
     """Each of them, but for those that a container needs otherwise, which are named above."""
     up = airflow_environment(Path("/home"), sandbox_env={}, workspace=Path("/workspace")) | _standalone([8080, 1, 2])
-    wanted = {name: value for name, value in up.items() if name.startswith("AIRFLOW__")}
+    expected = {name: value for name, value in up.items() if name.startswith("AIRFLOW__")}
     found = {name: value for name, value in environment("airflow").items() if name.startswith("AIRFLOW__")}
 
-    assert found == {**without(wanted, LEFT_TO_THE_IMAGE), **OWN_AIRFLOW}
+    assert found == {**without(expected, LEFT_TO_THE_IMAGE), **OWN_AIRFLOW}
 
 
 def test_the_scene_is_set_at_the_same_addresses() -> None:
@@ -260,7 +260,7 @@ def test_up_wait_ends_once_all_is_there() -> None:
     assert "scene" in SERVICES["airflow"]["depends_on"]
 
 
-def test_it_holds_no_secret_and_listens_on_this_machine_alone() -> None:
+def test_it_has_no_secret_and_listens_on_this_machine_alone() -> None:
     """Keys and the password are generated at the first start; nobody else in the network reaches a port."""
     names = [name for service in SERVICES for name in environment(service)]
     secret = re.compile(r"PASSWORD(?!S_FILE)|SECRET|TOKEN|FERNET|_KEY")

@@ -88,14 +88,14 @@ def test_the_health_check_of_airflow_logs_in(sandbox: Sandbox, tmp_path: Path) -
         airflow.start()
         # As in the file, but for the address and the folder.
         *python, command, _address, _passwords, dag = health_check("airflow")
-        asked = [command, f"--airflow={airflow.url}", f"--passwords={passwords}"]
+        requested = [command, f"--airflow={airflow.url}", f"--passwords={passwords}"]
         assert python == ["python", "-m", "sandbox.compose"]
 
-        wait_for(lambda: main([*asked, dag]), 0, 60, "it does not become healthy", progress=airflow.process.work)
+        wait_for(lambda: main([*requested, dag]), 0, 60, "it does not become healthy", progress=airflow.process.work)
 
         with pytest.raises(requests.HTTPError, match="403"):
             AirflowAt(airflow.url).has_dag("connector_offsets_change")
-        assert main([*asked, "--dag=none_of_ours"]) == 1
+        assert main([*requested, "--dag=none_of_ours"]) == 1
         guessed = tmp_path / "guessed.json"
         guessed.write_text('{"admin": "guessed"}')
-        assert main([*asked, f"--passwords={guessed}", dag]) == 1
+        assert main([*requested, f"--passwords={guessed}", dag]) == 1

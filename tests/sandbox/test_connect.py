@@ -40,10 +40,10 @@ def test_a_flow_replicates_and_translates(sandbox: Sandbox) -> None:
         for name in (flow, checkpoints, beats):
             sandbox.connect.wait_state(name, "RUNNING")
         work = sandbox.connect.work
-        wanted = {"source.orders", "heartbeats"}
-        wait_until(lambda: sandbox.target.topics() >= wanted, 60, "the topic was not replicated", progress=work)
-        told = "the records were not replicated"
-        wait_for(lambda: len(sandbox.target.consume("source.orders")), 2, 60, told, progress=work)
+        expected = {"source.orders", "heartbeats"}
+        wait_until(lambda: sandbox.target.topics() >= expected, 60, "the topic was not replicated", progress=work)
+        late = "the records were not replicated"
+        wait_for(lambda: len(sandbox.target.consume("source.orders")), 2, 60, late, progress=work)
         copied = sandbox.target.consume("source.orders")
         wait_until(lambda: sandbox.connect.offsets(flow), 60, "no offset was flushed", progress=work)
 
@@ -62,8 +62,8 @@ def test_a_sink_is_stopped_rewound_and_resumed(sandbox: Sandbox) -> None:
     path = sandbox.data / "lines.txt"
     with connector(sandbox, "sink", file_sink_config("lines", path)) as sink:
         work: Progress = {"written": path.read_text, **sandbox.connect.work}
-        told = "nothing was delivered"
-        wait_until(lambda: path.exists() and path.read_text() == "one\ntwo\nthree\n", 60, told, progress=work)
+        late = "nothing was delivered"
+        wait_until(lambda: path.exists() and path.read_text() == "one\ntwo\nthree\n", 60, late, progress=work)
         partition = {"kafka_topic": "lines", "kafka_partition": 0}
         committed = [{"partition": partition, "offset": {"kafka_offset": 3}}]
         wait_for(lambda: sandbox.connect.offsets(sink), committed, 60, "no offset was committed")
@@ -150,7 +150,7 @@ def test_airflow_finds_the_sandbox(sandbox: Sandbox) -> None:
 
 
 def test_what_was_done_though_its_answer_timed_out_is_done() -> None:
-    """Asked again, Connect tells that the connector is there already, or not there any more."""
+    """At a second request Connect says that the connector is there already, or not there any more."""
     late, made = error(500, "Request timed out"), error(409, "Connector slow already exists")
     with scripted_worker() as script:
         script.answers("POST /connectors", late, made)

@@ -41,7 +41,7 @@ def read(demo: subprocess.Popen[str]) -> str:
 
 
 def test_the_demo_proves_all_three_changes(tmp_path: Path) -> None:
-    """It exits with 0, what it prints can be read, and the page is there and asks nothing of the network."""
+    """It exits with 0, what it prints can be read, and the report is there and makes no request."""
     with start(tmp_path) as demo:
         printed = read(demo)
 
@@ -75,8 +75,8 @@ def test_interrupted_it_leaves_nothing(tmp_path: Path) -> None:
     with start(tmp_path) as demo:
         me = psutil.Process(demo.pid)
         log = tmp_path / "logs" / "airflow.log"
-        told, work = "Airflow was not started", work_of_program(demo.pid)
-        wait_until(lambda: demo.poll() is not None or log.exists(), 90, told, progress=work)
+        late, work = "Airflow was not started", work_of_program(demo.pid)
+        wait_until(lambda: demo.poll() is not None or log.exists(), 90, late, progress=work)
         started = me.children(recursive=True)
 
         demo.send_signal(signal.SIGINT)

@@ -124,7 +124,7 @@ def test_a_failure_leaves_no_half_cache(cache: Path, monkeypatch: pytest.MonkeyP
     assert {path.name for path in cache.iterdir()} == {"kafka-4.3.1.lock"}
 
 
-def test_what_ivy_says_is_shown(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_ivy_says_is_in_the_message(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who has no network reads why, and how a proxy is named."""
     monkeypatch.setattr(jars, "modules", lambda _version: ("org.example:no-such-module:1",))
     monkeypatch.setattr(jars, "_ATTEMPTS", 1)
@@ -137,5 +137,5 @@ def test_what_ivy_says_is_shown(cache: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_pyspark_ships_ivy() -> None:
-    """The one thing beside a JDK that fetching needs."""
+    """The one thing besides a JDK that fetching needs."""
     assert jars.ivy_jar().is_file()

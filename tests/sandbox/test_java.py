@@ -14,8 +14,8 @@ def fake_jdk(home: Path, version: str, *, compiler: bool = True) -> Path:
     """A Java that only tells its version."""
     binaries = home / "bin"
     binaries.mkdir(parents=True)
-    told = f"    java.home = {home}\n    java.specification.version = {version}\n"
-    (binaries / "java").write_text(f"#!/bin/sh\ncat >&2 <<EOF\n{told}EOF\n")
+    properties = f"    java.home = {home}\n    java.specification.version = {version}\n"
+    (binaries / "java").write_text(f"#!/bin/sh\ncat >&2 <<EOF\n{properties}EOF\n")
     (binaries / "java").chmod(0o755)
     if compiler:
         (binaries / "javac").touch()

@@ -36,7 +36,7 @@ def test_records_without_a_time_get_the_present_one(sandbox: Sandbox) -> None:
     assert before <= sandbox.source.consume("now")[0].timestamp_ms <= time.time_ns() // 1_000_000
 
 
-def test_reading_starts_where_asked_and_ends_at_the_end(sandbox: Sandbox) -> None:
+def test_reading_starts_where_requested_and_ends_at_the_end(sandbox: Sandbox) -> None:
     """One start for all partitions, one for each, or one partition alone."""
     topic = "starts"
     sandbox.source.create_topic(topic, partitions=3)

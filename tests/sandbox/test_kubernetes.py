@@ -12,7 +12,7 @@ from sandbox.java import java_from
 from sandbox.kubernetes import binaries, missing
 
 _GO = """#!/bin/sh
-# Stands for Go, which takes minutes.
+# In place of Go, which takes minutes.
 echo once >> {times}
 echo etcd > built
 """

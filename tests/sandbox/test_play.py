@@ -44,7 +44,7 @@ def test_it_comes_up_and_explains_itself(playing: Playing) -> None:
 def test_told_to_end_it_leaves_nothing(playing: Playing) -> None:
     """No process and no file; it stands last in this module, as nothing is left to play with afterwards."""
     started = psutil.Process(playing.process.pid).children(recursive=True)
-    root = Path(playing.told(r"topic to (\S+)/data/"))
+    root = Path(playing.match(r"topic to (\S+)/data/"))
 
     playing.process.send_signal(signal.SIGTERM)
     last = read_to_end(playing.process)

@@ -181,7 +181,7 @@ def test_free_ports_are_different() -> None:
     assert len(set(process.free_ports(50))) == 50
 
 
-def test_logs_are_kept_when_asked(own: Sandbox) -> None:
+def test_logs_are_kept_on_request(own: Sandbox) -> None:
     """One file for each server."""
     assert {path.name for path in own.keep_logs_now().iterdir()} >= {"source.log", "target.log", "connect.log"}
 

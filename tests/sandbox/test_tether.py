@@ -100,7 +100,7 @@ def test_a_suspended_server_ends_too(home: Path) -> None:
     expect_gone(tethered.pid, home)
 
 
-def test_a_tether_that_is_told_to_end_takes_its_server_along(home: Path) -> None:
+def test_a_tether_that_is_let_go_ends_its_server(home: Path) -> None:
     """A machine that shuts down sends TERM to all, the tethers too."""
     tethered = Tethered(home)
     tethered.run(SLEEP, home / "log")
@@ -128,7 +128,7 @@ def test_the_last_one_removes_the_root(home: Path) -> None:
 
 
 def test_a_server_can_be_started_again(home: Path) -> None:
-    """Its exit code is told, its directory stays, and the log goes on."""
+    """Its exit code is reported, its directory stays, and the log goes on."""
     tethered = Tethered(home)
     for _ in range(2):
         tethered.run(["sh", "-c", "echo here; exit 3"], home / "log")
@@ -148,7 +148,7 @@ def test_a_command_that_is_not_there_is_named(home: Path) -> None:
     tethered.close()
 
 
-def test_one_tether_holds_one_server(home: Path) -> None:
+def test_one_tether_has_one_server(home: Path) -> None:
     """A second server under the same tether would be forgotten."""
     tethered = Tethered(home)
     tethered.run(SLEEP, home / "log")

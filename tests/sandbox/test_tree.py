@@ -20,10 +20,10 @@ FAMILY = "sleep 600 & setsid sleep 601 & wait"
 
 def start(directory: Path, *command: str, **environment: str) -> subprocess.Popen[str]:
     """Start a command under a tree that leads to ``environment``."""
-    told = directory / "environment.json"
-    told.write_text(json.dumps(environment))
+    environment_file = directory / "environment.json"
+    environment_file.write_text(json.dumps(environment))
     return subprocess.Popen(
-        [sys.executable, "-P", tree.__file__, str(told), *command], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-P", tree.__file__, str(environment_file), *command], stdout=subprocess.PIPE, text=True
     )
 
 

@@ -33,7 +33,7 @@ def test_a_missing_python_is_named_with_the_command_that_brings_it(tmp_path: Pat
     assert not (tmp_path / "venv").exists()
 
 
-def test_an_environment_is_made_of_the_python_asked_for(tmp_path: Path) -> None:
+def test_an_environment_is_made_of_the_requested_python(tmp_path: Path) -> None:
     """Also where there is one already."""
     version = "{}.{}".format(*sys.version_info)
 

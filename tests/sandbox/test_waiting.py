@@ -40,12 +40,12 @@ def test_the_first_true_answer_is_returned() -> None:
 
 
 def test_a_late_condition_is_named() -> None:
-    """The message says what was waited for, and how long; it is asked once even without any time."""
-    asked: list[int] = []
+    """The message says what was waited for, and how long; the condition is polled once even without any time."""
+    polled: list[int] = []
     with pytest.raises(NotInTime, match=r"the broker did not come \(waited 0 s\)"):
-        wait_until(lambda: asked.append(1), 0, "the broker did not come")
+        wait_until(lambda: polled.append(1), 0, "the broker did not come")
 
-    assert asked == [1]
+    assert polled == [1]
 
 
 def test_it_goes_on_as_long_as_something_moves(clock: Clock) -> None:
@@ -83,42 +83,42 @@ def test_it_ends_however_much_moves(clock: Clock) -> None:
 
 
 def test_a_condition_that_takes_its_time_is_no_reason_to_give_up(clock: Clock) -> None:
-    """What has moved while it was asked counts, also where that took longer than there was time for."""
-    asked: list[int] = []
+    """What has moved while it was polled counts, also where that took longer than there was time for."""
+    polled: list[int] = []
 
     def condition() -> bool:
         clock.sleep(100)
-        asked.append(1)
-        return len(asked) == 4
+        polled.append(1)
+        return len(polled) == 4
 
-    assert wait_until(condition, 60, "it did not come", progress={"records": lambda: len(asked)})
+    assert wait_until(condition, 60, "it did not come", progress={"records": lambda: len(polled)})
 
 
-def test_what_moves_is_looked_at_once_a_second(clock: Clock) -> None:
-    """As that may cost more than the condition."""
-    began, looks = clock.now, [0]
+def test_progress_is_observed_once_a_second(clock: Clock) -> None:
+    """That may cost more than the condition."""
+    began, times = clock.now, [0]
 
-    def look() -> int:
-        looks[0] += 1
+    def observe() -> int:
+        times[0] += 1
         return 0
 
-    wait_until(lambda: clock.now >= began + 10, 60, "it did not come", progress={"records": look}, interval=0.25)
+    wait_until(lambda: clock.now >= began + 10, 60, "it did not come", progress={"records": observe}, interval=0.25)
 
-    assert looks == [10]
+    assert times == [10]
 
 
-def test_what_can_not_be_looked_at_does_not_end_a_wait(clock: Clock) -> None:
-    """Only its kind is told: the text of an error may differ each time, and would be taken for progress."""
+def test_what_can_not_be_observed_does_not_end_a_wait(clock: Clock) -> None:
+    """Only the kind of its error counts: the text of an error may differ each time, and would be taken for progress."""
 
-    def look() -> object:
+    def observe() -> object:
         raise ConnectionError(f"refused at {clock.now}")
 
     with pytest.raises(NotInTime, match=r"waited 60 s, 60 s without .* last observed: records ConnectionError\)"):
-        wait_until(lambda: False, 60, "it did not come", progress={"records": look}, interval=1)
+        wait_until(lambda: False, 60, "it did not come", progress={"records": observe}, interval=1)
 
 
-def test_a_value_is_waited_for_and_told(clock: Clock) -> None:
-    """Any answer that differs from the one before is progress; the last one is told beside what was wanted."""
+def test_a_value_is_waited_for_and_named(clock: Clock) -> None:
+    """Any answer that differs from the one before is progress; the message has the last one and the expected one."""
     began = clock.now
 
     wait_for(lambda: (clock.now - began) // 50, 4, 60, "it is not there", interval=1)
@@ -140,7 +140,7 @@ def test_a_value_is_waited_for_and_told(clock: Clock) -> None:
     ],
     ids=lambda value: getattr(value, "status_code", None),
 )
-def test_a_worker_that_has_no_time_now_is_asked_again(clock: Clock, refusal: RestRefusal, *, passes: bool) -> None:
+def test_a_request_to_a_busy_worker_is_repeated(clock: Clock, refusal: RestRefusal, *, passes: bool) -> None:
     """One that rebalances, or is too busy to answer, has not said no; any other refusal ends the wait."""
     began = clock.now
 

@@ -22,13 +22,13 @@ class Share:
 
     @classmethod
     def of_environment(cls) -> Self:
-        """What ``SUITE_SHARE=3`` asks for; without ``SUITE_SEED`` one is drawn, for child processes as well."""
+        """The share that ``SUITE_SHARE=3`` requests; a missing ``SUITE_SEED`` is drawn, for child processes as well."""
         os.environ.setdefault(SEED, str(random.SystemRandom().randrange(10**6)))
         return cls(every=int(os.environ.get(SHARE, "1")), seed=int(os.environ[SEED]))
 
     def split(self, tests: Sequence[T]) -> tuple[list[T], list[T]]:
         """The tests that are run, and those that are not."""
-        runs = [(place + self.seed) % self.every == 0 for place in range(len(tests))]
+        runs = [(index + self.seed) % self.every == 0 for index in range(len(tests))]
         kept = [test for test, is_run in zip(tests, runs, strict=True) if is_run]
         return kept, [test for test, is_run in zip(tests, runs, strict=True) if not is_run]
 

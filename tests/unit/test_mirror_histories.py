@@ -15,18 +15,18 @@ HISTORIES = 2000
 
 
 def test_all_kinds_occur() -> None:
-    """Each event and each trait in at least one history of twenty, with little beside it."""
+    """Each event and each trait in at least one history of twenty, with little else."""
     random = Random(0)
     happened = Counter[object]()
     for number in range(HISTORIES):
         happened.update(history(random, ending=list(Ending)[number % 3]).happened)
 
-    drawn = [kind for kind in (*Event, *Trait) if kind is not Event.LOOK]
+    drawn = [kind for kind in (*Event, *Trait) if kind is not Event.OBSERVE]
     assert all(happened[kind] >= HISTORIES / 20 for kind in drawn)
 
 
 @pytest.mark.parametrize("event", sorted(set(Event) - {Event.PRODUCE, Event.REPLICATE}))
-def test_only_what_is_asked_for_happens(event: Event) -> None:
+def test_only_what_is_requested_happens(event: Event) -> None:
     """A kind can be had alone, and the same seed gives the same history."""
     implied = {Event.CHECKPOINT: {Event.GROUPS_MOVE}}.get(event, set())
     for seed in range(20):

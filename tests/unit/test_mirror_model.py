@@ -171,7 +171,7 @@ def test_retention_in_the_remote_topic() -> None:
 
 
 def test_compaction() -> None:
-    """A record that a later one of its key stands for at the source isn't missing; its copy may still be there."""
+    """A record whose key has a later one at the source isn't missing; its copy may still be there."""
     world = World(Traits(compacted=True))
     world.produce(1, 2, 1 + KEYS, 3)
     world.source.compact(3)
@@ -198,7 +198,7 @@ def test_compaction_leaves_the_last_record() -> None:
 
 
 def test_a_transform_that_drops_records() -> None:
-    """Whether a record without a copy is missing or was dropped, nobody can tell."""
+    """Nobody can know whether a record without a copy is missing or was dropped."""
     world = replicated(40, Traits(drops=True))
     kept = [offset for _, offset in copies(world)]
     gone = sorted(set(range(40)) - set(kept))
@@ -219,7 +219,7 @@ def test_a_transform_that_changes_records() -> None:
     assert all(world.target.records[offset].key == world.source.records[offset].key for offset in changed)
 
 
-def test_records_that_look_the_same_are_told_apart() -> None:
+def test_records_that_look_the_same_are_distinguished() -> None:
     """The truth goes by where a copy comes from."""
     world = World(Traits(repeats=True))
     world.produce(1, 1, 1, each=1000)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.model.mirror_truth import bests
-from tests.support.model.mirror_world import LAG_MAX, Pair, World, replicated
+from tests.support.model.mirror_world import LAG_MAX, Mapped, World, replicated
 
 
 def test_syncs_follow_mirror_makers_rule() -> None:
@@ -38,20 +38,20 @@ def test_the_last_record_gets_a_sync_once_it_is_stored() -> None:
 
 @pytest.mark.parametrize(("position", "downstream"), [(5, 5), (6, 6), (7, 6), (4, 1), (0, 0)])
 def test_checkpoints_follow_mirror_makers_rule(position: int, downstream: int) -> None:
-    """A checkpoint tells of the nearest sync, or one further."""
+    """A checkpoint is made by the nearest sync, or one further."""
     world = replicated(8)
     world.groups = {"one": position}
     world.checkpoint()
 
-    assert world.checkpoints == {"one": Pair(position, downstream)}
+    assert world.checkpoints == {"one": Mapped(position, downstream)}
 
 
-def test_a_reset_keeps_pairs() -> None:
+def test_a_reset_keeps_mappings() -> None:
     """Where the flow was, and where it goes on; the syncs of before are cleared."""
     world = replicated(10)
     world.reset(4)
     world.flow.replicate()
 
-    assert world.kept == [Pair(9, 9), Pair(4, 10)]
+    assert world.kept == [Mapped(9, 9), Mapped(4, 10)]
     assert (world.syncs[0].upstream, world.syncs[0].downstream) == (4, 10)
     assert bests(world)[3:] == [3, 10, 11, 12, 13, 14, 15, 16]

@@ -10,7 +10,6 @@ from pyspark.sql import SparkSession
 
 from sandbox import Sandbox
 from tests.support.flows.flow_changer import FlowChanger
-from tests.support.flows.flows import Changer
 from tests.support.programs.shell import Shell, shell
 
 
@@ -26,18 +25,6 @@ def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
 def workspace(tmp_path: Path) -> str:
     """A workspace of the test's own."""
     return tmp_path.as_uri()
-
-
-@pytest.fixture
-def source_changer(sandbox: Sandbox, spark: SparkSession, workspace: str) -> Changer:
-    """Changes connectors whose positions refer to the source cluster."""
-    return Changer(spark, workspace, sandbox.connect.url, sandbox.source)
-
-
-@pytest.fixture
-def target_changer(sandbox: Sandbox, spark: SparkSession, workspace: str) -> Changer:
-    """Changes connectors whose positions refer to the worker's own cluster."""
-    return Changer(spark, workspace, sandbox.connect.url, sandbox.target)
 
 
 @pytest.fixture

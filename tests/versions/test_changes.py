@@ -17,14 +17,14 @@ from airflow_provider_connect_offsets.workspace.schemas import CONNECTOR_OFFSETS
 from sandbox import Sandbox, wait_until
 from tests.support.faults.reset_cell import RECORDS as RESET
 from tests.support.faults.reset_cell import ResetCell
-from tests.support.flows.changes_of_each_kind import RECORDS, STANDS, Kind, MirrorReader, Reader, SinkReader
+from tests.support.flows.changes_of_each_kind import POSITION, RECORDS, Kind, MirrorReader, Reader, SinkReader
 from tests.support.flows.failing_over import FailingOver, Flowing
 from tests.support.flows.flow_changer import FlowChanger
 from tests.support.flows.flows import Changer
 from tests.support.flows.moved_groups import assert_groups_go_on
 from tests.support.programs.kafka_versions import CHANGING, on
 
-# A test holds many plans, on a machine that may have other things to do.
+# A test makes many plans, on a machine that may have other things to do.
 pytestmark = [pytest.mark.versions, on(*CHANGING)]
 
 
@@ -37,7 +37,7 @@ def reader(request: pytest.FixtureRequest, sandbox: Sandbox, tmp_path: Path) -> 
     made.close()
 
 
-def test_every_kind_of_change_delivers_from_where_it_was_asked_to(
+def test_every_kind_of_change_delivers_from_where_it_was_requested(
     reader: Reader, spark: SparkSession, workspace: str
 ) -> None:
     """By what the snapshot saw, what is read back, and what is delivered after a resume; then once while it runs."""
@@ -47,7 +47,7 @@ def test_every_kind_of_change_delivers_from_where_it_was_asked_to(
     assert_seen(planned[0][0], reader)
     assert [summary["errors"] for _run, summary in planned] == [[]] * len(kinds)
 
-    # Each plan has seen all topics where they were, and none of them may move before it is applied.
+    # Each plan was made with all topics where they were, and none of them may move before it is applied.
     written = [applied(changer, reader, kind, run) for kind, (run, _summary) in zip(kinds, planned, strict=True)]
 
     connect.alter(reader.name, written)
@@ -68,25 +68,25 @@ def test_every_kind_of_change_delivers_from_where_it_was_asked_to(
 
 
 def applied(changer: Changer, reader: Reader, kind: Kind, run: RunDirectory) -> dict[str, Any]:
-    """Apply one plan: its topic is where it was asked to be, and no other has moved. Gives what was written."""
+    """Apply one plan: its topic is where it was requested to be, and no other has moved. Returns what was written."""
     outcome = changer.apply(run, name=f"test/{kind.to}")
 
     assert outcome.result is (Result.UNCHANGED if kind.to == "current" else Result.APPLIED)
     assert (outcome.prior_state, outcome.final_state) in {("STOPPED", "STOPPED"), (None, None)}
     assert reader.positions() == {
-        **{reader.topic(one): STANDS for one in reader.kinds()},
+        **{reader.topic(one): POSITION for one in reader.kinds()},
         reader.topic(kind): kind.first,
     }
     return reader.take_out(reader.topic(kind))
 
 
 def assert_seen(run: RunDirectory, reader: Reader) -> None:
-    """The snapshot is what the worker and the cluster tell."""
+    """The snapshot is what the worker and the cluster return."""
     [connector] = read_dataset(run.connectors, CONNECTORS)
     assert (connector["connector"], connector["state"], connector["tasks"]) == (reader.name, "STOPPED", "[]")
     offsets = read_dataset(run.connector_offsets, CONNECTOR_OFFSETS)
     assert {row["partition"]: row["offset"] for row in offsets} == reader.stored()
-    assert {row["topic"]: row["position"] for row in offsets} == {reader.topic(one): STANDS for one in reader.kinds()}
+    assert {row["topic"]: row["position"] for row in offsets} == {reader.topic(one): POSITION for one in reader.kinds()}
     bounds = {row["topic"]: (row["log_start"], row["log_end"]) for row in read_dataset(run.log_bounds, LOG_BOUNDS)}
     assert {bounds[reader.topic(kind)] for kind in reader.kinds()} == {(0, RECORDS)}
 
@@ -104,7 +104,7 @@ def test_a_flow_is_replicated_again_with_clean_syncs(sandbox: Sandbox, flows: Fl
     assert outcome.result is Result.APPLIED
     assert "New syncs have come of 2 of 2 partitions" in outcome.message
     cell.wait_until_caught_up()
-    once_more = {number: 2 * [f"{number}:{place}" for place in range(RESET)] for number in (0, 1)}
+    once_more = {number: 2 * [f"{number}:{offset}" for offset in range(RESET)] for number in (0, 1)}
     assert cell.replicated(topic) == once_more
     assert {(sync.where.partition, sync.downstream - sync.upstream) for sync in cell.syncs()} == {
         (0, RESET),
@@ -113,8 +113,8 @@ def test_a_flow_is_replicated_again_with_clean_syncs(sandbox: Sandbox, flows: Fl
     assert cell.policies() == ["compact", "compact"]
     cell.wait_until_running()
     # The group has one record left to read, and is never put behind it.
-    told = "the group was not put into the second copy"
-    wait_until(lambda: min(cell.group_on_target().values()) >= RESET, 60, told, progress=cell.work)
+    late = "the group was not put into the second copy"
+    wait_until(lambda: min(cell.group_on_target().values()) >= RESET, 60, late, progress=cell.work)
     assert max(cell.group_on_target().values()) <= 2 * RESET - 1
     cell.close()
 

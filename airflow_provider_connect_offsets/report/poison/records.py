@@ -1,4 +1,4 @@
-"""Records on which a sink stood: the report on them, and the question to the approver of a skip."""
+"""Records on which a sink failed: the report on them, and the question to the approver of a skip."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class PoisonedRecords:
         return publish(
             self.directory.report,
             "poison.html.j2",
-            title=f"Records on which {self.outcome.connector} stood",
+            title=f"Records on which {self.outcome.connector} failed",
             records=self,
             datasets=words.uris({"Records": self.directory.poison_records}),
         )

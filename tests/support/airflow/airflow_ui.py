@@ -84,8 +84,10 @@ class AirflowUi:
         self.page.get_by_role("button", name="Trigger").first.click()
         return TriggerForm(self.page.get_by_role("dialog"), dag_id)
 
-    def add_connection(self, conn_id: str, kind: str, fields: Mapping[str, str]) -> None:
-        """Fill in the connection's form and save it."""
+    def add_connection(
+        self, conn_id: str, kind: str, fields: Mapping[str, str], *, extra: Mapping[str, str] | None = None
+    ) -> None:
+        """Fill in the connection's form and save it; ``extra``: the fields of this kind only."""
         self.page.goto(f"{self.url}/connections")
         self.page.get_by_role("button", name="Add Connection").click()
         dialog = self.page.get_by_role("dialog")
@@ -95,6 +97,11 @@ class AirflowUi:
         self.page.get_by_role("option", name=kind, exact=True).click()
         for name, value in fields.items():
             dialog.locator(f"[name={name}]").press_sequentially(value)
+        if extra:
+            dialog.get_by_role("button", name="Extra Fields", exact=True).click()
+            for name, value in extra.items():
+                dialog.locator(f"[name=element_{name}]").press_sequentially(value)
+            self.picture(f"connection-{conn_id}")
         dialog.get_by_role("button", name="Save").click()
         expect(dialog).to_be_hidden()
 
@@ -190,8 +197,8 @@ class DagRunUi:
         self.page.goto(f"{self.ui.url}/dags/{self.dag_id}/runs")
         row = self.page.locator("tbody tr").filter(has_text=self.run_id)
         state = row.locator("[data-testid=table-cell-state]")
-        told = f"{self.run_id} has not ended"
-        found = wait_until(lambda: _ENDED.search(state.inner_text()), _RUN, told, progress=self._work, interval=0.5)
+        late = f"{self.run_id} has not ended"
+        found = wait_until(lambda: _ENDED.search(state.inner_text()), _RUN, late, progress=self._work, interval=0.5)
         assert found
         return found[0].lower()
 
@@ -215,6 +222,17 @@ class DagRunUi:
 
     def open_question(self) -> None:
         """Wait for the approval question, and open it from the list of required actions."""
+        self._await_question().get_by_role("link").first.click()
+        self.page.get_by_role("button", name="Approve").wait_for()
+
+    def open_question_in_drawer(self) -> Locator:
+        """The same, over the list itself, as a phone needs it: a task's page is wider than its screen."""
+        self._await_question().get_by_role("button", name="Open Review Drawer").click()
+        drawer = self.page.get_by_role("dialog")
+        drawer.get_by_role("button", name="Approve").wait_for()
+        return drawer
+
+    def _await_question(self) -> Locator:
         row = self.page.locator("tbody tr").filter(has_text=self.run_id)
 
         def is_listed() -> bool:  # the list doesn't refresh itself
@@ -222,9 +240,8 @@ class DagRunUi:
             self.page.get_by_text("No Required Actions found").or_(self.page.locator("tbody tr")).first.wait_for()
             return row.count() > 0
 
-        wait_until(is_listed, _RUN, f"{self.run_id} asks nobody", progress=self._work, interval=2)
-        row.get_by_role("link").first.click()
-        self.page.get_by_role("button", name="Approve").wait_for()
+        wait_until(is_listed, _RUN, f"{self.run_id} has no question", progress=self._work, interval=2)
+        return row
 
     def answer(self, button: str) -> None:
         """Click Approve or Reject below the question, once the scheduler knows that the task waits.
@@ -237,8 +254,8 @@ class DagRunUi:
 
     def _await_heartbeat(self) -> None:
         def heard() -> str:
-            told = AirflowAt(self.ui.url).call("GET", "/monitor/health")["scheduler"]
-            return str(told["latest_scheduler_heartbeat"])
+            scheduler = AirflowAt(self.ui.url).call("GET", "/monitor/health")["scheduler"]
+            return str(scheduler["latest_scheduler_heartbeat"])
 
         last = heard()
         wait_until(lambda: heard() != last, 60, "the scheduler is not heard of", interval=0.5)

@@ -12,7 +12,7 @@ from uuid import uuid4
 from sandbox import Sandbox, wait_for
 from sandbox.connectors import file_sink_config
 from tests.support.airflow.task_runs import Ended, Runs
-from tests.support.airflow.task_scenes import Scene, Stands
+from tests.support.airflow.task_scenes import InEffect, Scene
 from tests.support.flows.flows import Changer
 from tests.support.flows.group_changer import PlainGroup
 from tests.support.flows.poisoned import CAST, GOOD, Poisoned
@@ -47,10 +47,10 @@ class Poisons(Scene):
         self.sink = Poisoned.start(self.sandbox, self.changer, [*self.BEFORE, "no number", *self.AFTER], CAST)
         return {"connector": self.sink.name, "kafka_conn_id": "kafka_target"}
 
-    def check(self, ended: Ended, stands: Stands, params: Mapping[str, Any]) -> None:
+    def check(self, ended: Ended, in_effect: InEffect, params: Mapping[str, Any]) -> None:
         del ended, params
         assert self.sink is not None
-        if stands is Stands.ALL:
+        if in_effect is InEffect.ALL:
             self.sandbox.connect.wait_state(self.sink.name, "RUNNING", tasks=1)
             self.sink.wait_until_delivered([*self.BEFORE, *self.AFTER])
         else:
@@ -96,9 +96,9 @@ class Copies(Scene):
         given = {"connector": self.name, "new_name": self.renamed, "rename": True}
         return {**given, "kafka_conn_id": "kafka_target"}
 
-    def check(self, ended: Ended, stands: Stands, params: Mapping[str, Any]) -> None:
+    def check(self, ended: Ended, in_effect: InEffect, params: Mapping[str, Any]) -> None:
         del ended, params
-        one, other = (self.renamed, self.name) if stands is Stands.ALL else (self.name, self.renamed)
+        one, other = (self.renamed, self.name) if in_effect is InEffect.ALL else (self.name, self.renamed)
         assert other not in self.sandbox.connect.connectors()
         self._wait_until_caught_up(one)
         lines = (self.sandbox.data / f"{self.topic}.txt").read_text().splitlines()
@@ -120,7 +120,7 @@ class Replays(Scene):
     """A sink whose last day the runs deliver once more, by a clone."""
 
     # A clone that was delivering may have delivered the day.
-    after_death = Stands.EITHER
+    after_death = InEffect.EITHER
     # The clone is created, has its offsets, and delivers.
     writes = 3
     sink: Replayed
@@ -138,14 +138,14 @@ class Replays(Scene):
         interval = {"begins": begins.isoformat(), "ends": (begins + timedelta(days=1)).isoformat()}
         return {"connector": self.sink.name, **interval, "kafka_conn_id": "kafka_target"}
 
-    def check(self, ended: Ended, stands: Stands, params: Mapping[str, Any]) -> None:
+    def check(self, ended: Ended, in_effect: InEffect, params: Mapping[str, Any]) -> None:
         del ended, params
         assert self.sink.left() == []
         self.sink.sandbox.connect.wait_state(self.sink.name, "RUNNING", tasks=1)
         again = self.sink.delivered() - self._delivered
         assert set(again) <= {name_of(self.DAY)}
         count = again[name_of(self.DAY)]
-        assert {Stands.ALL: count >= A_DAY, Stands.NONE: count == 0, Stands.EITHER: True}[stands], count
+        assert {InEffect.ALL: count >= A_DAY, InEffect.NONE: count == 0, InEffect.EITHER: True}[in_effect], count
 
     def close(self) -> None:
         for name in (*self.sink.left(), self.sink.name):
@@ -157,7 +157,7 @@ class Replays(Scene):
 class Groups(Scene):
     """A consumer group of a plain application whose offsets the runs change."""
 
-    after_death = Stands.EITHER
+    after_death = InEffect.EITHER
     writes = 1
     group: PlainGroup
 
@@ -170,12 +170,14 @@ class Groups(Scene):
 
     def prepare(self) -> dict[str, Any]:
         self.group.commit()
-        place = {"to": "offset", "value": "5", "topics": self.group.topic}
-        return {"groups": self.group.name, **place, "kafka_conn_id": "kafka_target"}
+        resume_at = {"to": "offset", "value": "5", "topics": self.group.topic}
+        return {"groups": self.group.name, **resume_at, "kafka_conn_id": "kafka_target"}
 
-    def check(self, ended: Ended, stands: Stands, params: Mapping[str, Any]) -> None:
+    def check(self, ended: Ended, in_effect: InEffect, params: Mapping[str, Any]) -> None:
         del ended, params
-        allowed = [one for one, unless in ((self.PLANNED, Stands.NONE), (self.PRIOR, Stands.ALL)) if stands != unless]
+        allowed = [
+            one for one, unless in ((self.PLANNED, InEffect.NONE), (self.PRIOR, InEffect.ALL)) if in_effect != unless
+        ]
         assert dict(self.group.offsets) in allowed
         assert self.group.aside is not None
         assert self.group.aside.offset == 7

@@ -34,4 +34,4 @@ def connections_in(workspace: str, connector: str) -> set[str]:
         one for one in journals(journal_root(workspace)) if one.uri.rpartition("/")[2] == unique_segment(connector)
     ]
     records = [journal.record(number) for journal in found for number in range(1, journal.newest() + 1)]
-    return {told for record in records if record is not None for told in connections_of(record)}
+    return {connection for record in records if record is not None for connection in connections_of(record)}

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,6 +22,8 @@ from tests.support.airflow.dag_runs import Ran
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_MODULE_OF_DAG_TEST, _BETWEEN_PASSES = "airflow.sdk.definitions.dag", 0.05  # seconds
 
 
 @pytest.fixture(scope="session")
@@ -72,8 +75,25 @@ def spark_submit(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.fixture
+def _quick_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``DAG.test()`` sleeps a second after each pass without a task to run, as when tasks become upstream_failed."""
+    sleep = time.sleep
+
+    def quick(seconds: float) -> None:
+        is_of_dag_test = sys._getframe(1).f_globals.get("__name__") == _MODULE_OF_DAG_TEST
+        sleep(_BETWEEN_PASSES if is_of_dag_test else seconds)
+
+    monkeypatch.setattr(time, "sleep", quick)
+
+
+@pytest.fixture
 def run_dag(
-    _airflow_database: None, connections: None, spark_submit: None, workspace: str, capfd: pytest.CaptureFixture[str]
+    _airflow_database: None,
+    _quick_passes: None,
+    connections: None,
+    spark_submit: None,
+    workspace: str,
+    capfd: pytest.CaptureFixture[str],
 ) -> Callable[..., Ran]:
     """Run a ready DAG with Params, in this process, and wait for its end."""
     del connections, spark_submit

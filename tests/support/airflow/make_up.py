@@ -26,7 +26,7 @@ class Playing:
     process: subprocess.Popen[str]
     printed: str
 
-    def told(self, pattern: str) -> str:
+    def match(self, pattern: str) -> str:
         """The match of the first group of ``pattern`` in the output."""
         found = re.search(pattern, self.printed)
         assert found, self.printed
@@ -34,25 +34,25 @@ class Playing:
 
     @property
     def airflow(self) -> AirflowAt:
-        return AirflowAt(self.told(r"asks for no password: (\S+)"))
+        return AirflowAt(self.match(r"asks for no password: (\S+)"))
 
     @property
     def connect(self) -> ConnectAt:
-        return ConnectAt(self.told(r"Kafka Connect at (\S+),"))
+        return ConnectAt(self.match(r"Kafka Connect at (\S+),"))
 
     def first_change(self) -> dict[str, str]:
         """The values for the trigger form that it prints."""
         return {
-            "connector": self.told(r"Connector +(\S+)"),
-            "to": self.told(r"Resume at +(\S+)"),
-            "value": self.told(r"Value +(\S+)"),
-            "kafka_conn_id": self.told(r"Kafka connection +(\S+)"),
+            "connector": self.match(r"Connector +(\S+)"),
+            "to": self.match(r"Resume at +(\S+)"),
+            "value": self.match(r"Value +(\S+)"),
+            "kafka_conn_id": self.match(r"Kafka connection +(\S+)"),
         }
 
     def replicated(self) -> int:
         """The number of records in the remote topic."""
-        with KafkaLogs({"bootstrap.servers": self.told(r"\(source\) and (\S+) \(target\)")}) as logs:
-            topic = self.told(r"readings, to (\S+)\n")
+        with KafkaLogs({"bootstrap.servers": self.match(r"\(source\) and (\S+) \(target\)")}) as logs:
+            topic = self.match(r"readings, to (\S+)\n")
             partitions = [TopicPartition(topic, number) for number in range(logs.topics()[topic])]
             return sum(bounds.log_end for bounds in logs.bounds(partitions).values())
 

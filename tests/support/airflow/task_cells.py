@@ -15,7 +15,7 @@ from tests.support.airflow.breaking_tasks import BROKEN, RETRIES, Fault, breakab
 from tests.support.airflow.connector_scenes import Copies, Groups, Poisons, Replays
 from tests.support.airflow.task_group_scenes import Failbacks, Failovers, Orphans
 from tests.support.airflow.task_runs import Ended, Runs
-from tests.support.airflow.task_scenes import Fleet, Resets, Scene, Sinks, Stands
+from tests.support.airflow.task_scenes import Fleet, InEffect, Resets, Scene, Sinks
 
 #: What the runs of each DAG work on, and how many of it there are, so that as many runs go on at once.
 SCENES: Mapping[str, tuple[type[Scene], int]] = {
@@ -78,12 +78,12 @@ class Cell:
     def broken(self) -> dict[str, Any]:
         """The entry of the run's configuration that breaks tasks."""
         writes = [1] * (RETRIES + 1) if self.is_lasting else [2]
-        told = {self.task: {"fault": self.fault, "writes": writes}}
+        broken = {self.task: {"fault": self.fault, "writes": writes}}
         if self.after_death:
             scene = SCENES[self.dag_id][0]
             midst, dies = scene.writes, scene.dies or Shape.of(self.dag_id).applies
-            told[dies] = {"fault": Fault.KILLED, "writes": [midst, *[0] * RETRIES]}
-        return told
+            broken[dies] = {"fault": Fault.KILLED, "writes": [midst, *[0] * RETRIES]}
+        return broken
 
     @property
     def is_lasting(self) -> bool:
@@ -100,12 +100,12 @@ class Cell:
         """The expected state of the run: success only if every task has succeeded."""
         return "success" if self.is_made_good and not self.after_death else "failed"
 
-    def stands(self, ended: Ended) -> Stands:
+    def in_effect(self, ended: Ended) -> InEffect:
         """How much of the operation must be in effect after the run."""
         state = ended.tasks[Shape.of(self.dag_id).applies]
         if state == "success":
-            return Stands.ALL
-        return SCENES[self.dag_id][0].after_death if state == "failed" else Stands.NONE
+            return InEffect.ALL
+        return SCENES[self.dag_id][0].after_death if state == "failed" else InEffect.NONE
 
     def make(self, scene: Scene, runs: Runs) -> str:
         """Run the cell, check the result and return its ending; if the teardown was lost, the next run must recover."""
@@ -116,9 +116,9 @@ class Cell:
             assert ended.tasks[self.task] == ("success" if self.is_made_good else "failed"), ended
             assert ended.attempts[self.task] == 1 + self.is_made_good or self.is_lasting, "it was not broken"
             if not (self.after_death and self.is_lasting):
-                stands = self.stands(ended)
-                scene.check(ended, stands, params)
-                return f"{ended.state}: {stands}"
+                in_effect = self.in_effect(ended)
+                scene.check(ended, in_effect, params)
+                return f"{ended.state}: {in_effect}"
         return self._mended(scene, runs, params)
 
     def _mended(self, scene: Scene, runs: Runs, params: dict[str, Any]) -> str:
@@ -127,12 +127,12 @@ class Cell:
         if scene.is_planned_anew:
             with runs.explaining(again):
                 assert (again.state, again.tasks[Shape.of(self.dag_id).applies]) == ("failed", "failed"), again
-                scene.check(again, Stands.NONE, request)
+                scene.check(again, InEffect.NONE, request)
             again = runs.run(self.dag_id, request)
         with runs.explaining(again):
             assert again.state == "success", again
-            scene.check(again, Stands.ALL, request)
-        return f"failed; the next run: {Stands.ALL}"
+            scene.check(again, InEffect.ALL, request)
+        return f"failed; the next run: {InEffect.ALL}"
 
 
 def cells() -> Iterator[Cell]:
@@ -146,7 +146,7 @@ def each_cell() -> list[ParameterSet]:
     """All of them; those are not ``long`` of which each task has one, and of these every ``FAULT_SHARE``-th."""
     share, first = int(os.environ.get("FAULT_SHARE", "1")), int(os.environ.get("FAULT_SEED", "0"))
     found = list(cells())
-    drawn = {cell for place, cell in enumerate(_one_for_each(found)) if (place + first) % share == 0}
+    drawn = {cell for index, cell in enumerate(_one_for_each(found)) if (index + first) % share == 0}
     return [pytest.param(cell, id=str(cell), marks=[] if cell in drawn else [pytest.mark.long]) for cell in found]
 
 
@@ -165,8 +165,8 @@ def _one_for_each(found: list[Cell]) -> Iterator[Cell]:
         yield of_it[turn % len(of_it)]
 
 
-def _has_its_turn(place: int) -> bool:
-    task, fault = divmod(place, len(Fault))
+def _has_its_turn(index: int) -> bool:
+    task, fault = divmod(index, len(Fault))
     return fault == task % len(Fault)
 
 

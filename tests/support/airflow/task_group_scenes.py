@@ -12,11 +12,11 @@ from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from sandbox import Broker, Sandbox
 from tests.support.airflow.task_runs import Ended, Runs
-from tests.support.airflow.task_scenes import Scene, Stands
+from tests.support.airflow.task_scenes import InEffect, Scene
 from tests.support.faults.orphan_cell import LINES, Cell
 from tests.support.flows.failing_back import Leading, away_positions, merged, produce
 from tests.support.flows.failing_over import Flowing, rows
-from tests.support.flows.groups import Positions, commit_groups, standing
+from tests.support.flows.groups import Positions, commit_groups, committed
 
 _GROUPS = 2
 
@@ -26,7 +26,7 @@ class Failovers(Scene):
     """A flow whose groups fail over to its target, two new groups per run."""
 
     # What is committed stays, whatever becomes of the run.
-    after_death = Stands.ALL
+    after_death = InEffect.ALL
     writes = 1
     flowing: Flowing
     positions: Positions = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Failovers(Scene):
         return self.flowing.sandbox.target
 
     @property
-    def asked(self) -> dict[str, Any]:
+    def requested(self) -> dict[str, Any]:
         """The Params that select the flow."""
         return {
             "source_connector": self.flowing.source_connector,
@@ -80,16 +80,16 @@ class Failovers(Scene):
         mark = f"{self.flowing.mark}-{uuid4().hex[:6]}"
         self.positions = {f"{mark}-{name}": one for name, one in self.somewhere().items()}
         commit_groups(self.leaves, self.positions)
-        return {**self.asked, "groups": f"{mark}-.*"}
+        return {**self.requested, "groups": f"{mark}-.*"}
 
-    def check(self, ended: Ended, stands: Stands, params: Mapping[str, Any]) -> None:
+    def check(self, ended: Ended, in_effect: InEffect, params: Mapping[str, Any]) -> None:
         moved: dict[str, dict[TopicPartition, int]] = {name: {} for name in self.positions}
-        if stands is Stands.ALL:
+        if in_effect is InEffect.ALL:
             for row in rows(FailoverDirectory(f"{ended.directory.uri}/final")):
                 moved[row["group"]][TopicPartition(row["target_topic"], row["kafka_partition"])] = row["downstream"]
             assert all(moved.values())
-        assert standing(self.goes_to, self.positions) == moved
-        assert standing(self.leaves, self.positions) == self.positions
+        assert committed(self.goes_to, self.positions) == moved
+        assert committed(self.leaves, self.positions) == self.positions
         is_complete = _state_of(ended, "commit") == "success" and not params.get("resume_flow")
         for name in self.connectors:
             if is_complete:
@@ -130,7 +130,7 @@ class Failbacks(Failovers):
         return self.flowing.sandbox.source
 
     @property
-    def asked(self) -> dict[str, Any]:
+    def requested(self) -> dict[str, Any]:
         return {"source_connector": self._back.connector, "forward_connector": self.flowing.source_connector}
 
     def somewhere(self) -> Positions:
@@ -153,7 +153,7 @@ class Orphans(Scene):
     """A Connect cluster of its own whose deleted connectors left offsets in its topic."""
 
     # A removal that was begun, after someone approved it, is finished.
-    after_death = Stands.ALL
+    after_death = InEffect.ALL
     cell: Cell
     _before: dict[str, bytes] = field(default_factory=dict)
 
@@ -169,16 +169,16 @@ class Orphans(Scene):
         return cls(cell)
 
     def prepare(self) -> dict[str, Any]:
-        if set(self.cell.standing()) == {"kept"}:
+        if set(self.cell.live_offsets()) == {"kept"}:
             self.cell.gone(*(f"gone-{uuid4().hex[:6]}" for _ in range(2)))
-        self._before = self.cell.standing()
+        self._before = self.cell.live_offsets()
         where = {"connect_conn_id": self.cell.name, "kafka_conn_id": "kafka_target", "offsets_topic": self.cell.topic}
         return {**where, "remove": True}
 
-    def check(self, ended: Ended, stands: Stands, params: Mapping[str, Any]) -> None:
+    def check(self, ended: Ended, in_effect: InEffect, params: Mapping[str, Any]) -> None:
         del ended, params
         kept = {"kept": self._before["kept"]}
-        assert self.cell.standing() == (kept if stands is Stands.ALL else self._before)
+        assert self.cell.live_offsets() == (kept if in_effect is InEffect.ALL else self._before)
         assert self.cell.position("kept") == len(LINES)
         self.cell.worker.wait_state("kept", "RUNNING", tasks=1)
 

@@ -1,4 +1,4 @@
-"""Many DAG runs at once under a real scheduler, polled together."""
+"""Many DAG runs at once under a real scheduler, polled in one request."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Ended:
 
 @dataclass
 class Runs:
-    """The DAG runs of an Airflow, polled together for all waiting threads, until closed."""
+    """The DAG runs of an Airflow, polled in one request for all waiting threads, until closed."""
 
     airflow: Airflow
     workspace: str
@@ -54,17 +54,17 @@ class Runs:
     def run(self, dag_id: str, conf: Mapping[str, Any]) -> Ended:
         """Trigger a run and wait for its end."""
         run_id = uuid4().hex
-        told = f"the run {run_id} of {dag_id}"
+        run = f"the run {run_id} of {dag_id}"
         self._trigger(dag_id, run_id, conf)
 
         def is_over() -> bool:
             if self.closed:
-                raise RuntimeError(f"nobody waits for {told}")
+                raise RuntimeError(f"nobody waits for {run}")
             if run_id in self._looked().under_way:
                 return False
-            return self._state(dag_id, run_id) in {"success", "failed"}  # it may be newer than the look
+            return self._state(dag_id, run_id) in {"success", "failed"}  # it may be newer than the last poll
 
-        wait_until(is_over, _ENDS, f"{told} does not end", progress=self._progress, interval=1)
+        wait_until(is_over, _ENDS, f"{run} does not end", progress=self._progress, interval=1)
         return self._ended(dag_id, run_id)
 
     def call(self, method: str, path: str, body: object = None) -> Any:
@@ -109,8 +109,8 @@ class Runs:
         path = f"/dags/{ended.dag_id}/dagRuns/{ended.run_id}/taskInstances/{task}/logs"
         attempts = range(1, ended.attempts[task] + 1)
         logs = [self.call("GET", f"{path}/{number}")["content"] for number in attempts]
-        told = [[f"{line.get('event')} {line.get('error_detail') or ''}" for line in lines] for lines in logs]
-        return "\n".join(f"attempt {number}: " + "\n".join(lines)[-3000:] for number, lines in enumerate(told, 1))
+        printed = [[f"{line.get('event')} {line.get('error_detail') or ''}" for line in lines] for lines in logs]
+        return "\n".join(f"attempt {number}: " + "\n".join(lines)[-3000:] for number, lines in enumerate(printed, 1))
 
     def _ended(self, dag_id: str, run_id: str) -> Ended:
         path = f"/dags/{dag_id}/dagRuns/{run_id}"

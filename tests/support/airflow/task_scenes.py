@@ -19,7 +19,7 @@ from tests.support.faults.reset_cell import RECORDS as RESET_RECORDS
 from tests.support.faults.reset_cell import ResetCell
 
 
-class Stands(StrEnum):
+class InEffect(StrEnum):
     """How much of an operation is in effect after its run."""
 
     ALL = "all"
@@ -30,13 +30,13 @@ class Stands(StrEnum):
 class Scene(ABC):
     """Connectors and groups that the runs of one DAG change, one run after the other.
 
-    after_death: how much stands where the task that applies was begun, and did not succeed. writes: of so many writes
-    the last comes before the most is left to a teardown. is_planned_anew: whether a teardown that breaks then leaves
-    offsets that the next run is planned on, so that it undoes them, is refused, and has to be made anew. dies: the task
-    that is killed for good before the teardown breaks; empty: the one that applies.
+    after_death: how much is in effect if the task that applies was begun, and did not succeed. writes: of so many
+    writes the last comes before the most is left to a teardown. is_planned_anew: whether a teardown that breaks then
+    leaves offsets that the next run is planned on, so that it undoes them, is refused, and has to be made anew. dies:
+    the task that is killed for good before the teardown breaks; empty: the one that applies.
     """
 
-    after_death = Stands.NONE
+    after_death = InEffect.NONE
     is_planned_anew = False
     writes = 2
     dies = ""
@@ -51,7 +51,7 @@ class Scene(ABC):
         """Restore the scene, note its state, and return the next run's Params."""
 
     @abstractmethod
-    def check(self, ended: Ended, stands: Stands, params: Mapping[str, Any]) -> None:
+    def check(self, ended: Ended, in_effect: InEffect, params: Mapping[str, Any]) -> None:
         """Check a run: nothing half done, nothing else changed, and no connector STOPPED that ran."""
 
     @abstractmethod
@@ -91,7 +91,7 @@ class Sinks(Scene):
         return [f"writer-{self.mark}-{number}" for number in range(self.count)]
 
     @property
-    def asked(self) -> dict[str, Any]:
+    def requested(self) -> dict[str, Any]:
         """The Params that select the connectors."""
         return {"connector": self.names[0]}
 
@@ -101,14 +101,14 @@ class Sinks(Scene):
     def prepare(self) -> dict[str, Any]:
         self._wait_until_caught_up()
         self._written = {name: self._lines(name) for name in self.names}
-        place = {"to": "offset", "value": str(self.POSITION), "partitions": ",".join(self.REWOUND)}
-        return {**self.asked, **place, "kafka_conn_id": "kafka_target"}
+        resume_at = {"to": "offset", "value": str(self.POSITION), "partitions": ",".join(self.REWOUND)}
+        return {**self.requested, **resume_at, "kafka_conn_id": "kafka_target"}
 
-    def check(self, ended: Ended, stands: Stands, params: Mapping[str, Any]) -> None:
+    def check(self, ended: Ended, in_effect: InEffect, params: Mapping[str, Any]) -> None:
         del ended, params
         self._wait_until_caught_up()
         plan = dict.fromkeys(self.REWOUND, self.END - self.POSITION)
-        allowed = [one for one, unless in ((plan, Stands.NONE), ({}, Stands.ALL)) if stands is not unless]
+        allowed = [one for one, unless in ((plan, InEffect.NONE), ({}, InEffect.ALL)) if in_effect is not unless]
         again = {name: dict(self._lines(name) - self._written[name]) for name in self.names}
         assert all(one in allowed for one in again.values()), f"delivered again: {again}, allowed: {allowed}"
 
@@ -120,8 +120,8 @@ class Sinks(Scene):
         ends = dict.fromkeys(range(3), self.END)
         for name in self.names:
             self.sandbox.connect.wait_state(name, "RUNNING", tasks=1)
-            told, work = f"{name} has not caught up", self.sandbox.connect.work
-            wait_for(partial(self._positions, name), ends, 60, told, progress=work)
+            late, work = f"{name} has not caught up", self.sandbox.connect.work
+            wait_for(partial(self._positions, name), ends, 60, late, progress=work)
 
     def _positions(self, name: str) -> dict[int, int]:
         return {
@@ -136,13 +136,13 @@ class Sinks(Scene):
 
 @dataclass
 class Fleet(Sinks):
-    """Two sinks that are changed together; if one is refused, the other is not changed."""
+    """Two sinks that are changed at once; if one is refused, the other is not changed."""
 
-    after_death = Stands.EITHER
+    after_death = InEffect.EITHER
     count: int = 2
 
     @property
-    def asked(self) -> dict[str, Any]:
+    def requested(self) -> dict[str, Any]:
         return {"connectors": f"writer-{self.mark}-.*"}
 
 
@@ -168,11 +168,11 @@ class Resets(Scene):
         self._replicated, self._policies = self._ends(), self.cell.policies()
         return {**self.cell.params, "to": "earliest"}
 
-    def check(self, ended: Ended, stands: Stands, params: Mapping[str, Any]) -> None:
+    def check(self, ended: Ended, in_effect: InEffect, params: Mapping[str, Any]) -> None:
         del ended, params
         self._wait_until_caught_up()
         again = {partition: end - self._replicated[partition] for partition, end in self._ends().items()}
-        assert again == dict.fromkeys((0, 1), RESET_RECORDS if stands is Stands.ALL else 0)
+        assert again == dict.fromkeys((0, 1), RESET_RECORDS if in_effect is InEffect.ALL else 0)
         assert self.cell.policies() == self._policies == ["compact", "compact"]
 
     def close(self) -> None:

@@ -28,7 +28,16 @@ from tests.support.faults.fault_table import Ending
 from tests.support.faults.faulty_clients import Fault, Faults, Killed, Outage
 from tests.support.faults.recovered_by import RecoveredBy
 from tests.support.flows.flows import RECORDS, Changer, SinkFlow
-from tests.support.flows.sink_operations import Asked, Operation, Told, change, hold, run_elsewhere, single_steps, write
+from tests.support.flows.sink_operations import (
+    Operation,
+    Order,
+    Requested,
+    change,
+    keep_stopped,
+    run_elsewhere,
+    single_steps,
+    write,
+)
 
 SET_TO = 7
 AGAIN = RECORDS - SET_TO
@@ -45,7 +54,7 @@ class SinkCase:
 
     @classmethod
     @contextmanager
-    def opened(cls, sandbox: Sandbox, spark: SparkSession, folder: Path, *, timeout: float) -> Iterator[SinkCase]:
+    def started(cls, sandbox: Sandbox, spark: SparkSession, folder: Path, *, timeout: float) -> Iterator[SinkCase]:
         """Create the sink and the plan."""
         flow = SinkFlow.start(sandbox)
         with ConnectRest(ConnectEndpoint((sandbox.connect.url,))) as connect:
@@ -58,10 +67,10 @@ class SinkCase:
         sandbox.connect.delete(flow.name)
 
     @property
-    def asked(self) -> Asked:
+    def requested(self) -> Requested:
         """The input of an operation."""
         where = f'{{"kafka_partition":0,"kafka_topic":"{self.flow.topic}"}}'
-        return Asked(self.plan, Offsets.of([Entry(where, f'{{"kafka_offset":{SET_TO}}}')]))
+        return Requested(self.plan, Offsets.of([Entry(where, f'{{"kafka_offset":{SET_TO}}}')]))
 
     def prepare(self, state: State) -> None:
         """Set the position from which the plan was made, and that state."""
@@ -100,15 +109,15 @@ class SinkCase:
         """The state in which the sink settles, one of ``states``; RUNNING with its task."""
 
         def found() -> str:
-            told = self.flow.sandbox.connect.status(self.flow.name)
-            state = State(told["connector"]["state"])
-            tasks = [task["state"] for task in told["tasks"]]
+            status = self.flow.sandbox.connect.status(self.flow.name)
+            state = State(status["connector"]["state"])
+            tasks = [task["state"] for task in status["tasks"]]
             is_whole = state is not State.RUNNING or tasks == ["RUNNING"]
             return state.value if state in states and is_whole else ""
 
         work = self.flow.sandbox.connect.work
-        told = f"{self.flow.name} is in none of the states {sorted(states)}"
-        return State(wait_until(found, 60, told, progress=work))
+        late = f"{self.flow.name} is in none of the states {sorted(states)}"
+        return State(wait_until(found, 60, late, progress=work))
 
 
 @dataclass(frozen=True)
@@ -129,7 +138,7 @@ OPERATIONS = {
     "offsets without a plan": Broken(write, states=(State.STOPPED,)),
     # Airflow tries one step again, never all of them.
     "single steps": Broken(single_steps, successors=(RecoveredBy.TEARDOWN, RecoveredBy.OTHER_RUN, RecoveredBy.PERSON)),
-    "held by a failover": Broken(hold, moves=False),
+    "kept stopped by a failover": Broken(keep_stopped, moves=False),
 }
 
 
@@ -155,7 +164,7 @@ class SinkCell:
             if self.faults.fault is Outage.BROKER_KILLED:
                 self._elsewhere(changer)
             else:
-                self.broken.operation(self.case.asked, self.faults.clients(self.clients), journal, self.owner)
+                self.broken.operation(self.case.requested, self.faults.clients(self.clients), journal, self.owner)
         except (Killed, SystemExit, ConnectOffsetsError) as raised:
             error = raised
         if not self.faults.happened:  # another state takes fewer calls
@@ -165,7 +174,7 @@ class SinkCell:
         # Whoever comes next has connections of its own, which know nothing of the outage.
         with changer.clients() as self.clients:
             if self.successor is RecoveredBy.RETRY and self.faults.fault is not Fault.THEIRS:  # whose it is now
-                self.broken.operation(self.case.asked, self.clients, journal, self.owner)
+                self.broken.operation(self.case.requested, self.clients, journal, self.owner)
                 assert self._is_applied() is self.broken.moves
                 return Ending.APPLIED if error is None else Ending.NEXT
             self._settle(changer, journal)
@@ -178,10 +187,15 @@ class SinkCell:
             self.faults.happened = True
             self.faults.world()
 
-        told = Told(
-            self.broken.operation, self.case.asked, changer.address, changer.workspace, self.owner.run, self.faults.at
+        order = Order(
+            self.broken.operation,
+            self.case.requested,
+            changer.address,
+            changer.workspace,
+            self.owner.run,
+            self.faults.at,
         )
-        run_elsewhere(told, after=self.faults.after, world=world)
+        run_elsewhere(order, after=self.faults.after, world=world)
 
     def _ending(self, error: BaseException | None) -> Ending:
         applied = self._is_applied()
@@ -202,7 +216,7 @@ class SinkCell:
         return self.case.is_applied(frozenset({self.state, *theirs}), most=most)
 
     def _settle(self, changer: Changer, journal: Journal) -> None:
-        """As a teardown of the same run does, a person, or another run: refused as long as the connector is held."""
+        """As a teardown of the same run does, a person, or another run: refused as long as the connector is leased."""
         if self.successor is RecoveredBy.PERSON:
             systems = recovering.Systems(changer.worker, kafka=changer.kafka.bootstrap)
             recovering.recover(changer.workspace, journal.connector, systems, toward=Toward.BACK, run=self.owner.run)
@@ -221,7 +235,7 @@ def calls_of(case: SinkCase, broken: Broken, clients: Clients) -> list[str]:
     case.prepare(broken.states[0])
     counted = Faults()
     owner = Owner.here(run=f"test/{uuid4().hex}", task="apply")
-    broken.operation(case.asked, counted.clients(clients), elsewhere(case).journal(case.flow.name), owner)
+    broken.operation(case.requested, counted.clients(clients), elsewhere(case).journal(case.flow.name), owner)
     assert counted.calls
     return counted.calls
 

@@ -66,8 +66,8 @@ def killed(
     action: str, bootstrap: str, directory: FailoverDirectory, *, digest: str = "", writes: int, workspace: str = ""
 ) -> bool:
     """Run it with so many writes, and return whether it was killed; with enough writes it succeeds."""
-    told = _command(action, bootstrap, directory, digest, str(writes), workspace)
-    code = subprocess.run(told, check=False, cwd=Path.cwd(), env=_environment()).returncode
+    command = _command(action, bootstrap, directory, digest, str(writes), workspace)
+    code = subprocess.run(command, check=False, cwd=Path.cwd(), env=_environment()).returncode
     assert code in {0, -signal.SIGKILL}
     return code != 0
 
@@ -83,9 +83,9 @@ def interrupted(
     world: Callable[[], None],
 ) -> bool:
     """Run it, call ``world`` before the write of that number, and return whether there was such a write."""
-    told = _command(action, bootstrap, directory, digest, str(writes), workspace, "waits")
+    command = _command(action, bootstrap, directory, digest, str(writes), workspace, "waits")
     pipe = subprocess.PIPE
-    with subprocess.Popen(told, cwd=Path.cwd(), env=_environment(), stdin=pipe, stdout=pipe, text=True) as program:
+    with subprocess.Popen(command, cwd=Path.cwd(), env=_environment(), stdin=pipe, stdout=pipe, text=True) as program:
         assert program.stdin is not None
         assert program.stdout is not None
         came = program.stdout.readline() == "here\n"

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 from sandbox import Sandbox
-from tests.support.faults.fault_flow import AGAIN, FaultFlow, MirrorFaults, SinkFaults, Told, told
+from tests.support.faults.fault_flow import AGAIN, FaultFlow, MirrorFaults, Reported, SinkFaults, reported
 from tests.support.faults.fault_table import Ending
 from tests.support.flows.flows import Changer
 from tests.support.workers.gate import Fate, Gate, Point, Side, open_gate
@@ -46,16 +46,16 @@ class Kind(StrEnum):
 def each(steps: Iterable[str | int]) -> list[ParameterSet]:
     """Each step with each kind of connector. Per step one kind, in turn, is not ``long``.
 
-    With ``FAULT_SHARE=3`` only every third of the others is not ``long``; ``FAULT_SEED`` tells which.
+    With ``FAULT_SHARE=3`` only every third of the others is not ``long``; ``FAULT_SEED`` says which.
     """
     share, first = int(os.environ.get("FAULT_SHARE", "1")), int(os.environ.get("FAULT_SEED", "0"))
 
-    def is_long(place: int, turn: int) -> bool:
-        return place % len(Kind) != turn or (place // len(Kind) + first) % share != 0
+    def is_long(index: int, turn: int) -> bool:
+        return index % len(Kind) != turn or (index // len(Kind) + first) % share != 0
 
     return [
-        pytest.param(kind, step, marks=[pytest.mark.long] if is_long(place, turn) else [])
-        for place, step in enumerate(steps)
+        pytest.param(kind, step, marks=[pytest.mark.long] if is_long(index, turn) else [])
+        for index, step in enumerate(steps)
         for turn, kind in enumerate(Kind)
     ]
 
@@ -133,24 +133,24 @@ class Cell:
             started.append(process)
             yield gate, process
 
-    def make(self, fault: Callable[[subprocess.Popen[str]], Fate]) -> Told:
+    def make(self, fault: Callable[[subprocess.Popen[str]], Fate]) -> Reported:
         """Make the change with ``fault`` at the step."""
         with self.under_way(fault) as (gate, process):
-            ended = told(process)
+            ended = reported(process)
         assert gate.reached.is_set(), "the fault never happened"
         return ended
 
-    def again(self) -> Told:
+    def again(self) -> Reported:
         """Run the same task again, without a fault."""
         with self._changing(self.flow.sandbox.connect.url) as process:
-            return told(process)
+            return reported(process)
 
     def delivered_again(self) -> int:
         """Wait until the connector has caught up, and count the records delivered since the cell began."""
         self.flow.wait_until_caught_up()
         return self.flow.delivered() - self._delivered
 
-    def settle(self, ended: Told) -> Ending:
+    def settle(self, ended: Reported) -> Ending:
         """Check the change, run it again if it was not applied, and return its ending.
 
         Applied means all of the plan, restored none of it, and the connector runs either way; what was left STOPPED
@@ -165,7 +165,7 @@ class Cell:
         assert self.delivered_again() == AGAIN
         return ending
 
-    def _without_the_plan(self, ended: Told) -> Ending:
+    def _without_the_plan(self, ended: Reported) -> Ending:
         if ended.ended == "LeftStopped":
             assert self.flow.state() == "STOPPED", ended
             assert "un the task again" in ended.message

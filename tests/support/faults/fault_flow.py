@@ -27,7 +27,7 @@ AGAIN = RECORDS - SET_TO + RECORDS
 
 
 @dataclass(frozen=True)
-class Told:
+class Reported:
     """The result that the changing process printed; empty if it was killed."""
 
     ended: str = "killed"
@@ -197,10 +197,10 @@ class MirrorFaults(FaultFlow):
         return sum(end for _start, end in self.sandbox.target.log_bounds(f"source.{self.topic}").values())
 
 
-def told(process: subprocess.Popen[str]) -> Told:
+def reported(process: subprocess.Popen[str]) -> Reported:
     """Wait for the end of a change, and read its result."""
     printed = read_to_end(process)
     if not printed:
-        return Told()
+        return Reported()
     line: dict[str, Any] = json.loads(printed.splitlines()[-1])
-    return Told(line["ended"], line["message"])
+    return Reported(line["ended"], line["message"])

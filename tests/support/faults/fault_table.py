@@ -26,7 +26,7 @@ LEGEND = {
     Ending.RESTORED: "prior offsets and state were restored; the next attempt applied the plan, once",
     Ending.STOPPED: "left STOPPED, and the error says what is stored and what to do; the next attempt applied the plan",
     Ending.DRIFT: "drift: nothing was written, and the error names the partition",
-    Ending.THEIRS: "someone else resumed or deleted it: the error says so, and it stays as they wanted it",
+    Ending.THEIRS: "someone else resumed or deleted it: the error says so, and it stays as they left it",
 }
 
 

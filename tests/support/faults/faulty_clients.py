@@ -20,7 +20,7 @@ from airflow_provider_connect_offsets.exceptions import OutcomeUnknown, Unreacha
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.workspace import files
 
-#: Calls that change something: of them an answer that is lost tells nothing; any other simply failed.
+#: Calls that change something. If the answer is lost, nobody knows whether they did; any other call simply failed.
 CHANGES = frozenset(
     {
         *(
@@ -131,7 +131,7 @@ class Faults:
     def call(self, name: str, call: Callable[[], Any]) -> Any:
         """Make a call, with what happens at it; a change waits for one that comes late, as it does in a worker."""
         self.refuse_dead()
-        # However often something is looked at until it is as it should be, that is one moment.
+        # However often something is polled until it is as it should be, that is one moment.
         again = name not in CHANGES and self.calls[-1:] == [name]
         if not again:
             self.calls.append(name)
@@ -152,7 +152,7 @@ class Faults:
             raise Killed
 
     def _come_late(self, name: str, call: Callable[[], Any]) -> None:
-        if name not in CHANGES or self.after:  # the answer to a look does not come late: it is lost
+        if name not in CHANGES or self.after:  # the answer to a read does not come late: it is lost
             return
         self.happened = True
         self._changing.acquire()

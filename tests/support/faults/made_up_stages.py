@@ -50,10 +50,10 @@ class Killed(BaseException):
 class World:
     """What stages change, and the calls that they make; a test may set a fault at any of them.
 
-    ``stands``: which stages have taken effect. ``calls``: the calls made, such as ``do alter``.
+    ``in_effect``: which stages have taken effect. ``calls``: the calls made, such as ``do alter``.
     """
 
-    stands: dict[str, bool] = field(default_factory=dict)
+    in_effect: dict[str, bool] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
     faults: dict[str, Callable[[], None]] = field(default_factory=dict)
     dead: bool = False
@@ -72,7 +72,7 @@ class World:
 
     def begin_anew(self, call: str) -> None:
         """Reset the world; the process dies at ``call``."""
-        self.stands, self.calls, self.dead = {}, [], False
+        self.in_effect, self.calls, self.dead = {}, [], False
         self.faults = {call: self.die}
 
     def die(self) -> None:
@@ -91,28 +91,28 @@ class MadeUpStage(Stage):
     def capture(self, earlier: Captures) -> JsonMap:
         del earlier
         self.world.reach(f"capture {self.name}")
-        return {"was": self.world.stands.get(self.name, False)}
+        return {"was": self.world.in_effect.get(self.name, False)}
 
     def do(self, captured: JsonMap) -> Done:
         del captured
         self.world.reach(f"before {self.name}")
-        self.world.stands[self.name] = True
+        self.world.in_effect[self.name] = True
         self.world.reach(f"after {self.name}")
         return Done((f"{self.name} was made",))
 
     def find(self, captured: JsonMap) -> StageState:
         del captured
         self.world.reach(f"find {self.name}")
-        if self.kind is Kind.UNDOABLE and self.world.stands.get(f"resume {self.subject}"):
+        if self.kind is Kind.UNDOABLE and self.world.in_effect.get(f"resume {self.subject}"):
             return StageState(Found.FOREIGN, Interfered(f"{self.subject} was resumed"))
-        if self.world.stands.get(self.name):
+        if self.world.in_effect.get(self.name):
             return StageState(Found.DONE)
-        return StageState(Found.BEFORE, NotApplied(f"{self.name} does not stand"))
+        return StageState(Found.BEFORE, NotApplied(f"{self.name} is not in effect"))
 
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
         del undoing
         self.world.reach(f"undo {self.name}")
-        self.world.stands[self.name] = captured["was"]
+        self.world.in_effect[self.name] = captured["was"]
         return ""
 
 
@@ -145,7 +145,7 @@ def settle(world: World, journal: Journal, script: str, toward: Toward) -> SagaS
     world.dead = False
     with journal.claim(OWNER) as entry:
         if not entry.record.state.is_unfinished:
-            return SagaState.DONE if world.stands.get("resume x") else SagaState.UNDONE
+            return SagaState.DONE if world.in_effect.get("resume x") else SagaState.UNDONE
         return executor(world, entry, script).settle(toward).record.state
 
 
@@ -155,9 +155,9 @@ def made(script: str) -> list[str]:
 
 def assert_whole(world: World, script: str, state: SagaState) -> None:
     """Assert that all stages have taken effect, or none."""
-    stands = {title for title in made(script) if world.stands.get(title)}
+    in_effect = {title for title in made(script) if world.in_effect.get(title)}
     expected = set(made(script)) if state is SagaState.DONE else set()
-    assert (state in {SagaState.DONE, SagaState.UNDONE, SagaState.CLAIMED}, stands) == (True, expected)
+    assert (state in {SagaState.DONE, SagaState.UNDONE, SagaState.CLAIMED}, in_effect) == (True, expected)
 
 
 def moments(script: str) -> list[str]:

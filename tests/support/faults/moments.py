@@ -14,7 +14,7 @@ def each_call(
     fault: Fault,
     counted: Faults,
     *,
-    place: int,
+    index: int,
     share: int,
     successors: Sequence[RecoveredBy] = (RecoveredBy.RETRY, RecoveredBy.PERSON),
 ) -> Iterator[tuple[Faults, RecoveredBy]]:
@@ -23,10 +23,10 @@ def each_call(
     Args:
         fault: The fault.
         counted: Without a fault; it has counted the calls.
-        place: The number of the matrix's cell; others draw other calls.
+        index: The number of the matrix's cell; others draw other calls.
         share: 1: all calls.
         successors: Who comes afterwards, in turns.
     """
     moments = list(product(range(len(counted.calls)), (False, True)))
-    for number, (at, after) in enumerate(moments[(place + int(os.environ["FAULT_SEED"])) % share :: share]):
-        yield Faults(fault, at, after), successors[(number + place) % len(successors)]
+    for number, (at, after) in enumerate(moments[(index + int(os.environ["FAULT_SEED"])) % share :: share]):
+        yield Faults(fault, at, after), successors[(number + index) % len(successors)]

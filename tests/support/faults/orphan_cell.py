@@ -35,8 +35,8 @@ class Cell:
         """Create a connector that reads two lines, and wait until its offset is stored."""
         self.file(connector).write_text(LINES)
         self.worker.create(connector, file_source_config(f"{self.name}-lines", self.file(connector)))
-        told = f"{connector} has stored nothing"
-        wait_for(lambda: self.position(connector), len(LINES), 60, told, progress=self.work)
+        late = f"{connector} has stored nothing"
+        wait_for(lambda: self.position(connector), len(LINES), 60, late, progress=self.work)
 
     def position(self, connector: str) -> int | None:
         """The position of a connector by the worker's REST API."""
@@ -62,7 +62,7 @@ class Cell:
         """The log end offsets of the offsets topic."""
         return {number: end for number, (_, end) in self.sandbox.target.log_bounds(self.topic).items()}
 
-    def standing(self) -> dict[str, bytes]:
+    def live_offsets(self) -> dict[str, bytes]:
         """The last value of each connector that has one."""
         found: dict[str, bytes] = {}
         for raw, value in OffsetsTopic(self.sandbox.target.client_settings(), self.topic).stored().records.items():

@@ -146,10 +146,10 @@ class ResetCell:
         for name in (self.source_connector, self.checkpoint_connector):
             self.sandbox.connect.wait_state(name, "RUNNING", tasks=1)
 
-    def wait_for_group_on_target(self, wanted: Mapping[tuple[str, int], int], *, group: str = "") -> None:
+    def wait_for_group_on_target(self, expected: Mapping[tuple[str, int], int], *, group: str = "") -> None:
         """Wait until MirrorMaker 2 has committed exactly these offsets of the group on the target."""
-        told = f"the group is not where {self.checkpoint_connector} is to put it"
-        wait_for(lambda: self.group_on_target(group), wanted, 60, told, progress=self.work)
+        late = f"the group is not where {self.checkpoint_connector} is to put it"
+        wait_for(lambda: self.group_on_target(group), expected, 60, late, progress=self.work)
 
     @property
     def work(self) -> Progress:
@@ -229,7 +229,7 @@ def commit(broker: Broker, group: str, topic: str, positions: Mapping[int, int])
     offsets = [TopicPartition(topic, partition, position) for partition, position in positions.items()]
     consumer = Consumer({**broker.client_settings(), "group.id": group, "enable.auto.commit": False})
 
-    def stands() -> bool:
+    def are_stored() -> bool:
         try:
             consumer.commit(offsets=offsets, asynchronous=False)
             found = consumer.committed(offsets, timeout=20)
@@ -238,6 +238,6 @@ def commit(broker: Broker, group: str, topic: str, positions: Mapping[int, int])
         return {one.partition: one.offset for one in found} == dict(positions)
 
     try:
-        wait_until(stands, 60, f"the offsets of {group} do not stand")
+        wait_until(are_stored, 60, f"the offsets of {group} are not committed")
     finally:
         consumer.close()

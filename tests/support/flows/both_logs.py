@@ -23,19 +23,22 @@ class Logs:
             contents(flowing.sandbox.source, flowing.topic), contents(flowing.sandbox.target, flowing.target_topic)
         )
 
-    def read_again(self, partition: int, *, position: int, place: int) -> int:
-        """Count the records that a group at ``position`` of the source reads again from ``place`` of the remote topic.
+    def read_again(self, partition: int, *, position: int, downstream: int) -> int:
+        """Count the records that a group at ``position`` of the source reads again if it resumes at ``downstream``.
 
         Fails if it would miss a replicated record that it has not read.
         """
         left = set(self.source[partition][position:])
-        read = self.remote_partition[partition][place:]
+        read = self.remote_partition[partition][downstream:]
         assert left & set(self.remote_partition[partition]) <= set(read)
         return sum(value not in left for value in read)
 
-    def goes_on(self, partition: int, *, position: int, place: int) -> bool:
-        """Whether the record at ``place`` of the remote topic is the one at ``position`` of the source."""
-        return self.remote_partition[partition][place : place + 1] == self.source[partition][position : position + 1]
+    def goes_on(self, partition: int, *, position: int, downstream: int) -> bool:
+        """Whether the record at ``downstream`` of the remote topic is the one at ``position`` of the source."""
+        return (
+            self.remote_partition[partition][downstream : downstream + 1]
+            == self.source[partition][position : position + 1]
+        )
 
 
 def contents(broker: Broker, topic: str) -> dict[int, list[bytes | None]]:

@@ -16,8 +16,8 @@ from sandbox import Broker, Sandbox, wait_for
 from sandbox.connectors import file_sink_config, mirror_source_config
 from tests.support.flows.flows import Changer
 
-#: Records in each topic, a minute apart, where the connector stands in all of them, and where its twin does.
-RECORDS, STANDS, TWIN_STANDS = 20, 10, 15
+#: Records in each topic, a minute apart, the position of the connector in all of them, and that of its twin.
+RECORDS, POSITION, TWIN_POSITION = 20, 10, 15
 _APART = timedelta(minutes=1)
 _PLANS_AT_ONCE = 4
 
@@ -82,13 +82,13 @@ class Reader(ABC):
             Kind("latest", RECORDS),
             Kind("datetime", 7, seventh.isoformat()),
             Kind("duration", 8, f"PT{since_seventh:.0f}S"),
-            Kind("shift", STANDS - 4, "-4"),
+            Kind("shift", POSITION - 4, "-4"),
             Kind("offset", 3, "3"),
-            Kind("skip", STANDS + 2, "2"),
+            Kind("skip", POSITION + 2, "2"),
             Kind("clear", 0),
             Kind("file", 2, self._file().as_uri()),
-            Kind("connector", TWIN_STANDS, self.twin),
-            Kind("current", STANDS),
+            Kind("connector", TWIN_POSITION, self.twin),
+            Kind("current", POSITION),
         ]
 
     def topic(self, kind: Kind | str) -> str:
@@ -106,13 +106,13 @@ class Reader(ABC):
         self.broker.create_topic(self.topic("other"))
         connect.create(self.twin, self.config(self.twin, self.topic("other")))
         self.wait_until_caught_up(RECORDS)
-        for name, position, placed in (
-            (self.name, STANDS, topics),
-            (self.twin, TWIN_STANDS, [self.topic("connector")]),
+        for name, position, its_topics in (
+            (self.name, POSITION, topics),
+            (self.twin, TWIN_POSITION, [self.topic("connector")]),
         ):
             connect.wait_state(name, "RUNNING")
             connect.stop(name)
-            connect.alter(name, [self.entry(topic, position) for topic in placed])
+            connect.alter(name, [self.entry(topic, position) for topic in its_topics])
 
     def positions(self) -> dict[str, int]:
         """The stored positions by topic; 0 without an offset."""
@@ -138,10 +138,10 @@ class Reader(ABC):
 
     def take_out(self, topic: str) -> dict[str, Any]:
         """Set a topic to :data:`STANDS` by hand; returns what was stored before."""
-        put_back = self.entry(topic, STANDS)
+        restored = self.entry(topic, POSITION)
         found = {self.read(one)[0]: one for one in self.sandbox.connect.offsets(self.name) if one["offset"] is not None}
-        self.sandbox.connect.alter(self.name, [put_back])
-        return found.get(topic, {"partition": put_back["partition"], "offset": None})
+        self.sandbox.connect.alter(self.name, [restored])
+        return found.get(topic, {"partition": restored["partition"], "offset": None})
 
     def close(self) -> None:
         """Delete the connectors."""

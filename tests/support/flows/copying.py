@@ -36,8 +36,8 @@ class CopiedSink:
         journal = changer.journal(self.how.connector)
         if clients is not None:
             return copying.copy(self.how, clients, journal, by or owner())
-        with changer.clients() as opened:
-            return copying.copy(self.how, opened, journal, by or owner())
+        with changer.clients() as own:
+            return copying.copy(self.how, own, journal, by or owner())
 
     @property
     def exists(self) -> bool:

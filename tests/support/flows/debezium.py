@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
-from uuid import uuid4
+from typing import Any, ClassVar, Self
 
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.families.postgres import lsn_text, parse_lsn
 from sandbox import ConnectWorker, Kafka, wait_for, wait_until
 from sandbox.postgres import DATABASE, PASSWORD, USER, Postgres
+from tests.support.flows.captured_orders import CapturedOrders
 from tests.support.flows.flows import Changer
 
 CLASS = "io.debezium.connector.postgresql.PostgresConnector"
-_TO_JSON = "org.apache.kafka.connect.json.JsonConverter"
 
 
 @dataclass(frozen=True)
@@ -46,61 +44,33 @@ class DatabaseChanger(Changer):
 
 
 @dataclass(frozen=True)
-class OrdersConnector:
-    """Captures a table ``orders_…`` with the columns ``id`` and ``what``, which has one row at first."""
+class OrdersConnector(CapturedOrders):
+    """Captures a table of a PostgreSQL."""
 
-    worker: ConnectWorker
-    kafka: Kafka
+    schema: ClassVar[str] = "public"
+
     postgres: Postgres
-    name: str
 
     @classmethod
-    def start(cls, worker: ConnectWorker, kafka: Kafka, postgres: Postgres, **settings: str) -> OrdersConnector:
+    def start(cls, worker: ConnectWorker, kafka: Kafka, postgres: Postgres, **settings: str) -> Self:
         """Create table and connector, and wait until its snapshot is delivered."""
-        orders = cls(worker, kafka, postgres, f"orders_{uuid4().hex[:8]}")
-        postgres.query(f"CREATE TABLE {orders.name} (id int PRIMARY KEY, what text)")
-        orders.insert(0)
-        worker.create(orders.name, orders.config(**settings))
-        wait_for(orders.delivered, [0], 90, f"{orders.name} delivers no snapshot")
-        return orders
+        return cls(worker, kafka, cls.new_name(), postgres).captured(**settings)
 
-    def config(self, **settings: str) -> dict[str, str]:
-        """Its configuration; underscores in names of ``settings`` mean dots."""
+    def execute(self, statement: str) -> None:
+        self.postgres.query(statement)
+
+    def database_config(self) -> dict[str, str]:
         return {
             "connector.class": CLASS,
-            "tasks.max": "1",
-            "database.hostname": "127.0.0.1",
             "database.port": str(self.postgres.port),
             "database.user": USER,
             "database.password": PASSWORD,
             "database.dbname": DATABASE,
-            "topic.prefix": self.name,
             "plugin.name": "pgoutput",
             "slot.name": self.name,
             "publication.name": self.name,
             "publication.autocreate.mode": "filtered",
-            "table.include.list": f"public.{self.name}",
-            "topic.creation.default.replication.factor": "1",
-            "topic.creation.default.partitions": "1",
-            "key.converter": _TO_JSON,
-            "value.converter": _TO_JSON,
-            "key.converter.schemas.enable": "false",
-            "value.converter.schemas.enable": "false",
-            **{name.replace("_", "."): value for name, value in settings.items()},
         }
-
-    def insert(self, *numbers: int) -> None:
-        """Insert a row for each number, in a transaction of its own."""
-        for number in numbers:
-            self.postgres.query(f"INSERT INTO {self.name} VALUES ({number}, 'new')")  # noqa: S608 - names of our own
-
-    def delivered(self) -> list[int]:
-        """``id`` of each change in its topic, in order."""
-        topic = f"{self.name}.public.{self.name}"
-        if topic not in self.kafka.topics():
-            return []
-        values = [json.loads(record.value) for record in self.kafka.consume(topic) if record.value]
-        return [value["after"]["id"] for value in values if value["after"]]
 
     def end_of_log(self) -> str:
         """The present end of the write-ahead log, as PostgreSQL writes it."""
@@ -135,7 +105,7 @@ class OrdersConnector:
 
     def remove(self) -> None:
         """Delete the connector and its slot."""
-        self.worker.delete(self.name)
+        super().remove()
         statement = (
             "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE NOT active AND slot_name = "
         )

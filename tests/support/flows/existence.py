@@ -55,16 +55,16 @@ class NewSink:
         journal = self.changer.journal(self.new.name)
         if clients is not None:
             return create_delete.create(self.new, clients, journal, by or owner())
-        with self.changer.clients() as opened:
-            return create_delete.create(self.new, opened, journal, by or owner())
+        with self.changer.clients() as own:
+            return create_delete.create(self.new, own, journal, by or owner())
 
     def delete(self, kept: str, by: Owner | None = None, clients: Clients | None = None) -> int:
         """Delete it."""
         journal = self.changer.journal(self.new.name)
         if clients is not None:
             return create_delete.delete(self.new.name, clients, journal, by or owner(), kept=kept)
-        with self.changer.clients() as opened:
-            return create_delete.delete(self.new.name, opened, journal, by or owner(), kept=kept)
+        with self.changer.clients() as own:
+            return create_delete.delete(self.new.name, own, journal, by or owner(), kept=kept)
 
     @property
     def exists(self) -> bool:

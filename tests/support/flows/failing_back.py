@@ -105,17 +105,17 @@ class FailingBack:
             clients = Clients(connect, connect, timeout=60, cluster="sandbox")
             yield FailoverClients(Clusters(away, home), clients, clients)
 
-    def request(self, **asked: Any) -> FailoverRequest:
+    def request(self, **requested: Any) -> FailoverRequest:
         """The request of a failback of the flow's groups."""
         flowing = self.there.flowing
         given = {"groups": f"{flowing.mark}-.*", "source_connector": self.back.connector if self.back else ""}
         flow = flowing.flow.reversed()
         own = {"forward": flowing.flow, "forward_connector": flowing.source_connector}
-        return FailoverRequest.parse(**{"planned": True, "flow": flow, **own, **given, **asked})
+        return FailoverRequest.parse(**{"planned": True, "flow": flow, **own, **given, **requested})
 
-    def translate(self, **asked: Any) -> tuple[FailoverDirectory, dict[str, Any]]:
+    def translate(self, **requested: Any) -> tuple[FailoverDirectory, dict[str, Any]]:
         """Preview, drain, stop, and translate the final offsets."""
-        request, before, after = self.request(**asked), self.there.directory(), self.there.directory()
+        request, before, after = self.request(**requested), self.there.directory(), self.there.directory()
         with self.clients() as clients:
             failover.observe_failover(request, clients, before)
             summary = translate_job.run(self.there.spark, before)
@@ -148,18 +148,18 @@ class Home:
         sandbox = flowing.sandbox
         return cls(_values(sandbox.target, away), _values(sandbox.source, home))
 
-    def told_right(self, directory: FailoverDirectory) -> list[str]:
+    def errors_in(self, directory: FailoverDirectory) -> list[str]:
         """The errors of a translation; empty if no record is skipped and no more are read again than predicted."""
-        return [told for row in rows(directory) if row["action"] == "commit" for told in self._wrong(row)]
+        return [error for row in rows(directory) if row["action"] == "commit" for error in self._wrong(row)]
 
     def _wrong(self, row: Mapping[str, Any]) -> Iterator[str]:
         left = self.away[TopicPartition(row["source_topic"], row["kafka_partition"])]
         comes_to = self.home[TopicPartition(row["target_topic"], row["kafka_partition"])]
-        read, place = set(left[: row["upstream"]]), row["downstream"]
+        read, downstream = set(left[: row["upstream"]]), row["downstream"]
         unread = {value for value in left[row["upstream"] :] if value not in read}
         never_there = set(comes_to) - set(left)
-        passed = (unread | never_there) - set(comes_to[place:])
-        again = sum(value in read for value in comes_to[place:])
+        passed = (unread | never_there) - set(comes_to[downstream:])
+        again = sum(value in read for value in comes_to[downstream:])
         if passed:
             yield f"{row} passes {sorted(passed)[:3]}"
         if again > (0 if row["exact"] else row["max_rereads"]):

@@ -93,8 +93,8 @@ class Flowing:
     def wait_until_replicated(self) -> None:
         """Wait until the stored offsets are those of the last records."""
         ends = {number: end for number, (_start, end) in self.sandbox.source.log_bounds(self.topic).items() if end}
-        told = f"{self.source_connector} has not caught up"
-        wait_for(self.stored, ends, 90, told, progress={"replicated": self._replicated, **self.sandbox.connect.work})
+        late = f"{self.source_connector} has not caught up"
+        wait_for(self.stored, ends, 90, late, progress={"replicated": self._replicated, **self.sandbox.connect.work})
 
     def stored(self) -> dict[int, int]:
         """The offset after the last replicated one, by partition."""
@@ -173,31 +173,31 @@ class FailingOver:
             if not source:
                 yield FailoverClients(Clusters(None, target), clients, ledger=self.ledger)
                 return
-            with cluster(sandbox.source) as opened:
-                yield FailoverClients(Clusters(opened, target), clients)
+            with cluster(sandbox.source) as client:
+                yield FailoverClients(Clusters(client, target), clients)
 
-    def request(self, **asked: Any) -> FailoverRequest:
+    def request(self, **requested: Any) -> FailoverRequest:
         """The request of a failover of the flow's groups."""
         flowing = self.flowing
         given = {"planned": True, "groups": f"{flowing.mark}-.*", "source_connector": flowing.source_connector}
-        return FailoverRequest.parse(**{"flow": flowing.flow, **given, **asked})
+        return FailoverRequest.parse(**{"flow": flowing.flow, **given, **requested})
 
     def directory(self, name: str = "") -> FailoverDirectory:
         """A run directory."""
         return FailoverDirectory(f"{self.workspace}/{name or uuid4().hex}")
 
-    def preview(self, **asked: Any) -> tuple[FailoverDirectory, dict[str, Any]]:
+    def preview(self, **requested: Any) -> tuple[FailoverDirectory, dict[str, Any]]:
         """Observe and translate while the flow runs."""
         directory = self.directory()
-        with self.clients(source=asked.get("planned", True)) as clients:
-            failover.observe_failover(self.request(**asked), clients, directory)
+        with self.clients(source=requested.get("planned", True)) as clients:
+            failover.observe_failover(self.request(**requested), clients, directory)
         return directory, translate_job.run(self.spark, directory)
 
-    def translate(self, **asked: Any) -> tuple[FailoverDirectory, dict[str, Any]]:
+    def translate(self, **requested: Any) -> tuple[FailoverDirectory, dict[str, Any]]:
         """Preview, drain, stop, and translate the final offsets."""
-        before, summary = self.preview(**asked)
+        before, summary = self.preview(**requested)
         assert summary["errors"] == []
-        request, after = self.request(**asked), self.directory()
+        request, after = self.request(**requested), self.directory()
         with self.clients() as clients:
             failover.await_drained(request, clients, timeout=60)
             assert clients.connect is not None

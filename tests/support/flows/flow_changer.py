@@ -68,14 +68,14 @@ class FlowChanger:
             yield Clients(connect, connect, logs=source, timeout=60, clusters=clusters, cluster=self.cluster_id)
 
     def plan(
-        self, asked: dict[str, Any], to: str = "earliest", value: str = "", **selection: str
+        self, requested: dict[str, Any], to: str = "earliest", value: str = "", **selection: str
     ) -> tuple[ResetDirectory, dict[str, Any]]:
         """Take a snapshot and plan; returns the run's directory and the plan's summary."""
         run = ResetDirectory(run_directory(self.workspace, dag_id="test", run_id=uuid4().hex).uri)
         now = datetime.now(tz=UTC)
-        request = Request.parse(connector=asked["source_connector"], to=to, value=value, now=now, **selection)
+        request = Request.parse(connector=requested["source_connector"], to=to, value=value, now=now, **selection)
         with self.clients() as clients:
-            reset = find_flow(FlowConnectors(**asked), clients)
+            reset = find_flow(FlowConnectors(**requested), clients)
             take_flow_snapshot(request, reset, clients, run, cluster=self.cluster_id)
         assert self.spark is not None
         return run, mirror_reset_job.run(self.spark, run)
@@ -94,7 +94,7 @@ class FlowChanger:
             return undo_reset(plan, clients, self.journals_of(plan.reset), Owner.here(run=name, task="restore"))
 
     def journals_of(self, reset: FlowReset) -> ResetJournals:
-        """The journals that a reset holds."""
+        """The journals that a reset has claimed."""
         names = [reset.checkpoint_connector, *(f"topic {where.topic}" for where in reset.emptied)]
         locks = [self.journal(name) for name in names if name]
         history = rewinds_root(self.workspace, cluster=self.cluster_id, connector=reset.source_connector)

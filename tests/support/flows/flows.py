@@ -47,7 +47,7 @@ class Address:
     timeout: float
 
     @contextmanager
-    def opened(self) -> Iterator[Clients]:
+    def clients(self) -> Iterator[Clients]:
         """Open the clients."""
         config = {"bootstrap.servers": self.bootstrap}
         with (
@@ -73,7 +73,7 @@ class Changer:
     @contextmanager
     def clients(self) -> Iterator[Clients]:
         """Open the clients of the worker and of the cluster that the positions refer to."""
-        with self.address.opened() as clients:
+        with self.address.clients() as clients:
             yield clients
 
     @property
@@ -268,8 +268,8 @@ class World:
     def assert_stands(self) -> None:
         """Assert that nothing changed: offsets at once, states as soon as the worker lists all its tasks."""
         assert _offsets(self.sandbox) == self.offsets
-        told = "connectors and tasks are in other states than before"
-        wait_for(lambda: _states(self.sandbox), self.states, 60, told)
+        late = "connectors and tasks are in other states than before"
+        wait_for(lambda: _states(self.sandbox), self.states, 60, late)
 
 
 def world(sandbox: Sandbox) -> World:
@@ -286,11 +286,11 @@ def _states(sandbox: Sandbox) -> dict[str, tuple[str, ...]]:
     found: dict[str, dict[str, Any]] = sandbox.connect.call("GET", "/connectors?expand=status")
     return {
         name: (
-            told["status"]["connector"]["state"],
-            # Not of a paused one: from STOPPED it is given back as PAUSED without tasks, which come with the resume.
-            *(task["state"] for task in told["status"]["tasks"] if task["state"] != "PAUSED"),
+            one["status"]["connector"]["state"],
+            # Not of a paused one: its prior state PAUSED is restored without tasks, which come with the resume.
+            *(task["state"] for task in one["status"]["tasks"] if task["state"] != "PAUSED"),
         )
-        for name, told in found.items()
+        for name, one in found.items()
     }
 
 

@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.operations.groups.group_clients import group_clients
 from sandbox import Broker
 from tests.support.flows.flows import Changer
-from tests.support.flows.groups import cluster, commit_groups, standing
+from tests.support.flows.groups import cluster, commit_groups, committed
 
 
 class GroupChanger(Changer):
@@ -29,8 +29,8 @@ class GroupChanger(Changer):
     @contextmanager
     def clients(self) -> Iterator[Clients]:
         """Open the clients of the groups."""
-        with KafkaCluster({"bootstrap.servers": self.kafka.bootstrap}) as opened:
-            yield group_clients(opened, timeout=self.timeout)
+        with KafkaCluster({"bootstrap.servers": self.kafka.bootstrap}) as client:
+            yield group_clients(client, timeout=self.timeout)
 
 
 @dataclass(frozen=True)
@@ -64,11 +64,11 @@ class PlainGroup:
 
     def commit(self) -> None:
         """Commit its first offsets, and no others."""
-        with cluster(self.broker) as opened:
-            if opened.groups.offsets(self.name):
-                opened.groups.delete(self.name)
+        with cluster(self.broker) as client:
+            if client.groups.offsets(self.name):
+                client.groups.delete(self.name)
             commit_groups(self.broker, {self.name: {self.at(0): 60, self.at(1): 20}})
-            assert opened.groups.commit({self.name: {TopicPartition(self.other, 0): Committed(7, "own")}}) == {}
+            assert client.groups.commit({self.name: {TopicPartition(self.other, 0): Committed(7, "own")}}) == {}
 
     @property
     def offsets(self) -> Mapping[int, int]:
@@ -78,9 +78,9 @@ class PlainGroup:
     @property
     def aside(self) -> Committed | None:
         """What it has committed of the other topic."""
-        with cluster(self.broker) as opened:
-            return opened.groups.offsets_of([self.name])[self.name].get(TopicPartition(self.other, 0))
+        with cluster(self.broker) as client:
+            return client.groups.offsets_of([self.name])[self.name].get(TopicPartition(self.other, 0))
 
     @property
     def _all(self) -> Mapping[TopicPartition, int]:
-        return standing(self.broker, [self.name])[self.name]
+        return committed(self.broker, [self.name])[self.name]

@@ -17,28 +17,28 @@ Positions = Mapping[str, Mapping[TopicPartition, int]]
 @contextmanager
 def cluster(broker: Broker) -> Iterator[KafkaCluster]:
     """Open the clients of a cluster of the sandbox."""
-    with KafkaCluster({"bootstrap.servers": broker.bootstrap}) as opened:
-        yield opened
+    with KafkaCluster({"bootstrap.servers": broker.bootstrap}) as client:
+        yield client
 
 
 def commit_groups(broker: Broker, positions: Positions) -> None:
     """Commit offsets and wait until they are stored, as a new broker may lose the first commit silently."""
     left: list[str] = []
 
-    def committed() -> bool:
-        with cluster(broker) as opened:
-            assert opened.groups.commit(positions) == {}
-        found = standing(broker, positions)
+    def are_committed() -> bool:
+        with cluster(broker) as client:
+            assert client.groups.commit(positions) == {}
+        found = committed(broker, positions)
         left[:] = [name for name, offsets in positions.items() if not offsets.items() <= found[name].items()]
         return not left
 
-    wait_until(committed, 60, "the groups were not committed", progress={"groups left": lambda: len(left)})
+    wait_until(are_committed, 60, "the groups were not committed", progress={"groups left": lambda: len(left)})
 
 
-def standing(broker: Broker, groups: Iterable[str]) -> dict[str, dict[TopicPartition, int]]:
+def committed(broker: Broker, groups: Iterable[str]) -> dict[str, dict[TopicPartition, int]]:
     """The committed offsets of the groups."""
-    with cluster(broker) as opened:
-        found = opened.groups.offsets_of(groups)
+    with cluster(broker) as client:
+        found = client.groups.offsets_of(groups)
     return {name: {where: one.offset for where, one in offsets.items()} for name, offsets in found.items()}
 
 

@@ -30,7 +30,7 @@ from tests.support.flows.groups import cluster
 from tests.support.rows.written_reports import failover_row
 
 PARTITIONS = 4
-Held = Mapping[str, Mapping[TopicPartition, Committed]]
+GroupOffsets = Mapping[str, Mapping[TopicPartition, Committed]]
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ class MadeUpFailover:
         """A group name that no other test has."""
         return f"{self.topic}-{name}"
 
-    def translate(self, moves: Mapping[str, Mapping[int, int]], **told: Any) -> str:
-        """Write a translation that moves groups to these offsets; returns its digest. ``told``: more columns."""
+    def translate(self, moves: Mapping[str, Mapping[int, int]], **columns: Any) -> str:
+        """Write a translation that moves groups to these offsets; returns its digest. ``columns``: more of them."""
         with cluster(self.sandbox.target) as target:
             present = groups_named(target, moves)
         request = FailoverRequest.parse(planned=True, flow=Flow(), groups=".*", source_connector="flow")
@@ -68,7 +68,7 @@ class MadeUpFailover:
             for partition, offset in offsets.items():
                 where = {"source_topic": self.topic, "target_topic": self.topic, "kafka_partition": partition}
                 before = present[name].offset(self.at(partition))
-                rows.append(failover_row(name, **where, downstream=offset, target_before=before, **told))
+                rows.append(failover_row(name, **where, downstream=offset, target_before=before, **columns))
                 numbers = row_numbers(name, self.topic, partition, offset)
                 sums = [so_far + number for so_far, number in zip(sums, numbers, strict=True)]
         write_dataset(self.directory.translation, TRANSLATION, rows)
@@ -86,14 +86,14 @@ class MadeUpFailover:
         with cluster(self.sandbox.target) as target:
             return restore_groups(self.directory, target)
 
-    def hold(self, wanted: Held) -> None:
+    def commit_on_target(self, requested: GroupOffsets) -> None:
         """Commit offsets of groups, as consumers or an administrator would."""
         with cluster(self.sandbox.target) as target:
-            assert target.groups.commit(wanted) == {}
-            found = target.groups.offsets_of(wanted)
-            assert all(found[name].items() >= offsets.items() for name, offsets in wanted.items())
+            assert target.groups.commit(requested) == {}
+            found = target.groups.offsets_of(requested)
+            assert all(found[name].items() >= offsets.items() for name, offsets in requested.items())
 
-    def held(self, *groups: str) -> dict[str, dict[TopicPartition, Committed]]:
+    def on_target(self, *groups: str) -> dict[str, dict[TopicPartition, Committed]]:
         """All committed offsets of the groups."""
         with cluster(self.sandbox.target) as target:
             return target.groups.offsets_of(groups)
@@ -105,8 +105,8 @@ class MadeUpFailover:
 
     def _ends(self, partition: int, end: int) -> dict[str, Any]:
         empty = dict.fromkeys(MIRROR_PARTITIONS.names)
-        told = {"drained": True, "gapless": True, "transformed": False, "timed": True}
-        known = {**told, "target_start": 0, "target_end": 0, "source_end": end}
+        usual = {"drained": True, "gapless": True, "transformed": False, "timed": True}
+        known = {**usual, "target_start": 0, "target_end": 0, "source_end": end}
         return {
             **empty,
             "topic": self.topic,

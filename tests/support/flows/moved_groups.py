@@ -5,7 +5,7 @@ from __future__ import annotations
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from tests.support.flows.both_logs import Logs
 from tests.support.flows.failing_over import FailingOver, rows
-from tests.support.flows.groups import Positions, commit_groups, standing
+from tests.support.flows.groups import Positions, commit_groups, committed
 
 
 def assert_groups_go_on(moving: FailingOver, positions: Positions) -> None:
@@ -19,13 +19,13 @@ def assert_groups_go_on(moving: FailingOver, positions: Positions) -> None:
     expected: dict[str, dict[TopicPartition, int]] = {}
     logs = Logs.read(flowing)
     for row in rows(directory):
-        partition, place = row["kafka_partition"], row["downstream"]
+        partition, downstream = row["kafka_partition"], row["downstream"]
         position = positions[row["group"]][TopicPartition(flowing.topic, partition)]
-        expected.setdefault(row["group"], {})[TopicPartition(row["target_topic"], partition)] = place
-        again = logs.read_again(partition, position=position, place=place)
+        expected.setdefault(row["group"], {})[TopicPartition(row["target_topic"], partition)] = downstream
+        again = logs.read_again(partition, position=position, downstream=downstream)
         assert again <= (0 if row["exact"] else row["max_rereads"])
-        assert not row["exact"] or logs.goes_on(partition, position=position, place=place)
+        assert not row["exact"] or logs.goes_on(partition, position=position, downstream=downstream)
     assert (summary["errors"], summary["mismatched"], dict(moved.left)) == ([], 0, {})
     assert moved.partitions == len(positions) * flowing.partitions
     assert summary["exact"] >= 0.9 * moved.partitions
-    assert standing(flowing.sandbox.target, positions) == expected
+    assert committed(flowing.sandbox.target, positions) == expected

@@ -1,4 +1,4 @@
-"""Sinks that stand on a record, and what finds and skips it, without Airflow."""
+"""Sinks that have failed on a record, and what finds and skips it, without Airflow."""
 
 from __future__ import annotations
 

@@ -139,14 +139,14 @@ class WatchedFlow:
 
 
 @dataclass(frozen=True)
-class Lookout:
+class ReadinessRuns:
     """Observes flows as the tasks of the DAG do."""
 
     sandbox: Sandbox
     workspace: str
     spark: SparkSession
 
-    def look(self, flow: WatchedFlow, *, keep: int = 10, **thresholds: object) -> Judged:
+    def judge(self, flow: WatchedFlow, *, keep: int = 10, **thresholds: object) -> Judged:
         """Take a snapshot, compute its readiness, and remove old history."""
         directory = ReadinessDirectory(run_directory(self.workspace, dag_id=DAG_ID, run_id=uuid4().hex).uri)
         request = ReadinessRequest.parse(

@@ -22,7 +22,7 @@ from airflow_provider_connect_offsets.workspace.layout import ReplayDirectory, r
 from airflow_provider_connect_offsets.workspace.replay import ReplayOutcome
 from sandbox import Broker, Sandbox, wait_for
 from sandbox.connectors import file_sink_config, mirror_source_config
-from tests.support.flows.flows import Changer, text
+from tests.support.flows.flows import Changer, Create, text
 
 A_DAY = 10
 DAYS = 5
@@ -45,6 +45,22 @@ def produce_days(kafka: Broker, topic: str, days: Sequence[int], *, partition: i
             partition=partition,
             timestamps=[noon] * A_DAY,
         )
+
+
+def start_daily_sink(sandbox: Sandbox, create: Create) -> tuple[str, Path]:
+    """Start a file sink of one partition with all days, and wait until it has read all; returns its name and file."""
+    name = f"daily-{uuid4().hex[:6]}"
+    file = sandbox.data / f"{name}.txt"
+    sandbox.target.create_topic(name)
+    produce_days(sandbox.target, name, range(DAYS))
+    create(name, file_sink_config(name, file))
+    wait_until_read(sandbox, name)
+    return name, file
+
+
+def wait_until_read(sandbox: Sandbox, name: str) -> None:
+    """Wait until the sink of :func:`start_daily_sink` has committed the end of its topic."""
+    wait_for(lambda: sandbox.connect.stored(name), [{"kafka_offset": DAYS * A_DAY}], 60, f"{name} commits nothing")
 
 
 def by_day(values: Sequence[str]) -> Counter[str]:
@@ -102,8 +118,8 @@ class Replayed:
         """Take a snapshot and plan; returns the run's directory and the plan's summary."""
         directory = run_directory(self.changer.workspace, dag_id="test", run_id=uuid4().hex)
         run = ReplayDirectory(directory.uri)
-        with self.changer.clients() as clients:
-            take_replay_snapshot(request, clients, run)
+        with self.changer.clients() as own:
+            take_replay_snapshot(request, own, run)
         return run, replay_job.run(self.changer.spark, run)
 
     def replay(self, run: ReplayDirectory, by: Owner, clients: Clients | None = None) -> ReplayOutcome:
@@ -112,14 +128,14 @@ class Replayed:
         journal = self.changer.journal(plan.request.clone)
         if clients is not None:
             return replay(plan, clients, journal, by)
-        with self.changer.clients() as opened:
-            return replay(plan, opened, journal, by)
+        with self.changer.clients() as own:
+            return replay(plan, own, journal, by)
 
     def release(self, run: ReplayDirectory, by: Owner) -> ReplayOutcome | None:
         """Settle what the run has left."""
         plan = read_replay(run)
-        with self.changer.clients() as clients:
-            return release(plan, clients, self.changer.journal(plan.request.clone), by)
+        with self.changer.clients() as own:
+            return release(plan, own, self.changer.journal(plan.request.clone), by)
 
     def delivered(self) -> Counter[str]:
         """How many records of each day the sink has written."""

@@ -25,29 +25,29 @@ _HERE, _GO_ON = "here", "go on"
 
 
 @dataclass(frozen=True)
-class Asked:
+class Requested:
     """The input of an operation: a plan, and the same as offsets."""
 
     plan: OffsetPlan
     changes: Offsets
 
 
-Operation = Callable[[Asked, Clients, Journal, Owner], object]
+Operation = Callable[[Requested, Clients, Journal, Owner], object]
 
 
-def change(asked: Asked, clients: Clients, journal: Journal, owner: Owner) -> object:
+def change(requested: Requested, clients: Clients, journal: Journal, owner: Owner) -> object:
     """Change the sink by a plan."""
-    return apply_plan(asked.plan, clients, journal, owner)
+    return apply_plan(requested.plan, clients, journal, owner)
 
 
-def write(asked: Asked, clients: Clients, journal: Journal, owner: Owner) -> object:
+def write(requested: Requested, clients: Clients, journal: Journal, owner: Owner) -> object:
     """Write offsets without a plan."""
-    return direct.alter(clients, journal, owner, asked.changes)
+    return direct.alter(clients, journal, owner, requested.changes)
 
 
-def single_steps(asked: Asked, clients: Clients, journal: Journal, owner: Owner) -> object:
+def single_steps(requested: Requested, clients: Clients, journal: Journal, owner: Owner) -> object:
     """Change the sink in single steps, each a task of its own."""
-    plan, name = asked.plan, asked.plan.connector
+    plan, name = requested.plan, requested.plan.connector
     prior = stepwise.begin(plan, clients, journal, owner, seconds=60)
     clients.control.stop(name)
     clients.settle(lambda: clients.control.status(name), until=lambda seen: seen.is_stopped)
@@ -58,9 +58,9 @@ def single_steps(asked: Asked, clients: Clients, journal: Journal, owner: Owner)
     return stepwise.undo(plan, clients, journal, owner)
 
 
-def hold(asked: Asked, clients: Clients, journal: Journal, owner: Owner) -> object:
+def keep_stopped(requested: Requested, clients: Clients, journal: Journal, owner: Owner) -> object:
     """Keep the sink STOPPED between tasks, as a failover does, and resume it."""
-    del asked
+    del requested
     members = [stopped.Member(clients, journal)]
     stopped.stop_for_run(members, owner, seconds=60)
     stopped.resume(members, owner, seconds=60)
@@ -68,11 +68,11 @@ def hold(asked: Asked, clients: Clients, journal: Journal, owner: Owner) -> obje
 
 
 @dataclass(frozen=True)
-class Told:
+class Order:
     """The order for another process: an operation, and the call at which it waits."""
 
     operation: Operation
-    asked: Asked
+    requested: Requested
     address: Address
     workspace: str
     run: str
@@ -80,20 +80,20 @@ class Told:
 
     def carry_out(self, faults: Faults) -> None:
         """Run the operation with a journal, as in the tests' own process."""
-        connector = self.asked.plan.connector
+        connector = self.requested.plan.connector
         journal = Journal(journal_root(self.workspace), cluster=self.address.cluster, connector=connector)
-        with self.address.opened() as clients:
-            self.operation(self.asked, faults.clients(clients), journal, Owner.here(run=self.run, task="apply"))
+        with self.address.clients() as clients:
+            self.operation(self.requested, faults.clients(clients), journal, Owner.here(run=self.run, task="apply"))
 
 
-def run_elsewhere(told: Told, *, after: bool, world: Callable[[], None]) -> None:
+def run_elsewhere(order: Order, *, after: bool, world: Callable[[], None]) -> None:
     """Run an operation in another process, and call ``world`` before or after the call, if it is reached.
 
     Raises what it raised, and :class:`Killed` where it ended itself.
     """
     spawning = get_context("spawn")
     ours, theirs = spawning.Pipe()
-    process = spawning.Process(target=_main, args=(told, theirs), kwargs={"after": after})
+    process = spawning.Process(target=_main, args=(order, theirs), kwargs={"after": after})
     process.start()
     theirs.close()
     error: ConnectOffsetsError | None = None
@@ -121,12 +121,12 @@ def _said(pipe: Connection) -> object:
         return None
 
 
-def _main(told: Told, pipe: Connection, *, after: bool) -> None:
+def _main(order: Order, pipe: Connection, *, after: bool) -> None:
     def world() -> None:
         pipe.send(_HERE)
         pipe.recv()
 
     try:
-        told.carry_out(Faults(Outage.BROKER_KILLED, told.at, after, world=world))
+        order.carry_out(Faults(Outage.BROKER_KILLED, order.at, after, world=world))
     except ConnectOffsetsError as error:
         pipe.send(error)

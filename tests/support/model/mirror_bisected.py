@@ -10,18 +10,18 @@ from airflow_provider_connect_offsets.observe.flow.bisected import current, sear
 from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping, RecordOffsets, Records, in_turns
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from tests.support.model.mirror_logs import Log, Record
-from tests.support.model.mirror_world import Pair, World
+from tests.support.model.mirror_world import Mapped, World
 
 
-def known_in(world: World, row: Mapping[str, object], kept: list[Pair]) -> list[OffsetMapping]:
+def known_in(world: World, row: Mapping[str, object], kept: list[Mapped]) -> list[OffsetMapping]:
     """Mappings that are known without reading a record; arguments as of ``found_in``."""
     syncs = [OffsetMapping(sync.upstream, sync.downstream) for sync in world.syncs]
     return current(_remote_partition(world, row), syncs, [OffsetMapping(*mapping) for mapping in kept])
 
 
 def found_in(
-    world: World, row: Mapping[str, object], kept: list[Pair], digest: Callable[[Record], bytes]
-) -> list[Pair]:
+    world: World, row: Mapping[str, object], kept: list[Mapped], digest: Callable[[Record], bytes]
+) -> list[Mapped]:
     """Bisect a world.
 
     row: its row of the dataset ``mirror_partitions``; kept: mappings that a reset has kept; digest: tells records apart
@@ -30,13 +30,13 @@ def found_in(
     if search is None:
         return []
 
-    def read(asked: Mapping[str, RecordOffsets]) -> dict[str, Records]:
+    def read(requested: Mapping[str, RecordOffsets]) -> dict[str, Records]:
         return {
             key: Records(_digests(world.source, some.source, digest), _digests(world.target, some.target, digest))
-            for key, some in asked.items()
+            for key, some in requested.items()
         }
 
-    return [Pair(*mapping) for mapping in dict.fromkeys(in_turns({"": search}, read)[""])]
+    return [Mapped(*mapping) for mapping in dict.fromkeys(in_turns({"": search}, read)[""])]
 
 
 def _remote_partition(world: World, row: Mapping[str, object]) -> remote_partitions.RemotePartition:

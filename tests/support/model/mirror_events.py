@@ -1,4 +1,4 @@
-"""Random histories of a replicated partition, with a few awkward events each, so that causes can be told apart.
+"""Random histories of a replicated partition, with a few awkward events each, so that causes can be distinguished.
 
 ``history`` makes one. What happened in it, and what held for it, is in the ``happened`` of the world it returns.
 """
@@ -10,7 +10,7 @@ from random import Random
 
 from tests.support.model.mirror_kinds import Event, Trait
 from tests.support.model.mirror_logs import KEYS, Traits
-from tests.support.model.mirror_world import Ending, Flow, Pair, World
+from tests.support.model.mirror_world import Ending, Flow, Mapped, World
 
 _ORDINARY = (Event.PAUSE, Event.GROUPS_MOVE, Event.CHECKPOINT)
 _IMPLIED: Mapping[Event, Trait] = {
@@ -20,7 +20,7 @@ _IMPLIED: Mapping[Event, Trait] = {
     Event.COMPACT_TARGET: Trait.COMPACTED,
 }
 _AWKWARD: tuple[Event | Trait, ...] = (
-    *[event for event in Event if event not in {Event.PRODUCE, Event.REPLICATE, Event.LOOK, *_ORDINARY}],
+    *[event for event in Event if event not in {Event.PRODUCE, Event.REPLICATE, Event.OBSERVE, *_ORDINARY}],
     *[trait for trait in Trait if trait not in _IMPLIED.values()],
 )
 _HOW_MANY = (0, 1, 1, 1, 2, 2, 2, 2, 3, 3)
@@ -33,13 +33,13 @@ def history(
     ending: Ending,
     kinds: Collection[Event] | None = None,
     traits: Collection[Trait] | None = None,
-    looks: int = 0,
+    observations: int = 0,
 ) -> World:
     """Make up a random history.
 
-    kinds: the events that it has beside records that are produced and replicated (None: a few, at random); traits:
-    what holds for it, beside what its events imply (None: at random too, or nothing if ``kinds`` are given); looks: how
-    often its readiness is looked at, now and then
+    kinds: the events that it has besides records that are produced and replicated (None: a few, at random); traits:
+    what is true of it besides what its events imply (None: at random too, or nothing if ``kinds`` are given);
+    observations: the number of readiness runs among its events
     """
     events, holds = drawn(random) if kinds is None else (sorted(set(kinds)), set())
     holds = {*(holds if traits is None else traits), *(_IMPLIED[event] for event in events if event in _IMPLIED)}
@@ -47,7 +47,7 @@ def history(
     world = World(Traits(**dict.fromkeys(holds, True), syncs_on_target=not lost), ending)
     world.seed = random.getrandbits(32)
     world.happened |= holds
-    _Course(world, random).run(events, looks)
+    _Course(world, random).run(events, observations)
     return world
 
 
@@ -71,10 +71,10 @@ class _Course:
         self.each = random.choice((2, 8, 1000)) if repeats else 1
         self.number = 0
 
-    def run(self, events: Collection[Event], looks: int) -> None:
+    def run(self, events: Collection[Event], observations: int) -> None:
         """Let each event happen, once or twice, in any order, with records produced and replicated between them."""
         random = self.random
-        order = [*events, *[event for event in events if random.random() < 0.2], *[Event.LOOK] * looks]
+        order = [*events, *[event for event in events if random.random() < 0.2], *[Event.OBSERVE] * observations]
         random.shuffle(order)
         if Event.STALE_SYNCS in order and random.random() < 0.5:
             order.remove(Event.STALE_SYNCS)
@@ -215,12 +215,12 @@ class _Course:
         upstream = downstream = 0
         for _ in range(self.some(1, 4)):
             upstream, downstream = upstream + self.some(1, 12), downstream + self.some(1, 12)
-            self.world.send_sync(Pair(upstream, downstream))
+            self.world.send_sync(Mapped(upstream, downstream))
         self.world.happened.add(Event.STALE_SYNCS)
 
-    def look(self) -> None:
+    def observe(self) -> None:
         """Run the readiness check, and keep what it observes."""
-        self.world.look()
+        self.world.observe()
 
     def groups_move(self) -> None:
         log = self.world.source
@@ -254,5 +254,5 @@ _HAPPENS: Mapping[Event, Callable[[_Course], None]] = {
     Event.GROUPS_MOVE: _Course.groups_move,
     Event.CHECKPOINT: _Course.checkpoint,
     Event.RESET: _Course.reset,
-    Event.LOOK: _Course.look,
+    Event.OBSERVE: _Course.observe,
 }

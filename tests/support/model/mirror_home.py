@@ -18,7 +18,7 @@ _POSITIONS = "topic string, kafka_partition int, position long"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class AnswerAtHome:
     """The answer for one position; ``start`` is where a group would resume on the source."""
 
     world: World
@@ -42,15 +42,15 @@ class Place:
         return "" if self.max_rereads is not None and again <= self.max_rereads else "REREADS"
 
     def __str__(self) -> str:
-        told = f"{self.start}, exact {self.exact}, rereads {self.max_rereads}, {self.method}"
-        return f"{self.wrong}: {self.position} -> {told}; {unread_at_home(self.world, self.position)} in {self.world}"
+        answer = f"{self.start}, exact {self.exact}, rereads {self.max_rereads}, {self.method}"
+        return f"{self.wrong}: {self.position} -> {answer}; {unread_at_home(self.world, self.position)} in {self.world}"
 
     @property
     def _start(self) -> int | None:
         return None if self.start is None else max(self.start, self.world.source.start)
 
 
-def placed(spark: SparkSession, worlds: Sequence[World], read: ReadFrom) -> list[Place]:
+def answered_at_home(spark: SparkSession, worlds: Sequence[World], read: ReadFrom) -> list[AnswerAtHome]:
     """Translate every position of every remote topic, of stopped flows."""
     # Whatever is left at home, nothing comes behind what is stored.
     partitions = partitions_of(spark, worlds, read).withColumn("drained", F.col("stored").isNotNull())
@@ -59,4 +59,4 @@ def placed(spark: SparkSession, worlds: Sequence[World], read: ReadFrom) -> list
     positions = [(str(number), 0, at) for number, world in enumerate(worlds) for at in range(world.target.end + 1)]
     rows = positions_at_home(frame_of(spark, positions, _POSITIONS), partitions, found).collect()
     names = ("downstream", "exact", "max_rereads", "method")
-    return [Place(worlds[int(row["topic"])], row["position"], *(row[name] for name in names)) for row in rows]
+    return [AnswerAtHome(worlds[int(row["topic"])], row["position"], *(row[name] for name in names)) for row in rows]

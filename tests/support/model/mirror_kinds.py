@@ -31,7 +31,7 @@ class Event(StrEnum):
     GROUPS_MOVE = "groups_move"
     CHECKPOINT = "checkpoint"
     RESET = "reset"
-    LOOK = "look"
+    OBSERVE = "observe"
 
 
 class Trait(StrEnum):

@@ -36,8 +36,8 @@ from tests.support.rows.frames import frame_of
 
 # So many groups have an offset in each partition; of the records before each of these so many are kept.
 GROUPS, BEFORE = 5, 3
-#: What the last checkpoints tell, as ``Remains.positions`` takes it.
-TOLD = (
+#: Positions by the last checkpoints, as ``Remains.positions`` takes it.
+CHECKPOINTED = (
     "group string, target_topic string, kafka_partition int, position long, checkpoint long, position_of string, "
     "position_at timestamp, log_offset long"
 )
@@ -46,8 +46,8 @@ TOLD = (
 def kept_ledger(spark: SparkSession, worlds: Sequence[World]) -> DataFrame:
     """Dataset ``mirror_ledger`` after the readiness runs of each world."""
     rows = frame_of(spark, [], struct_type(MIRROR_LEDGER))
-    for number in range(max(len(world.looks) for world in worlds)):
-        seen = {at: world.looks[number] for at, world in enumerate(worlds) if number < len(world.looks)}
+    for number in range(max(len(world.observations) for world in worlds)):
+        seen = {at: world.observations[number] for at, world in enumerate(worlds) if number < len(world.observations)}
         others = rows.where(~F.col("topic").isin([str(at) for at in seen]))
         found = ledger(observed(spark, seen, number), rows)
         rows = frame_of(spark, [tuple(row) for row in found.unionByName(others).collect()], struct_type(MIRROR_LEDGER))
@@ -113,7 +113,9 @@ def answered_with_ledger(spark: SparkSession, worlds: Sequence[World]) -> list[A
         for offset, record in world.target.records.items()
     ]
     lost = remains.lost(partitions, syncs_of(spark, worlds), frame_of(spark, digests, struct_type(RECORD_DIGESTS)))
-    requested = remains.positions(frame_of(spark, [], TOLD)).where(F.col("position_of") == PositionOf.LEDGER.value)
+    requested = remains.positions(frame_of(spark, [], CHECKPOINTED)).where(
+        F.col("position_of") == PositionOf.LEDGER.value
+    )
     topics = partitions.select("topic", "target_topic", "kafka_partition")
     positions = requested.drop("topic").join(topics, ["target_topic", "kafka_partition"]).drop("target_topic")
     found = lost.translate(positions, checkpoints_of(spark, worlds)).join(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 # A record's key is its content modulo this.
 KEYS = 10
 
-Seen = dict[int, tuple[int, int]]
+Contents = dict[int, tuple[int, int]]
 
 
 class Origin(NamedTuple):
@@ -110,7 +110,7 @@ class Traits:
         return replace(record, timestamp=now) if self.log_append_time else record
 
 
-def of_log(log: Log) -> tuple[tuple[int, int], Seen]:
-    """The bounds of a log, and each record by its offset: content and timestamp."""
+def of_log(log: Log) -> tuple[tuple[int, int], Contents]:
+    """Log start and end offset, and each record by its offset: content and timestamp."""
     there = {offset: (record.content, record.timestamp) for offset, record in log.records.items()}
     return (log.start, log.end), there

@@ -1,6 +1,6 @@
 """Observations of made-up worlds as failovers and readiness runs write them.
 
-World ``i`` is topic ``str(i)``, partition 0; of each world the group ``g<position>`` stands at that position, and has
+World ``i`` is topic ``str(i)``, partition 0; of each world the group ``g<position>`` is at that position, and has
 the checkpoint that the world has of a group which stood there.
 """
 
@@ -56,7 +56,7 @@ def write_failover_observation(
 ) -> None:
     """Write what a failover observes of the worlds: planned, of a running flow; else without the source.
 
-    ledger: the directory of the ledger that looks at its readiness have kept, if any has; read: whether the remote
+    ledger: the directory of the ledger that readiness runs have kept, if any; read: whether the remote
     topics were read.
     """
     request = FailoverRequest.parse(
@@ -112,8 +112,8 @@ def write_readiness_observation(
 
 def _write_common(directory: FailoverDirectory | ReadinessDirectory, worlds: Sequence[World]) -> None:
     write_dataset(directory.stored_syncs, STORED_RECORDS, [row for one in enumerate(worlds) for row in _syncs(*one)])
-    told = [row for one in enumerate(worlds) for row in _checkpoints(*one)]
-    write_dataset(directory.stored_checkpoints, STORED_RECORDS, told)
+    checkpoints = [row for one in enumerate(worlds) for row in _checkpoints(*one)]
+    write_dataset(directory.stored_checkpoints, STORED_RECORDS, checkpoints)
     groups = [_position(number, at) for number, world in enumerate(worlds) for at in range(world.source.end + 1)]
     write_dataset(directory.group_offsets, GROUP_OFFSETS, groups)
 
@@ -137,15 +137,15 @@ def _syncs(number: int, world: World) -> Iterator[dict[str, Any]]:
 
 
 def _checkpoints(number: int, world: World) -> Iterator[dict[str, Any]]:
-    told = {mapping.upstream: mapping for mapping in world.checkpoints.values()}
-    for order, mapping in enumerate(told.values()):
+    latest = {mapping.upstream: mapping for mapping in world.checkpoints.values()}
+    for order, mapping in enumerate(latest.values()):
         key = text(f"g{mapping.upstream}") + text(f"source.{number}") + struct.pack(">i", 0)
         yield _record(key, struct.pack(">hqq", 0, *mapping) + text(""), order)
 
 
 def _record(key: bytes, value: bytes, offset: int) -> dict[str, Any]:
-    place = {"topic": "internal", "kafka_partition": 0, "log_offset": offset, "written_at": NOON}
-    return {**place, "key": key, "value": value}
+    position = {"topic": "internal", "kafka_partition": 0, "log_offset": offset, "written_at": NOON}
+    return {**position, "key": key, "value": value}
 
 
 def _read(number: int, world: World) -> Iterator[dict[str, Any]]:

@@ -35,18 +35,18 @@ def looks_alike(world: World) -> bool:
 
 
 def _made_up(world: World, before: OffsetMapping, after: OffsetMapping) -> bool:
-    """Whether two mappings show that nothing was copied twice between them, and other copies than these stand there."""
+    """Whether two mappings show that nothing was copied twice between them, and other copies than these are there."""
     if after.distance > before.distance:
         return False
     between = range(before.downstream + 1, after.downstream)
     if after.distance == before.distance:
         return not all(_is_true(world, OffsetMapping(at - before.distance, at)) for at in between)
-    held = (_copied(world, world.target.written.get(at)) for at in between)
-    return any(one is not None and not before.upstream < one < after.upstream for one in held)
+    copied = (_copied(world, world.target.written.get(at)) for at in between)
+    return any(one is not None and not before.upstream < one < after.upstream for one in copied)
 
 
 def _is_true(world: World, one: OffsetMapping) -> bool:
-    """Whether that copy stands there, or stood there until it was deleted."""
+    """Whether that copy is there, or was until it was deleted."""
     return _copied(world, world.target.written.get(one.downstream)) == one.upstream
 
 

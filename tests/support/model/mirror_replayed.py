@@ -20,9 +20,9 @@ from airflow_provider_connect_offsets.offsets.flow import Flow
 from sandbox import Broker, Sandbox, wait_for
 from sandbox.connectors import mirror_checkpoint_config, mirror_source_config
 from tests.support.flows.failing_over import Flowing
-from tests.support.model.mirror_logs import KEYS, Log, Seen, Traits
+from tests.support.model.mirror_logs import KEYS, Contents, Log, Traits
 from tests.support.model.mirror_truth import copies
-from tests.support.model.mirror_world import LAG_MAX, Pair, World
+from tests.support.model.mirror_world import LAG_MAX, Mapped, World
 from tests.support.rows.written_failover import text
 
 
@@ -37,7 +37,7 @@ class Replayed:
     topic: str
     world: World
     number: int = 0
-    copied: list[Pair] = field(default_factory=list)
+    copied: list[Mapped] = field(default_factory=list)
     moved_to: int | None = None
 
 
@@ -101,10 +101,12 @@ class Replay:
             before = one.world.target.end
             one.world.flow.replicate()
             one.world.flow.commit()
-            one.copied += [Pair(offset, place) for place, offset in copies(one.world) if place >= before]
+            one.copied += [
+                Mapped(offset, downstream) for downstream, offset in copies(one.world) if downstream >= before
+            ]
         ends = {one.topic: (one.world.target.end, one.world.flow.stored) for one in self.played}
-        told = f"{self.flowing.source_connector} has not replicated what the worlds say"
-        wait_for(self._ends, ends, 60, told, progress={"replicated": self._ends, **self.sandbox.connect.work})
+        late = f"{self.flowing.source_connector} has not replicated what the worlds say"
+        wait_for(self._ends, ends, 60, late, progress={"replicated": self._ends, **self.sandbox.connect.work})
 
     def _ends(self) -> dict[str, tuple[int, int | None]]:
         stored = {
@@ -175,7 +177,7 @@ class Replay:
         log.retain(start)
         broker.delete_records(topic, {0: log.start})
 
-    def seen(self, broker: Broker, topic: str) -> tuple[tuple[int, int], Seen]:
+    def seen(self, broker: Broker, topic: str) -> tuple[tuple[int, int], Contents]:
         """What a consumer reads of a log: its bounds, and content and time of each offset."""
         found = {
             record.offset: (int((record.value or b"").decode()), record.timestamp_ms - self.began)
@@ -183,13 +185,13 @@ class Replay:
         }
         return broker.log_bounds(topic)[0], found
 
-    def syncs(self) -> dict[str, list[Pair]]:
+    def syncs(self) -> dict[str, list[Mapped]]:
         """All offset syncs that were written, by topic of the source, in their order."""
-        found: dict[str, list[Pair]] = {one.topic: [] for one in self.played}
+        found: dict[str, list[Mapped]] = {one.topic: [] for one in self.played}
         topics = {text(topic) + struct.pack(">i", 0): topic for topic in found}
         for record in self.sandbox.source.consume(self.flowing.flow.offset_syncs_topic):
             if (topic := topics.get(record.key or b"")) is not None and record.value is not None:
-                found[topic].append(Pair(*struct.unpack(">qq", record.value)))
+                found[topic].append(Mapped(*struct.unpack(">qq", record.value)))
         return found
 
 

@@ -22,7 +22,7 @@ from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_MAPPING
 from airflow_provider_connect_offsets.workspace.schemas import OFFSET_SYNCS
 from tests.support.model.mirror_bisected import found_in, known_in
 from tests.support.model.mirror_truth import best, copies, missing, rereads, skipped
-from tests.support.model.mirror_world import Ending, Log, Pair, Record, World
+from tests.support.model.mirror_world import Ending, Log, Mapped, Record, World
 from tests.support.rows.frames import frame_of
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -75,9 +75,9 @@ class Answer:
         return self._missing == 0 and not rereads(self.world, best, self.position)
 
     def __str__(self) -> str:
-        told = f"lower {self.lower}, upper {self.upper}, missing {self.missing}, rereads {self.max_rereads}"
+        answer = f"lower {self.lower}, upper {self.upper}, missing {self.missing}, rereads {self.max_rereads}"
         true = f"best {self._best}, missing {self._missing}"
-        return f"{self.wrong}: {self.position} -> {told}, exact {self.exact}, {self.method}; {true} in {self.world}"
+        return f"{self.wrong}: {self.position} -> {answer}, exact {self.exact}, {self.method}; {true} in {self.world}"
 
     @property
     def _is_claimed(self) -> bool:
@@ -110,8 +110,8 @@ class Answer:
 
     @property
     def _rereads_more(self) -> bool:
-        start, told = self._start, self.max_rereads
-        return start is not None and told is not None and rereads(self.world, start, self.position) > told
+        start, most = self._start, self.max_rereads
+        return start is not None and most is not None and rereads(self.world, start, self.position) > most
 
 
 def answered(
@@ -124,16 +124,16 @@ def answered(
 ) -> list[Answer]:
     """Translate every position of every world.
 
-    said: what it is told of each partition instead; bisected: with the mappings that single records prove
+    said: what the rows say of each partition instead; bisected: with the mappings that single records prove
     """
     lies = {name: F.lit(value) for name, value in (said or {}).items()}
     partitions = partitions_of(spark, worlds, read).withColumns(lies)
     digests = None if read is ReadFrom.NONE else digests_of(spark, worlds, read)
-    told = known(
+    elements = known(
         partitions, syncs=syncs_of(spark, worlds), digests=digests, kept=kept_of(spark, worlds, bisected=bisected)
     )
     names = ("downstream", "upper", "missing", "exact", "max_rereads", "method", "claimed")
-    found = translate(asked_of(spark, worlds), partitions, told, checkpoints_of(spark, worlds))
+    found = translate(asked_of(spark, worlds), partitions, elements, checkpoints_of(spark, worlds))
     rows = found.select("topic", "position", *names).collect()
     return [Answer(worlds[int(row["topic"])], row["position"], *(row[name] for name in names)) for row in rows]
 
@@ -175,7 +175,7 @@ def kept_of(spark: SparkSession, worlds: Sequence[World], *, bisected: bool = Fa
     bisected: with those that are found by reading single records
     """
 
-    def known(world: World) -> list[Pair]:
+    def known(world: World) -> list[Mapped]:
         if world.ending is Ending.BROKEN:
             return []
         return _with_found(world) if bisected else proved(world)
@@ -226,37 +226,37 @@ def partition_row(number: int, world: World, read: ReadFrom, *, there: bool) -> 
 
 def _both_begin(world: World) -> bool:
     """Whether both logs still have their first record, and both look the same."""
-    return world.source.start == 0 == world.target.start and _alike(world, Pair(0, 0))
+    return world.source.start == 0 == world.target.start and _alike(world, Mapped(0, 0))
 
 
 def _ends_with_stored(world: World) -> bool | None:
     """Whether the remote topic ends with a record that looks like the one last replicated; None if none is stored."""
     stored = world.flow.stored
-    return None if stored is None else _alike(world, Pair(stored, world.target.end - 1))
+    return None if stored is None else _alike(world, Mapped(stored, world.target.end - 1))
 
 
-def proved(world: World) -> list[Pair]:
+def proved(world: World) -> list[Mapped]:
     """The mappings kept by resets that the records confirm."""
     return [mapping for mapping in dict.fromkeys(world.kept) if _alike(world, mapping)]
 
 
 def searched_mappings(worlds: Sequence[World]) -> set[tuple[str, int, int]]:
     """Mappings that bisecting starts with, without those kept by resets: topic and both offsets."""
-    told = {
+    proofs = {
         str(number): known_in(world, partition_row(number, world, ReadFrom.NONE, there=True), [])
         for number, world in enumerate(worlds)
     }
-    return {(name, *mapping) for name, mappings in told.items() for mapping in mappings}
+    return {(name, *mapping) for name, mappings in proofs.items() for mapping in mappings}
 
 
-def _with_found(world: World) -> list[Pair]:
+def _with_found(world: World) -> list[Mapped]:
     kept, row = proved(world), partition_row(0, world, ReadFrom.NONE, there=True)
     return list(dict.fromkeys([*kept, *found_in(world, row, kept, lambda record: digest_of(world, record))]))
 
 
-def _alike(world: World, pair: Pair) -> bool:
+def _alike(world: World, mapped: Mapped) -> bool:
     """Whether both records are still there, and look the same."""
-    one, other = world.source.records.get(pair.upstream), world.target.records.get(pair.downstream)
+    one, other = world.source.records.get(mapped.upstream), world.target.records.get(mapped.downstream)
     return one is not None and other is not None and digest_of(world, one) == digest_of(world, other)
 
 

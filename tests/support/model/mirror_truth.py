@@ -38,13 +38,13 @@ def missing(world: World, position: int, known_to: int | None = None) -> int | N
 
 def rereads(world: World, start: int, position: int) -> int:
     """Count the copies from ``start`` on, in the remote topic, of records before ``position``."""
-    return sum(place >= start and offset < position for place, offset in copies(world))
+    return sum(downstream >= start and offset < position for downstream, offset in copies(world))
 
 
 def unread(world: World, position: int) -> list[int]:
     """List the source records from ``position`` on, those included that retention has taken.
 
-    Compaction takes a record only when a later one of its key stands for it, so that nothing of it is missing.
+    Compaction takes a record only when there is a later one of its key, so that nothing of it is missing.
     """
     log = world.source
     return [offset for offset in log.written if offset >= position and offset not in log.superseded]
@@ -52,7 +52,7 @@ def unread(world: World, position: int) -> list[int]:
 
 def last_copies(world: World) -> dict[int, int]:
     """The last offset in the remote topic of each source record that has a copy."""
-    return {offset: place for place, offset in sorted(copies(world))}
+    return {offset: downstream for downstream, offset in sorted(copies(world))}
 
 
 def copies(world: World) -> list[tuple[int, int]]:
@@ -60,9 +60,11 @@ def copies(world: World) -> list[tuple[int, int]]:
 
     Copies of a source topic of the same name that was there before do not count.
     """
-    found = [(place, record.origin) for place, record in world.target.records.items()]
+    found = [(downstream, record.origin) for downstream, record in world.target.records.items()]
     now = world.source.incarnation
-    return [(place, origin.offset) for place, origin in found if origin is not None and origin.incarnation == now]
+    return [
+        (downstream, origin.offset) for downstream, origin in found if origin is not None and origin.incarnation == now
+    ]
 
 
 def unread_at_home(world: World, position: int) -> list[int]:
@@ -71,9 +73,9 @@ def unread_at_home(world: World, position: int) -> list[int]:
     Not counted are those that came before all that was ever replicated, and those that the transform drops.
     """
     now = world.source.incarnation
-    origins = {place: record.origin for place, record in world.target.written.items()}
-    own = {place: one.offset for place, one in origins.items() if one is not None and one.incarnation == now}
-    read = {offset for place, offset in own.items() if place < position}
+    origins = {downstream: record.origin for downstream, record in world.target.written.items()}
+    own = {downstream: one.offset for downstream, one in origins.items() if one is not None and one.incarnation == now}
+    read = {offset for downstream, offset in own.items() if downstream < position}
     lowest = min(own.values(), default=0)
     there = world.source.records.items()
     return [o for o, record in there if o >= lowest and o not in read and world.traits.transformed(record, 0)]
@@ -82,7 +84,7 @@ def unread_at_home(world: World, position: int) -> list[int]:
 def rereads_at_home(world: World, start: int, position: int) -> int:
     """Count the records of the source from ``start`` on that a group at ``position`` of the remote topic has read."""
     now = world.source.incarnation
-    origins = [record.origin for place, record in world.target.written.items() if place < position]
+    origins = [record.origin for downstream, record in world.target.written.items() if downstream < position]
     read = {origin.offset for origin in origins if origin is not None and origin.incarnation == now}
     return sum(offset >= start and offset in read for offset in world.source.records)
 

@@ -1,6 +1,6 @@
 """A made-up world: one replicated partition with both logs, the flow between them, and its records.
 
-A world does what it is told and decides nothing by chance, unless its flow is given chances.
+A world does what its caller says and decides nothing by chance, unless its flow is given chances.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from tests.support.model.mirror_logs import Log, Origin, Record, Traits
 
-__all__ = ["LAG_MAX", "Ending", "Flow", "Log", "Origin", "Pair", "Record", "Sync", "Traits", "World"]
+__all__ = ["LAG_MAX", "Ending", "Flow", "Log", "Mapped", "Origin", "Record", "Sync", "Traits", "World"]
 
 # The flow's offset.lag.max, small enough for logs of a few dozen records.
 LAG_MAX = 4
@@ -28,7 +28,7 @@ class Ending(StrEnum):
     STOPPED = "stopped"
 
 
-class Pair(NamedTuple):
+class Mapped(NamedTuple):
     """An offset mapping: an offset of the source and one of the remote topic, true or claimed."""
 
     upstream: int
@@ -47,9 +47,9 @@ class Sync(NamedTuple):
 class World:
     """One partition at either end of a flow.
 
-    kept: pairs that resets have kept, true or not; groups: committed positions; checkpoints: the current one of each
-    group; happened: the events and traits of its history; seed: for whatever is to be chosen at random about it; looks:
-    what it was like when its readiness was looked at; absent: the remote topic does not have this partition yet.
+    kept: mappings that resets have kept, true or not; groups: committed positions; checkpoints: the current one of each
+    group; happened: the events and traits of its history; seed: for whatever is to be chosen at random about it;
+    observations: what it was like at each readiness run; absent: the remote topic does not have this partition yet.
     """
 
     traits: Traits = field(default_factory=Traits)
@@ -57,14 +57,14 @@ class World:
     source: Log = field(default_factory=Log)
     target: Log = field(default_factory=Log)
     syncs: list[Sync] = field(default_factory=list)
-    kept: list[Pair] = field(default_factory=list)
+    kept: list[Mapped] = field(default_factory=list)
     groups: dict[str, int] = field(default_factory=dict)
-    checkpoints: dict[str, Pair] = field(default_factory=dict)
+    checkpoints: dict[str, Mapped] = field(default_factory=dict)
     happened: set[StrEnum] = field(default_factory=set)
     seed: int = 0
     clock: int = 0
     synced: int = 0
-    looks: list[World] = field(default_factory=list)
+    observations: list[World] = field(default_factory=list)
     absent: bool = False
     flow: Flow = field(init=False, compare=False)
 
@@ -72,12 +72,12 @@ class World:
         self.flow = Flow(self)
 
     def __str__(self) -> str:
-        held = [record.origin and record.origin.offset for record in self.target.records.values()]
+        copied = [record.origin and record.origin.offset for record in self.target.records.values()]
         source, target = ((log.incarnation, log.start, log.end) for log in (self.source, self.target))
         syncs = [(sync.upstream, sync.downstream) for sync in self.syncs]
-        told = f"{self.ending} ({', '.join(sorted(self.happened))}), stored {self.flow.stored}, syncs {syncs}"
+        what = f"{self.ending} ({', '.join(sorted(self.happened))}), stored {self.flow.stored}, syncs {syncs}"
         there = f"target {'absent' if self.absent else target}"
-        return f"{told}, source {source} {list(self.source.records)}, {there} {held}"
+        return f"{what}, source {source} {list(self.source.records)}, {there} {copied}"
 
     def produce(self, *contents: int, each: int = 1) -> None:
         """Write records to the source; ``each`` says how many follow each other at the same timestamp."""
@@ -99,23 +99,23 @@ class World:
         """Delete and create the source topic; groups lose their positions with it, and the flow begins again."""
         self.source = self.source.anew()
         self.groups = dict.fromkeys(self.groups, 0)
-        self.flow.look()
+        self.flow.seek()
 
     def recreate_target(self) -> None:
         """Delete and create the remote topic; the flow goes on where it is."""
         self.target = self.target.anew()
 
-    def look(self) -> None:
+    def observe(self) -> None:
         """Run the readiness check, and keep what it observes."""
-        looks, self.looks = self.looks, []
-        seen = deepcopy(self)
-        self.looks = [*looks, seen]
-        stored = -1 if seen.flow.stored is None else seen.flow.stored
-        seen.ending = Ending.STOPPED if any(offset > stored for offset in seen.source.records) else Ending.DRAINED
+        observations, self.observations = self.observations, []
+        copy = deepcopy(self)
+        self.observations = [*observations, copy]
+        stored = -1 if copy.flow.stored is None else copy.flow.stored
+        copy.ending = Ending.STOPPED if any(offset > stored for offset in copy.source.records) else Ending.DRAINED
 
-    def send_sync(self, pair: Pair) -> None:
+    def send_sync(self, mapping: Mapped) -> None:
         """Write an offset sync."""
-        self.syncs.append(Sync(*pair, self.synced))
+        self.syncs.append(Sync(*mapping, self.synced))
         self.synced += 1
 
     def checkpoint(self) -> None:
@@ -124,7 +124,7 @@ class World:
             downstream = self._translated(position)
             last = self.checkpoints.get(group)
             if downstream is not None and (last is None or position < last.upstream or downstream > last.downstream):
-                self.checkpoints[group] = Pair(position, downstream)
+                self.checkpoints[group] = Mapped(position, downstream)
 
     def _translated(self, position: int) -> int | None:
         """Translate as MirrorMaker does: by the newest sync at or before it, one further unless it is that very one."""
@@ -141,11 +141,11 @@ class World:
             above = sync
 
     def reset(self, position: int) -> None:
-        """Move the flow as this project's reset does: pairs of where it was and will be are kept, syncs cleared."""
+        """Move the flow as this project's reset does: mappings of where it was and will be are kept, syncs cleared."""
         self.flow.commit()
         stored, end = self.flow.stored, self.target.end
-        self.kept += [Pair(stored, end - 1)] if stored is not None and end else []
-        self.kept.append(Pair(position, end))
+        self.kept += [Mapped(stored, end - 1)] if stored is not None and end else []
+        self.kept.append(Mapped(position, end))
         self.syncs.clear()
         self.flow.move(position)
 
@@ -177,12 +177,12 @@ class Flow:
         self.next = 0 if self.stored is None else self.stored + 1
         self._sent = self.stored
         self._synced: int | None = None
-        self._pending: Pair | None = None
-        self._delayed: Pair | None = None
-        self._previous = Pair(-1, -1)
-        self.look()
+        self._pending: Mapped | None = None
+        self._delayed: Mapped | None = None
+        self._previous = Mapped(-1, -1)
+        self.seek()
 
-    def look(self) -> None:
+    def seek(self) -> None:
         """Begin at the log start if the next offset is out of range (``auto.offset.reset=earliest``)."""
         log = self.world.source
         if not log.start <= self.next <= log.end:
@@ -190,7 +190,7 @@ class Flow:
 
     def left(self) -> list[int]:
         """Offsets of the records to be read next, in order."""
-        self.look()
+        self.seek()
         return [offset for offset in self.world.source.records if offset >= self.next]
 
     def replicate(self, count: int | None = None) -> None:
@@ -207,7 +207,7 @@ class Flow:
             if copy is None:
                 continue
             self._sent = offset
-            self._sync(Pair(offset, world.target.append(copy)))
+            self._sync(Mapped(offset, world.target.append(copy)))
             if self.commits and random() < self.commits:
                 self.commit()
         if world.traits.exactly_once and self._sent != before:
@@ -239,13 +239,13 @@ class Flow:
         self.stored = position - 1 if position else None
         self.start()
 
-    def _sync(self, pair: Pair) -> None:
+    def _sync(self, mapping: Mapped) -> None:
         """Queue a sync at a start, after a gap, every so many records, and where the remote topic begins again."""
-        synced, previous, self._delayed = self._synced, self._previous, pair
-        lags = synced is None or pair.downstream - (synced + 1) >= LAG_MAX
-        if lags or pair.upstream != previous.upstream + 1 or pair.downstream < previous.downstream:
-            self._synced, self._pending, self._delayed = pair.downstream, pair, None
-        self._previous = pair
+        synced, previous, self._delayed = self._synced, self._previous, mapping
+        lags = synced is None or mapping.downstream - (synced + 1) >= LAG_MAX
+        if lags or mapping.upstream != previous.upstream + 1 or mapping.downstream < previous.downstream:
+            self._synced, self._pending, self._delayed = mapping.downstream, mapping, None
+        self._previous = mapping
         if self._pending is not None and (self.sends >= 1 or self.random.random() < self.sends):
             self._send()
 

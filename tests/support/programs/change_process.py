@@ -29,7 +29,7 @@ from airflow_provider_connect_offsets.workspace.layout import RunDirectory, jour
 
 def main(run: str, worker: str, kafka: str, of_groups: str, workspace: str, timeout: str) -> None:
     """Apply the plan of ``run``."""
-    # As Airflow ends a task: an exception where it stands, so that what it does on the way out is done.
+    # As Airflow ends a task: an exception wherever it is, so that what it does on the way out is done.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     plan = read_plan(RunDirectory(run))
     with (

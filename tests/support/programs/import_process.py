@@ -32,8 +32,8 @@ def started(fate: str, moment: str, *arguments: object) -> subprocess.Popen[str]
 def killed(moment: str, *arguments: object) -> None:
     """Run it until it is killed."""
     with started("killed", moment, *arguments) as process:
-        _out, told = process.communicate()
-    assert process.returncode == -signal.SIGKILL, told
+        _out, error = process.communicate()
+    assert process.returncode == -signal.SIGKILL, error
 
 
 def _happen(fate: str) -> None:

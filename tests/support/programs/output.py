@@ -19,6 +19,6 @@ def read_to_end(program: subprocess.Popen[str], timeout: float = 120) -> str:
             return False
         return True
 
-    told = f"{program.args!r} has not ended"
-    wait_until(has_ended, timeout, told, progress=work_of_program(program.pid), interval=0)
+    late = f"{program.args!r} has not ended"
+    wait_until(has_ended, timeout, late, progress=work_of_program(program.pid), interval=0)
     return printed[0]

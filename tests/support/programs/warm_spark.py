@@ -68,14 +68,14 @@ class WarmSpark:
         """Exit code and last output of a job."""
         try:
             self._run(words)
-        except Exception:  # noqa: BLE001 - as Spark does: whatever ends the job is told, and the code is 1
+        except Exception:  # noqa: BLE001 - as Spark does: whatever ends the job is reported, and the code is 1
             return 1, traceback.format_exc()
         return 0, ""
 
     def _run(self, words: list[str]) -> None:
         at = words.index(str(job_path()))
         name, *arguments = words[at + 1 :]
-        # The modules are those that are imported here already; that the zip has them is looked at all the same.
+        # The modules are those that are imported here already; that the zip has them is checked all the same.
         shipped = zipfile.ZipFile(words[words.index("--py-files") + 1]).namelist()
         assert job_path().relative_to(PACKAGE.parent).as_posix() in shipped
         requested = job.load(name)

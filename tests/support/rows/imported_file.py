@@ -7,7 +7,7 @@ import json
 from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
 
 STORED = {b'["lines",{"filename":"a"}]': b'{"position":4}', b'["other",{"filename":"a"}]': b'{"position":1}'}
-WANTED = json.dumps(
+REQUESTED = json.dumps(
     {
         "lines": [{"partition": {"filename": "a"}, "offset": {"position": 100}}],
         "new": [{"partition": {"filename": "b"}, "offset": {"position": 7}}],
@@ -15,7 +15,7 @@ WANTED = json.dumps(
 )
 
 
-def stands(store: StandaloneFile) -> dict[str, dict[str, str]]:
+def stored_in(store: StandaloneFile) -> dict[str, dict[str, str]]:
     return {name: offsets.stored() for name, offsets in store.read_all()}
 
 

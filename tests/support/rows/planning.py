@@ -129,6 +129,8 @@ class Log:
 
 Logs = Mapping[tuple[str, int], Log]
 ORDERS: Logs = {("orders", 0): Log(0, 100), ("orders", 1): Log(0, 100)}
+SHORT: Logs = {("orders", 0): Log(100, 700)}
+MIDDLE: Positions = {("orders", 0): 400}
 
 
 class Row(NamedTuple):
@@ -212,10 +214,10 @@ class Planner:
         slots: Any = (),
         to: str,
         only_back: Any = False,
-        **asked: str,
+        **requested: str,
     ) -> Plan:
         """Plan a request for the first connector."""
-        request = replace(Request.parse(connector=connector.name, to=to, now=NOW, **asked), only_back=only_back)
+        request = replace(Request.parse(connector=connector.name, to=to, now=NOW, **requested), only_back=only_back)
         planned = plan(self.spark, self.snapshot([connector, *others], logs, slots), request)
         # Rows and verdicts of a plan are few; the order of either means nothing.
         rows = sorted((row.asDict() for row in planned.rows.collect()), key=lambda row: str(row["partition"]))

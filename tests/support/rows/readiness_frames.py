@@ -33,6 +33,6 @@ def messages(verdicts: DataFrame) -> list[tuple[str, str, str]]:
     return sorted((row["severity"], row["rule"], row["message"].partition(": ")[2]) for row in verdicts.collect())
 
 
-def told(*parts: str) -> str:
+def joined(*parts: str) -> str:
     """Join the parts of a sentence that is longer than a line."""
     return "".join(parts)

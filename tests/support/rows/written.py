@@ -81,7 +81,7 @@ class Written:
 
     def outcome(self, result: Result, message: str = "What happened.", **fields: Any) -> Written:
         """Write what the change writes."""
-        told = {
+        fields = {
             "prior_state": "RUNNING",
             "final_state": "RUNNING",
             "downtime_seconds": 1.42,
@@ -92,7 +92,7 @@ class Written:
             "digest": self.digest,
             **fields,
         }
-        Outcome(connector=self.request.connector, run="dag/run", result=result, message=message, **told).write(
+        Outcome(connector=self.request.connector, run="dag/run", result=result, message=message, **fields).write(
             self.run.outcome
         )
         return self
@@ -100,7 +100,7 @@ class Written:
 
 def begin(directory: Path, request: Request | None = None) -> Written:
     """Start a run: only its request is written."""
-    requested = asking() if request is None else request
+    requested = request_for() if request is None else request
     run = RunDirectory(directory.as_uri())
     files.write_json(run.request, requested.as_json())
     return Written(run, requested)
@@ -119,7 +119,7 @@ def rewound_fleet(directory: Path, names: Iterable[str], *, notes: Sequence[str]
     """The plan of ``rewound`` for each connector of a fleet."""
     fleet = FleetDirectory(directory.as_uri())
     plans = {name: _rewound(name) for name in names}
-    members = {name: Written(fleet.member(name), asking(name), rows) for name, (rows, _) in plans.items()}
+    members = {name: Written(fleet.member(name), request_for(name), rows) for name, (rows, _) in plans.items()}
     write_snapshot(fleet, list(plans), FLIGHTS)
     write_dataset(fleet.offset_plan, OFFSET_PLAN, [asdict(row) for rows, _ in plans.values() for row in rows])
     write_dataset(fleet.verdicts, VERDICTS, [asdict(warning) for _, warning in plans.values()])
@@ -157,7 +157,7 @@ def write_snapshot(run: RunDirectory, names: Sequence[str], logs: Mapping[tuple[
     write_dataset(run.log_bounds, LOG_BOUNDS, bounds)
 
 
-def asking(connector: str = "flow", *, to: str = "earliest", **words: str) -> Request:
+def request_for(connector: str = "flow", *, to: str = "earliest", **words: str) -> Request:
     """A request as a person types it."""
     return Request.parse(connector=connector, to=to, now=NOON, **words)
 

@@ -23,7 +23,7 @@ from airflow_provider_connect_offsets.workspace.schemas import GROUP_OFFSETS, ST
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 FLOW = Flow(source_alias="here", target_alias="there")
-# Group, its offset in which partition of ``orders`` on the source, and what stands on the target.
+# Group, its offset in which partition of ``orders`` on the source, and the one on the target.
 GROUPS: Sequence[tuple[str, int, int, int | None]] = (
     ("between", 0, 70, None),
     ("at the end", 0, 100, None),
@@ -47,23 +47,23 @@ def write_observation(
     planned: bool = True,
     ends_with_stored: bool = True,
     kept: Sequence[tuple[int, int, int]] = (),
-    **asked: Any,
+    **requested: Any,
 ) -> None:
     """Two partitions of 100 records each, replicated to the end; syncs of the first one only.
 
-    kept: pairs that a reset has kept: partition, upstream, downstream.
+    kept: offset mappings that a reset has kept: partition, upstream, downstream.
     """
     connector = "mirror" if planned else ""
     # Syncs that are on the source go with it.
     flow = replace(FLOW, syncs_on=Side.SOURCE if planned else Side.TARGET)
-    request = FailoverRequest.parse(planned=planned, flow=flow, groups=".*", source_connector=connector, **asked)
+    request = FailoverRequest.parse(planned=planned, flow=flow, groups=".*", source_connector=connector, **requested)
     files.write_json(directory.request, request.as_json())
     files.write_json(directory.members, {"source": {"reading": "Stable"}, "target": {"busy": "Stable"}})
     syncs = [_record(text("orders") + struct.pack(">i", 0), struct.pack(">qq", at, at), at) for at in (0, 50)]
     write_dataset(directory.stored_syncs, STORED_RECORDS, syncs)
     key = text("between") + text("here.orders") + struct.pack(">i", 0)
-    told = _record(key, struct.pack(">hqq", 0, 60, 51) + text(""), 60)
-    write_dataset(directory.stored_checkpoints, STORED_RECORDS, [told])
+    checkpoint = _record(key, struct.pack(">hqq", 0, 60, 51) + text(""), 60)
+    write_dataset(directory.stored_checkpoints, STORED_RECORDS, [checkpoint])
     of_source = [_offset("here", name, "orders", number, offset) for name, number, offset, _ in GROUPS]
     of_target = [_offset("there", name, "here.orders", number, at) for name, number, _, at in GROUPS if at is not None]
     if planned:
@@ -90,14 +90,14 @@ def write_digests(directory: FailoverDirectory, *, other: int | None = None) -> 
 
 def write_checked_claims(directory: FailoverDirectory, *outcomes: tuple[int, int, bool | None]) -> None:
     """Results of claims on the first partition: upstream, downstream, and whether the records are the same."""
-    place = {"topic": "orders", "target_topic": "here.orders", "kafka_partition": 0}
-    rows = [{**place, "upstream": up, "downstream": down, "same": same} for up, down, same in outcomes]
+    partition = {"topic": "orders", "target_topic": "here.orders", "kafka_partition": 0}
+    rows = [{**partition, "upstream": up, "downstream": down, "same": same} for up, down, same in outcomes]
     write_dataset(directory.checked_claims, CHECKED_CLAIMS, rows)
 
 
 def _record(key: bytes, value: bytes, offset: int) -> dict[str, Any]:
-    place = {"topic": "internal", "kafka_partition": 0, "log_offset": offset, "written_at": NOON}
-    return {**place, "key": key, "value": value}
+    position = {"topic": "internal", "kafka_partition": 0, "log_offset": offset, "written_at": NOON}
+    return {**position, "key": key, "value": value}
 
 
 def _offset(cluster: str, group: str, topic: str, partition: int, offset: int) -> dict[str, Any]:

@@ -28,25 +28,26 @@ from airflow_provider_connect_offsets.workspace.outcome import Result
 from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
 from airflow_provider_connect_offsets.workspace.schemas import CONNECTORS
 from tests.support.rows.snapshots import changes_report
-from tests.support.rows.written import asking, begin, finding, mirror_row, orphaned, rewound_fleet
+from tests.support.rows.written import begin, finding, mirror_row, orphaned, request_for, rewound_fleet
+from tests.support.rows.written_records import poison_report, replay_report
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 LONG = "a-connector-of-the-warehouse-for-orders-and-payments." + "eu-central-1." * 12
 LARGE = 9_123_456_789_012
 
 
-def failover_row(group: str, **told: Any) -> dict[str, Any]:
+def failover_row(group: str, **columns: Any) -> dict[str, Any]:
     """A row of a translation."""
-    place = {"source_topic": "orders", "target_topic": "eu.orders", "kafka_partition": 0, "upstream": 70}
+    where = {"source_topic": "orders", "target_topic": "eu.orders", "kafka_partition": 0, "upstream": 70}
     good = {"downstream": 70, "exact": True, "max_rereads": 0, "method": "bracket", "action": "commit", "reason": "so"}
     evidence = {"covered": True, "target_before": None, "checkpoint": 50, "checkpoint_rereads": 20}
-    return {"group": group, **place, **good, **evidence, **told}
+    return {"group": group, **where, **good, **evidence, **columns}
 
 
 def write_failover(
-    directory: FailoverDirectory, rows: list[dict[str, Any]], *, planned: bool = True, **told: Any
+    directory: FailoverDirectory, rows: list[dict[str, Any]], *, planned: bool = True, **entries: Any
 ) -> None:
-    """Write what the translation of three groups writes; ``told``: more entries of its summary."""
+    """Write what the translation of three groups writes; ``entries``: more of its summary."""
     flow = Flow(source_alias="eu", target_alias="us")
     request = FailoverRequest.parse(planned=planned, flow=flow, groups="orders-.*", source_connector="eu->us")
     counts = {"groups": 3, "partitions": 3, "commit": 2, "covered": 2, "exact": 1, "max_rereads": 1_234}
@@ -64,7 +65,7 @@ def write_failover(
             **counts,
             **methods,
             **more,
-            **told,
+            **entries,
         },
     )
     write_dataset(directory.translation, TRANSLATION, rows)
@@ -92,7 +93,7 @@ def change_report(path: Path) -> str:
     ]
     logs = {(LONG, 0): (17, LARGE + 10_000), ("flights", 1): (0, 600), ("flights", 2): (0, 100)}
     warning = finding(Severity.WARNING, f"`{LONG}`, topic `{LONG}`, partition 0: 400 records again.", rows[0])
-    written = begin(path, asking(LONG)).snapshot(logs).plan(rows, [warning], again=LARGE, skipped=80)
+    written = begin(path, request_for(LONG)).snapshot(logs).plan(rows, [warning], again=LARGE, skipped=80)
     return write_report(written.run)
 
 
@@ -138,6 +139,8 @@ REPORTS: Mapping[str, Callable[[Path], str]] = {
     "reset": lambda path: Reset.read(planned_reset(path, foreign=LONG)).write(),
     "readiness": readiness_report,
     "snapshot": lambda path: changes_report(path, name=LONG, number=LARGE),
+    "poison": lambda path: poison_report(path, name=LONG, number=LARGE),
+    "replay": lambda path: replay_report(path, name=LONG, number=LARGE),
 }
 
 

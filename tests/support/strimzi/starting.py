@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from sandbox import Sandbox
-from sandbox.kubernetes import GROUP, ApiServer, Release
+from sandbox.kubernetes import GROUP, ApiServer, Release, crds, missing
 from tests.support.strimzi.reconciler import Reconciler
 from tests.support.strimzi.resources import USE_RESOURCES, Resources
 from tests.support.strimzi.scene import Strimzi
@@ -19,6 +20,16 @@ EXAMPLES = Path(__file__).parents[3] / "examples" / "strimzi"
 NAMESPACE, CONNECT, AIRFLOW = "kafka", "connect", "airflow"
 #: A user without the rights of our Role.
 NOBODY = "nobody"
+
+
+@contextmanager
+def api_server_of(release: Release) -> Iterator[ApiServer]:
+    """Start an API server with Strimzi's resources and two users who have no rights yet; skip if none can run here."""
+    if reason := missing():
+        pytest.skip(reason)
+    with ApiServer(users=[AIRFLOW, NOBODY]) as server:
+        server.admin.install(crds(release))
+        yield server
 
 
 @contextmanager

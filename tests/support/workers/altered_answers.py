@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import requests
+
+from tests.support.workers.serving import serving
 
 #: (method, path, body of the real answer) → the body to send instead.
 Alter = Callable[[str, str, Any], Any]
@@ -55,15 +56,10 @@ class _Handler(BaseHTTPRequestHandler):
 @contextmanager
 def altering_proxy(target: str, alter: Alter) -> Iterator[str]:
     """Run the proxy in front of the worker at ``target``, and give the proxy's URL."""
-    with _Server(("127.0.0.1", 0), _Handler) as server:
-        server.target, server.alter = target, alter
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
+    server = _Server(("127.0.0.1", 0), _Handler)
+    server.target, server.alter = target, alter
+    with serving(server) as url:
+        yield url
 
 
 def read_back_others(times: int) -> Alter:

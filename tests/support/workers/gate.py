@@ -15,6 +15,7 @@ from typing import Any
 import requests
 
 from sandbox import Progress, wait_until
+from tests.support.workers.serving import serving
 
 _LATE = 1.5
 _GO_ON_WAITING = 5.0  # seconds, less than anybody's read timeout
@@ -97,8 +98,8 @@ class Gate:
     def wait_for(self, method: str, path: str) -> None:
         """For a fault that holds a request up: wait until a later one with this method and end has been answered.
 
-        Whoever has asked gets that answer only when the request that was held up is done: what it does comes between
-        that look and the next one, and not in a moment that nobody can look into.
+        The client gets that answer only when the request that was held up is done: what it does comes between
+        that answer and the next one, and not in a moment that nobody can observe.
         """
         self._awaited = (method, path)
         wait_until(self._came.is_set, 60, f"no {method} …{path} came", progress=self.work)
@@ -142,19 +143,19 @@ class _Handler(BaseHTTPRequestHandler):
     def _fate(self, side: Side) -> Fate:
         """Let the fault happen; one that takes its time is not to look like a worker that does not answer.
 
-        Whoever has asked gets interim answers (100 Continue) meanwhile, so that their read timeout does not run out.
+        The client gets interim answers (100 Continue) meanwhile, so that their read timeout does not run out.
         """
         over = threading.Event()
-        telling = threading.Thread(target=self._tell_to_wait, args=[over])
-        telling.start()
+        interim = threading.Thread(target=self._tell_to_wait, args=[over])
+        interim.start()
         try:
             return self.server.gate.fate(self.command, self.path, side)
         finally:
             over.set()
-            telling.join()
+            interim.join()
 
     def _tell_to_wait(self, over: threading.Event) -> None:
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # whoever asked is dead
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the client is dead
             while not over.wait(_GO_ON_WAITING):
                 self.handle_expect_100()
 
@@ -176,18 +177,13 @@ class _Handler(BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(body)
         except (BrokenPipeError, ConnectionResetError):
-            self.close_connection = True  # whoever asked is dead
+            self.close_connection = True  # the client is dead
 
 
 @contextmanager
 def open_gate(gate: Gate) -> Iterator[str]:
     """Run the proxy; gives its URL."""
-    with _Server(("127.0.0.1", 0), _Handler) as server:
-        server.gate = gate
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
+    server = _Server(("127.0.0.1", 0), _Handler)
+    server.gate = gate
+    with serving(server) as url:
+        yield url

@@ -123,7 +123,7 @@ def test_a_login_goes_to_configured_hosts_only(
     ],
 )
 @pytest.mark.parametrize("auth", [LOGIN, BearerToken("s3cret"), OAuthClient("http://idp/token", "id", "s3cret"), None])
-def test_other_hosts_are_asked_without_a_login(
+def test_other_hosts_get_no_login(
     auth: Auth | None, configured: tuple[str, ...], urls: tuple[str, ...], caplog: pytest.LogCaptureFixture
 ) -> None:
     """Anyone with write access to the group could name an address, and http reveals a login."""
@@ -136,7 +136,7 @@ def test_other_hosts_are_asked_without_a_login(
     assert "s3cret" not in caplog.text
 
 
-def test_without_a_login_all_addresses_are_asked(caplog: pytest.LogCaptureFixture) -> None:
+def test_without_a_login_all_addresses_are_tried(caplog: pytest.LogCaptureFixture) -> None:
     """There is no secret to protect."""
     urls = ("http://c:8083", "http://d:8083")
 

@@ -139,7 +139,7 @@ def test_the_environments_ca_counts_where_the_endpoint_names_none(
     assert connect_to(_https(worker)).connectors() == ["a"]
 
 
-def test_an_untrusted_certificate_is_told_at_once(
+def test_an_untrusted_certificate_is_reported_at_once(
     connect_to: Connect, start_worker: Callable[..., Worker], server_pem: Path, time: FakeTime
 ) -> None:
     """Nothing is sent to an untrusted server or repeated, and the error has the reason."""

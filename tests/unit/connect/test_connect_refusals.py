@@ -188,7 +188,7 @@ def test_a_reading_call_is_repeated_after_what_passes(
 
     if repeated:
         assert store.read_offsets("c") == Offsets()
-        assert len(worker.calls) == 3  # a source's offsets are asked for twice
+        assert len(worker.calls) == 3  # a source's offsets are requested twice
     else:
         with pytest.raises(StoreError):
             store.read_offsets("c")
@@ -241,7 +241,7 @@ def test_a_worker_that_has_just_started_is_not_believed_that_there_is_no_such_co
     assert worker.calls[:3] == [call, INFO, call]
 
 
-def test_a_worker_that_never_gets_to_know_a_connector_is_told_as_not_ready(
+def test_a_worker_that_never_gets_to_know_a_connector_is_reported_as_not_ready(
     connect_to: Connect, worker: Worker, time: FakeTime
 ) -> None:
     """Its two answers contradict each other until the timeout ends, so the connector is not reported as unknown."""

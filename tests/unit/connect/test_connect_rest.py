@@ -127,7 +127,7 @@ def test_changing(connect_to: Connect, worker: Worker) -> None:
     ]
 
 
-def test_offsets_kept_elsewhere_too_are_told(connect_to: Connect, worker: Worker) -> None:
+def test_offsets_kept_elsewhere_too_are_reported(connect_to: Connect, worker: Worker) -> None:
     """Connect's warning that the connector may manage offsets itself reaches the caller."""
     worker.answers("PATCH /connectors/c/offsets", Reply(200, {"message": EXTERNAL}))
 
@@ -144,7 +144,7 @@ def test_a_configuration_change_creates_nothing(connect_to: Connect, worker: Wor
     assert worker.calls == ["GET /connectors/c"]
 
 
-def test_a_type_nobody_knows_is_told(connect_to: Connect, worker: Worker) -> None:
+def test_a_type_nobody_knows_is_reported(connect_to: Connect, worker: Worker) -> None:
     """A connector whose plugin is missing has no type; that is an error, not a guess."""
     worker.answers("GET /connectors/c", Reply(200, {"name": "c", "config": {}, "tasks": [], "type": "unknown"}))
 

@@ -60,7 +60,7 @@ def test_what_a_worker_is_too_old_for_is_refused_by_its_version(
 
 
 @pytest.mark.parametrize(("reply", "version"), [(NOT_FOUND, "3.9.1"), (NOT_ALLOWED, "unknown")])
-def test_a_call_that_is_missing_on_a_worker_that_should_have_it_is_told(
+def test_a_call_that_is_missing_on_a_worker_that_should_have_it_is_reported(
     connect_to: Connect, worker: Worker, reply: Reply, version: str
 ) -> None:
     """The cause may be a proxy, or a build with an unreadable version: the message names both."""
@@ -86,9 +86,9 @@ def test_a_call_that_is_missing_on_a_worker_that_should_have_it_is_told(
 def test_support_is_known_before_anything_is_sent(
     connect_to: Connect, worker: Worker, version: str, *, changes: bool, creates: bool
 ) -> None:
-    """A worker before 3.6 can't change offsets, one before 3.7 can't create a connector as STOPPED: it isn't asked to.
+    """No request is sent that the worker can't serve: a change of offsets before 3.6, a creation as STOPPED before 3.7.
 
-    One whose version can't be read may, and shows it itself.
+    A worker whose version can't be read is sent the request, and answers it.
     """
     worker.answers("GET /", of_kafka(version))
     worker.answers("POST /connectors", Reply(201, {"name": "c", "config": {}, "tasks": [], "type": "source"}))

@@ -20,7 +20,7 @@ STOP = "PUT /connectors/c/stop"
 OK = Reply(200, ["b", "a"])
 
 
-def test_the_next_worker_is_asked_where_one_is_gone(
+def test_the_next_worker_gets_the_request_if_one_is_gone(
     connect_to: Connect, start_worker: Callable[..., Worker], closed_url: str
 ) -> None:
     """A worker that is down is skipped, also by changes, and is not called first again."""

@@ -47,6 +47,6 @@ def test_transactional_ids_are_those_of_the_tasks() -> None:
         ("", ConnectorType.SOURCE),
     ],
 )
-def test_a_sink_is_told_by_its_class(named: str, expected: ConnectorType) -> None:
+def test_a_sink_is_known_by_its_class(named: str, expected: ConnectorType) -> None:
     """The config topic has no other evidence; a connector not known to be a sink may have source offsets."""
     assert ConfiguredConnector("any", {"connector.class": named}).type is expected

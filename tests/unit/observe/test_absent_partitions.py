@@ -61,7 +61,7 @@ def observed(made_up: MadeUpFlow) -> dict[int, RemotePartition]:
 
 
 def test_a_partition_that_the_remote_topic_lacks_is_observed() -> None:
-    """Its row has no bounds on the target, and it is not drained."""
+    """Its row has no log start and end offset on the target, and it is not drained."""
     found = observed(flow(THREE))
 
     assert (found[0].drained, found[0].ends_with_stored) == (True, True)

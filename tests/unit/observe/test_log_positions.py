@@ -33,7 +33,7 @@ from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
 PARTITION = '{"cluster":"source","partition":0,"topic":"orders"}'
 KEY = b'["flow",{"cluster":"source","partition":0,"topic":"orders"}]'
 BEFORE, REQUESTED = '{"offset":99}', '{"offset":9}'  # positions 100 and 10
-# The looks of a change: before the write, before the resume, after it.
+# The reads of a change: before the write, before the resume, after it.
 THERE, DOWN = 0, None
 
 
@@ -102,7 +102,7 @@ def change(store: StandaloneFile, *starts: int | None) -> Outcome:
     return apply_plan(OffsetPlan.of(request, [row]), clients, journal, Owner.here(run="test/run", task="apply"))
 
 
-def stands(store: StandaloneFile) -> str | None:
+def stored_in(store: StandaloneFile) -> str | None:
     return store.read_offsets("flow").stored()[PARTITION]
 
 
@@ -131,7 +131,7 @@ def test_what_becomes_of_the_change(
     with pytest.raises(kind, match=message):
         change(store, *starts)
 
-    assert stands(store) == offset
+    assert stored_in(store) == offset
 
 
 def test_logs_that_can_not_be_read_after_the_resume(path: Path) -> None:
@@ -140,7 +140,7 @@ def test_logs_that_can_not_be_read_after_the_resume(path: Path) -> None:
 
     outcome = change(store, THERE, THERE, DOWN)
 
-    assert (outcome.result, stands(store)) == (Result.APPLIED, REQUESTED)
+    assert (outcome.result, stored_in(store)) == (Result.APPLIED, REQUESTED)
     assert "Whether records at the positions of 'flow' were deleted is unknown" in outcome.warnings[0]
 
 
@@ -151,7 +151,7 @@ def test_logs_that_can_not_be_read_before_the_undo_resumes(path: Path) -> None:
     with pytest.raises(NotApplied, match="Its prior offsets were restored and read back"):
         change(store, THERE, DOWN)
 
-    assert stands(store) == BEFORE
+    assert stored_in(store) == BEFORE
 
 
 def test_brokers_that_come_back_are_waited_for(path: Path) -> None:

@@ -32,11 +32,11 @@ class Answers:
     def __init__(self, *rows: Row, info: ConnectorInfo = ORDERS) -> None:
         self._rows: Iterator[Row] = iter(rows)
         self._info = info
-        self.asked: list[tuple[str, ...]] = []
+        self.requested: list[tuple[str, ...]] = []
 
     def first(self, statement: str, *values: str) -> Row:
         assert statement.count("%s") == len(values)
-        self.asked.append(values)
+        self.requested.append(values)
         return next(self._rows)
 
     def info(self, connector: str) -> ConnectorInfo:
@@ -63,7 +63,7 @@ def test_a_slot_is_read_by_its_configured_name() -> None:
 
     assert first == slots.Slot("orders", 0x200, 0x300, "reserved", active=True, current_wal_lsn=0x900)
     assert second == slots.Slot("orders", None, None, None, active=False, current_wal_lsn=0x900)
-    assert answers.asked == [("orders",), ("orders",)]
+    assert answers.requested == [("orders",), ("orders",)]
 
 
 def test_a_name_that_only_the_worker_knows_is_refused() -> None:
@@ -81,14 +81,14 @@ def test_connectors_without_a_slot_ask_nothing() -> None:
     assert slots.observe(answers.clients, ConnectorInfo("s", ConnectorType.SINK, {"connector.class": CLASS})) is None
     slots.refuse_unsent(answers.clients, plan(after=None))
     slots.refuse_unsent(answers.clients, plan(family="generic_source"))
-    assert answers.asked == []
+    assert answers.requested == []
 
 
 def test_the_slot_is_compared_when_its_reader_has_left() -> None:
     """While the stopped task's connection ends, the slot may still confirm its last LSN."""
     kept = Answers(IN_USE, IN_USE, LEFT)
     slots.refuse_unsent(kept.clients, plan())
-    assert len(kept.asked) == 3
+    assert len(kept.requested) == 3
 
     with pytest.raises(Drift, match=r"resume at LSN 0/400, .* slot 'orders' has confirmed everything up to 0/401"):
         slots.refuse_unsent(Answers(IN_USE, ADVANCED).clients, plan())

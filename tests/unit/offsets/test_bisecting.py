@@ -34,8 +34,8 @@ class Logbook:
     def result(self, *known: tuple[int, int], lowest: int = 0) -> set[tuple[int, int]]:
         """Run the search."""
         logs = LogRanges(range(LENGTH), range(len(self.remote)))
-        one = search([OffsetMapping(*pair) for pair in known], logs, lowest=lowest)
-        return {(pair.upstream, pair.downstream) for pair in in_turns({"": one}, self.answer)[""]}
+        one = search([OffsetMapping(*mapping) for mapping in known], logs, lowest=lowest)
+        return {(mapping.upstream, mapping.downstream) for mapping in in_turns({"": one}, self.answer)[""]}
 
     def answer(self, requested: Mapping[str, RecordOffsets]) -> dict[str, Records]:
         """Return the requested records that exist."""
@@ -96,7 +96,7 @@ def test_several_changes() -> None:
     }
 
 
-def test_nothing_is_looked_for_before_the_lowest_position() -> None:
+def test_nothing_is_read_before_the_lowest_position() -> None:
     """Mappings before the lowest requested position are of no use."""
     remote = [*range(100), None, *range(100, 5000), None, *range(5000, LENGTH)]
     book = Logbook(remote)
@@ -112,7 +112,7 @@ def test_equal_distances_ask_for_no_record() -> None:
     assert book.reads == 0
 
 
-def test_what_was_found_is_not_looked_for_again() -> None:
+def test_what_was_found_is_not_read_again() -> None:
     """Between two consecutive mappings there is no offset, so no record is read again."""
     remote = [*range(70_000), *range(69_900, LENGTH)]
     book = Logbook(remote)

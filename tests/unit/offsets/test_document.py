@@ -163,7 +163,7 @@ def test_a_number_too_long_to_read() -> None:
         parse_map(f'{{"a": {"9" * 5000}}}')
 
 
-def test_flat_map_names_what_it_looked_at() -> None:
+def test_flat_map_names_what_it_read() -> None:
     """The sentence has the caller's name for the value."""
     with pytest.raises(InvalidDocument, match="the header must be a JSON object, not 3"):
         flat_map(3, what="the header")

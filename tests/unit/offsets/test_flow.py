@@ -115,7 +115,7 @@ def test_internal_are_kafkas_topics_and_mirror_makers_own(
         ("source.cluster.alias", "${file:/secrets:alias}"),
     ],
 )
-def test_what_cannot_be_told_is_refused(name: str, value: str) -> None:
+def test_what_is_ambiguous_is_refused(name: str, value: str) -> None:
     """The setting is named, because a guess could lead to wrong topics."""
     with pytest.raises(InvalidInput, match=name):
         Flow.of({name: value})

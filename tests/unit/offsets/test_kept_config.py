@@ -89,7 +89,7 @@ def test_all_that_rules_read_is_kept() -> None:
     advise(("source", config), ("checkpoint", config))
     sources = [path.read_text() for folder in ("pipeline", "report") for path in (PACKAGE / folder).rglob("*.py")]
     named = {name for text in sources for name in re.findall(r'config(?:\.get\(|\[)"([^"]+)"', text)}
-    # What stands in a constant there.
+    # The value of a constant there.
     named |= {name for text in sources for name in re.findall(r'^OWN_TOPIC = "([^"]+)"', text, re.MULTILINE)}
 
     assert {"topics.regex", "consumer.override.max.poll.records", "offsets.storage.topic"} <= config.read | named

@@ -27,16 +27,16 @@ def test_texts_of_the_form_are_parsed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ({"fail_on": "moved-back"}, r"fail_on: 'moved-back' is none of vanished, moved_back,"),
         ({"connectors": "("}, "connectors: .* is no regular expression"),
         ({"max_jump": "many"}, "max_jump: 'many' is not a whole number"),
     ],
 )
-def test_what_can_not_be_meant_is_refused(wrong: dict[str, str], told: str) -> None:
+def test_what_can_not_be_meant_is_refused(wrong: dict[str, str], message: str) -> None:
     """The message names the Param."""
-    with pytest.raises(InvalidRequest, match=told):
+    with pytest.raises(InvalidRequest, match=message):
         SnapshotRequest.parse(**{"connectors": "", "max_jump": "0", "fail_on": "", **wrong})
 
 

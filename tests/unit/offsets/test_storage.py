@@ -107,7 +107,7 @@ SORTED = b'["flow",{"topic":"t","partition":0,"cluster":"c"}]'
 PARTITION = canonical({"cluster": "c", "partition": 0, "topic": "t"})
 
 
-def test_what_a_store_holds() -> None:
+def test_what_a_store_contains() -> None:
     """By connector; tombstones are no offsets, other keys are ignored and counted."""
     stored = StoredOffsets(
         {

@@ -9,7 +9,7 @@ import pytest
 from airflow_provider_connect_offsets.connect.storage.offsets_file import write_mappings
 from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
 from tests.support.programs.shell import Shell, shell
-from tests.support.rows.imported_file import STORED, WANTED
+from tests.support.rows.imported_file import REQUESTED, STORED
 
 
 @pytest.fixture(name="run")
@@ -25,7 +25,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_mappings(tmp_path / "connect.offsets", STORED)
     path = tmp_path / "worker.properties"
     path.write_text(f"offset.storage.file.filename={tmp_path / 'connect.offsets'}\nlisteners=http://127.0.0.1:1\n")
-    path.with_name("wanted.json").write_text(WANTED)
+    path.with_name("requested.json").write_text(REQUESTED)
     return path
 
 

@@ -1,4 +1,4 @@
-"""What a message tells a person to do is what works with the control: Strimzi sets back a state that came by REST."""
+"""What a message names as the next step works with the control: Strimzi sets back a state that came by REST."""
 
 from __future__ import annotations
 

@@ -56,11 +56,11 @@ def left(state: SagaState, *, stopped: bool = True, rename: bool = False) -> Sag
         (left(SagaState.ABANDONED), "was given up. Someone else has changed it."),
     ],
 )
-def test_it_is_told_as_it_is(record: SagaRecord, said: str) -> None:
+def test_it_is_reported_as_it_is(record: SagaRecord, said: str) -> None:
     """Of both connectors."""
-    told = describe(Settled(record, warnings=("Someone else has changed it.",)))
+    sentence = describe(Settled(record, warnings=("Someone else has changed it.",)))
 
-    assert told == f"'old': the copying by run 'dag/dead', which ended before its time, {said}"
+    assert sentence == f"'old': the copying by run 'dag/dead', which ended before its time, {said}"
 
 
 def test_the_next_plan_does_not_rest_on_what_the_copy_had() -> None:

@@ -17,9 +17,10 @@ from airflow_provider_connect_offsets.exceptions import (
     WorkspaceUnwritable,
 )
 from airflow_provider_connect_offsets.hooks.storage import open_storage as open_by_connection
+from airflow_provider_connect_offsets.saga import journal, lease
 from airflow_provider_connect_offsets.workspace import files
 from tests.support.programs.shell import Shell
-from tests.support.rows.imported_file import AFTER, BEFORE, WANTED, stands
+from tests.support.rows.imported_file import AFTER, BEFORE, REQUESTED, stored_in
 
 
 def is_begin(uri: str, value: Any) -> bool:
@@ -79,13 +80,13 @@ def test_nothing_is_written_without_a_journal(
 ) -> None:
     """Whichever of its files can't be written; the error names the file, and the option for another directory."""
     with unwritable(monkeypatch, is_it):
-        ended = run("import", "--config", config, stdin=WANTED)
+        ended = run("import", "--config", config, stdin=REQUESTED)
 
     assert (ended.code, "Nothing was written: " in ended.err) == (1, True), ended.err
     assert "/state/connect-offsets/_journal/" in ended.err
     assert "Read-only file system" in ended.err
     assert "Name another directory for it with --workspace." in ended.err
-    assert stands(store) == BEFORE
+    assert stored_in(store) == BEFORE
     assert list(config.parent.glob("*.bak")) == []
 
 
@@ -93,15 +94,18 @@ def test_what_cannot_be_noted_is_undone_from_memory(
     run: Shell, config: Path, store: StandaloneFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is written and proved, but the next process could not know; once the journal is back, an import succeeds."""
+    # The lease could not be ended either, and its owner, this process, is alive.
+    for module in (journal, lease):
+        monkeypatch.setattr(module, "DEAD_AFTER", 1.0)
     with unwritable(monkeypatch, is_end):
-        ended = run("import", "--config", config, stdin=WANTED)
+        ended = run("import", "--config", config, stdin=REQUESTED)
 
     assert (ended.code, "can't be written" in ended.err) == (1, True), ended.err
     assert "All offsets were restored and are as before." in ended.err
-    assert stands(store) == BEFORE
+    assert stored_in(store) == BEFORE
     assert list(config.parent.glob("*.bak")) != []
-    assert run("import", "--config", config, "--file", "wanted.json").code == 0
-    assert stands(store) == AFTER
+    assert run("import", "--config", config, "--file", "requested.json").code == 0
+    assert stored_in(store) == AFTER
 
 
 def test_a_directory_that_does_not_exist(
@@ -110,12 +114,12 @@ def test_a_directory_that_does_not_exist(
     """A path that is no directory, or a user without a home."""
     monkeypatch.setenv("XDG_STATE_HOME", str(config))
 
-    ended = run("import", "--config", config, stdin=WANTED)
+    ended = run("import", "--config", config, stdin=REQUESTED)
 
     assert (ended.code, "Not a directory" in ended.err) == (1, True), ended.err
-    assert stands(store) == BEFORE
-    assert run("import", "--config", config, "--workspace", config.parent.as_uri(), stdin=WANTED).code == 0
-    assert stands(store) == AFTER
+    assert stored_in(store) == BEFORE
+    assert run("import", "--config", config, "--workspace", config.parent.as_uri(), stdin=REQUESTED).code == 0
+    assert stored_in(store) == AFTER
 
 
 def test_a_relative_directory_counts_as_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -28,39 +28,39 @@ from airflow_provider_connect_offsets.saga.stage import Found
 from airflow_provider_connect_offsets.workspace import files
 from tests.support.programs.import_process import killed, started
 from tests.support.programs.shell import Shell
-from tests.support.rows.imported_file import AFTER, BEFORE, WANTED, stands
+from tests.support.rows.imported_file import AFTER, BEFORE, REQUESTED, stored_in
 
 
 def test_nothing_is_kept_of_a_dry_run(run: Shell, config: Path, store: StandaloneFile) -> None:
     """No journal, no copy, no offset."""
     before = sorted(config.parent.iterdir())
 
-    assert run("import", "--config", config, "--dry-run", stdin=WANTED).code == 0
+    assert run("import", "--config", config, "--dry-run", stdin=REQUESTED).code == 0
 
     assert sorted(config.parent.iterdir()) == before
-    assert stands(store) == BEFORE
+    assert stored_in(store) == BEFORE
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_a_killed_import_is_undone(run: Shell, config: Path, store: StandaloneFile, moment: str) -> None:
     """By the next one, and by a person; what the killed one had written was stored until then."""
-    killed(moment, "import", "--config", config, "--file", "wanted.json")
-    assert stands(store) == (AFTER if moment == "after" else BEFORE)
+    killed(moment, "import", "--config", config, "--file", "requested.json")
+    assert stored_in(store) == (AFTER if moment == "after" else BEFORE)
 
     done = run("recover", "--config", config)
 
     assert (done.code, "was undone, and read back." in done.err) == (0, True), done.err
-    assert stands(store) == BEFORE
-    killed(moment, "import", "--config", config, "--file", "wanted.json")
-    done = run("--import", "--config", config, "--file", "wanted.json")
+    assert stored_in(store) == BEFORE
+    killed(moment, "import", "--config", config, "--file", "requested.json")
+    done = run("--import", "--config", config, "--file", "requested.json")
     assert (done.code, "was undone, and read back." in done.err) == (0, True), done.err
-    assert stands(store) == AFTER
+    assert stored_in(store) == AFTER
 
 
 def test_two_imports_of_other_connectors_never_overlap(run: Shell, config: Path, store: StandaloneFile) -> None:
     """As each of them writes the whole file."""
     other = json.dumps({"other": [{"partition": {"filename": "a"}, "offset": None}]})
-    with started("waits", "before", "import", "--config", config, "--file", "wanted.json") as process:
+    with started("waits", "before", "import", "--config", config, "--file", "requested.json") as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "waiting\n"
         refused = run("import", "--config", config, stdin=other)
@@ -68,7 +68,7 @@ def test_two_imports_of_other_connectors_never_overlap(run: Shell, config: Path,
 
     assert (refused.code, f"by run 'connect-offsets import, process {process.pid} on" in refused.err) == (1, True)
     assert process.returncode == 0
-    assert stands(store) == AFTER
+    assert stored_in(store) == AFTER
     assert run("import", "--config", config, stdin=other).code == 0
 
 
@@ -80,7 +80,7 @@ def imports(store: StandaloneFile, refuse_running: Callable[[object], None] = la
 
 def test_a_dead_import_is_not_undone_under_a_running_worker(config: Path, store: StandaloneFile) -> None:
     """It would overwrite that; exactly the connectors of the dead import are checked."""
-    killed("after", "import", "--config", config, "--file", "wanted.json")
+    killed("after", "import", "--config", config, "--file", "requested.json")
     checked = []
 
     def refuse_running(names: Any) -> None:
@@ -91,9 +91,9 @@ def test_a_dead_import_is_not_undone_under_a_running_worker(config: Path, store:
         imports(store, refuse_running).settle_left()
 
     assert checked == ["lines", "new"]
-    assert stands(store) == AFTER
+    assert stored_in(store) == AFTER
     assert "was undone" in str(imports(store).settle_left())
-    assert stands(store) == BEFORE
+    assert stored_in(store) == BEFORE
 
 
 class Stubborn(StandaloneFile):
@@ -109,7 +109,7 @@ class Stubborn(StandaloneFile):
 
 def test_what_can_not_be_undone_is_named_with_its_run(config: Path, store: StandaloneFile) -> None:
     """With the document in the journal that a person can import; the next one tries again."""
-    killed("after", "import", "--config", config, "--file", "wanted.json")
+    killed("after", "import", "--config", config, "--file", "requested.json")
 
     with pytest.raises(
         LeftStopped, match=r"^The import into .* the answer was lost\. .*/000001\.prior\.json\.$"
@@ -119,7 +119,7 @@ def test_what_can_not_be_undone_is_named_with_its_run(config: Path, store: Stand
     kept = parse_kip199(files.read_json(str(raised.value).rpartition(" ")[2][:-1]))
     assert {name: offsets.stored() for name, offsets in kept.items()} == {"lines": BEFORE["lines"], "new": {}}
     assert "was undone" in str(imports(store).settle_left())
-    assert stands(store) == BEFORE
+    assert stored_in(store) == BEFORE
 
 
 class Interrupted(StandaloneFile):
@@ -140,42 +140,42 @@ class Interrupted(StandaloneFile):
 
 def test_an_interrupted_import_is_undone_on_its_way_out(config: Path, store: StandaloneFile) -> None:
     """And the next one finds nothing left."""
-    opened = WorkerStorage(open_storage(config, None).config, Interrupted(store.path))
-    changes = importing.plan(opened, importing.read_document(WANTED, frozenset()))
+    storage = WorkerStorage(open_storage(config, None).config, Interrupted(store.path))
+    changes = importing.plan(storage, importing.read_document(REQUESTED, frozenset()))
 
     with pytest.raises(KeyboardInterrupt):
-        importing.write(opened, changes)
+        importing.write(storage, changes)
 
-    assert stands(store) == BEFORE
+    assert stored_in(store) == BEFORE
     assert len(list(config.parent.glob("*.bak"))) == 2
     assert imports(store).settle_left() is None
 
 
 def test_what_was_changed_since_it_was_shown_is_drift(config: Path, store: StandaloneFile) -> None:
     """Nothing is written over offsets that were not shown; those that are not listed may change."""
-    opened = open_storage(config, None)
-    changes = importing.plan(opened, importing.read_document(WANTED, frozenset()))
+    storage = open_storage(config, None)
+    changes = importing.plan(storage, importing.read_document(REQUESTED, frozenset()))
     elsewhere = {"other": [{"partition": {"filename": "a"}, "offset": {"position": 2}}]}
     store.write_all(parse_kip199(elsewhere))
-    importing.write(opened, changes)
-    assert stands(store) == {**AFTER, "other": {'{"filename":"a"}': '{"position":2}'}}
+    importing.write(storage, changes)
+    assert stored_in(store) == {**AFTER, "other": {'{"filename":"a"}': '{"position":2}'}}
 
     with pytest.raises(Drift, match=r"'lines' was changed by someone else since it was shown: .*100.*not .*4"):
-        importing.write(opened, changes)
+        importing.write(storage, changes)
 
-    assert stands(store)["lines"] == AFTER["lines"]
+    assert stored_in(store)["lines"] == AFTER["lines"]
 
 
 def test_an_import_whose_answer_is_lost_is_undone(config: Path, store: StandaloneFile) -> None:
     """As always: what was written can't be trusted; if it can't be undone either, the exit code is 3."""
-    opened = WorkerStorage(open_storage(config, None).config, Stubborn(store.path))
-    changes = importing.plan(opened, importing.read_document(WANTED, frozenset()))
+    storage = WorkerStorage(open_storage(config, None).config, Stubborn(store.path))
+    changes = importing.plan(storage, importing.read_document(REQUESTED, frozenset()))
 
     with pytest.raises(LeftStopped, match=r"^the answer was lost\. The prior offsets could not be restored: the ans"):
-        importing.write(opened, changes)
+        importing.write(storage, changes)
 
     assert imports(store).settle_left() is not None
-    assert stands(store) == BEFORE
+    assert stored_in(store) == BEFORE
 
 
 @pytest.mark.parametrize(
@@ -196,9 +196,9 @@ def test_one_observation_shows_how_far_an_import_has_come(
     captured = begun.capture({})
     store.write_all({"lines": Offsets.of([*(entry(*one) for one in positions.items()), entry("else", 1)])})
 
-    look = ImportOffsets(store.name, store).find(captured)
+    state = ImportOffsets(store.name, store).find(captured)
 
-    assert (look.found, look.why is None) == (found, found is Found.DONE)
+    assert (state.found, state.why is None) == (found, found is Found.DONE)
 
 
 def entry(filename: str, position: int) -> Entry:

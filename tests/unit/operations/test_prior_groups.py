@@ -20,10 +20,10 @@ ZERO, ONE = TopicPartition("orders", 0), TopicPartition("orders", 1)
 PRIOR = Committed(3, "noted")
 
 
-def adding(earlier: Replacements, due: int, stands: Committed | None, *, digest: str = "two") -> Replacements:
+def adding(earlier: Replacements, due: int, present_offset: Committed | None, *, digest: str = "two") -> Replacements:
     """A commit of ``due`` into partition 0 of group ``g``, which has these offsets."""
-    present = {"g": Group("Empty", 0, {} if stands is None else {ZERO: stands})}
-    return added(earlier, {"g": {ZERO: due}}, present, {"g"} if stands else set(), digest=digest)
+    present = {"g": Group("Empty", 0, {} if present_offset is None else {ZERO: present_offset})}
+    return added(earlier, {"g": {ZERO: due}}, present, {"g"} if present_offset else set(), digest=digest)
 
 
 def test_what_is_replaced_is_kept() -> None:

@@ -98,7 +98,7 @@ def gone(snapshot: SnapshotDirectory) -> None:
 
 
 @pytest.mark.parametrize(
-    ("harm", "told"),
+    ("harm", "message"),
     [
         (incomplete, "holds no complete snapshot"),
         (of_another_format, f"is a snapshot of format 0, and this version of the provider reads format {FORMAT}"),
@@ -108,10 +108,10 @@ def gone(snapshot: SnapshotDirectory) -> None:
         (gone, "holds no complete snapshot"),
     ],
 )
-def test_anything_else_is_refused(snapshot: SnapshotDirectory, harm: object, told: str) -> None:
+def test_anything_else_is_refused(snapshot: SnapshotDirectory, harm: object, message: str) -> None:
     """A part of a snapshot never passes for all of it: what it lacks would look as if it had had no offset."""
     assert callable(harm)
     harm(snapshot)
 
-    with pytest.raises(ConnectOffsetsError, match=told):
+    with pytest.raises(ConnectOffsetsError, match=message):
         read_snapshot(snapshot.uri)

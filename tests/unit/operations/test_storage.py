@@ -116,8 +116,8 @@ def after_a_killed_import(path: Path, monkeypatch: pytest.MonkeyPatch) -> Standa
     monkeypatch.chdir(path.parent)
     Path("worker.properties").write_text(f"offset.storage.file.filename={path}\n")
     entry = {"partition": {"filename": "a"}, "offset": {"position": 100}}
-    Path("wanted.json").write_text(json.dumps({"lines": [entry], "others": [entry]}))
-    options = ("--file", "wanted.json", "--workspace", path.parent.as_uri())
+    Path("requested.json").write_text(json.dumps({"lines": [entry], "others": [entry]}))
+    options = ("--file", "requested.json", "--workspace", path.parent.as_uri())
     killed("after", "import", "--config", "worker.properties", *options)
     store = StandaloneFile(path)
     assert store.read_offsets("others").stored() == {PARTITION: '{"position":100}'}

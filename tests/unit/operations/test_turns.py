@@ -25,20 +25,20 @@ class Story:
         self._folder = folder
         self.turns = Turns(folder.as_uri(), dag_id="backfill", connector="orders-mirror")
 
-    def asking(self, day: int, *, topics: str = "", started: float | None = None, cleared: int = 0) -> RewindRun:
+    def run_of(self, day: int, *, topics: str = "", started: float | None = None, cleared: int = 0) -> RewindRun:
         interval = Interval(START + day * DAY, START + (day + 1) * DAY)
         started_at = None if started is None else START + started * DAY
         uri = (self._folder / f"day-{day}").as_uri()
         return RewindRun(f"day-{day}", uri, interval, topics, started_at, cleared)
 
-    def applied(self, asking: RewindRun, *, at: float, result: Result = Result.APPLIED) -> None:
+    def applied(self, run_of: RewindRun, *, at: float, result: Result = Result.APPLIED) -> None:
         """Take the turn and end it."""
-        assert self.turns.take(asking, after=self.turns.newest())
-        self.turns.note(asking)
-        _outcome("orders-mirror", at=at, result=result).write(RunDirectory(asking.run_uri).outcome)
+        assert self.turns.take(run_of, after=self.turns.newest())
+        self.turns.note(run_of)
+        _outcome("orders-mirror", at=at, result=result).write(RunDirectory(run_of.run_uri).outcome)
 
-    def delivering(self, asking: RewindRun) -> str | None:
-        turn = self.turns.delivering(asking)
+    def delivering(self, run_of: RewindRun) -> str | None:
+        turn = self.turns.delivering(run_of)
         return None if turn is None else turn.run_id
 
 
@@ -49,55 +49,55 @@ def story(tmp_path: Path) -> Story:
 
 def test_the_earliest_of_waiting_intervals_delivers_the_others(story: Story) -> None:
     """Those that had ended when it was applied; an interval that ended later has more records since."""
-    story.applied(story.asking(0), at=2.5)
+    story.applied(story.run_of(0), at=2.5)
 
-    assert story.delivering(story.asking(1)) == "day-0"
-    assert story.delivering(story.asking(2)) is None
+    assert story.delivering(story.run_of(1)) == "day-0"
+    assert story.delivering(story.run_of(2)) is None
 
 
 @pytest.mark.parametrize("result", [Result.RESTORED, Result.REFUSED, Result.LEFT_STOPPED, Result.UNKNOWN])
 def test_what_was_not_applied_delivers_nothing(story: Story, result: Result) -> None:
     """The next one rewinds by itself then."""
-    story.applied(story.asking(0), at=2.5, result=result)
+    story.applied(story.run_of(0), at=2.5, result=result)
 
-    assert story.delivering(story.asking(1)) is None
+    assert story.delivering(story.run_of(1)) is None
 
 
 def test_a_later_interval_or_other_topics_deliver_nothing(story: Story) -> None:
     """Only a rewind to the begin of an interval or before, of the same topics, delivers all of it."""
-    story.applied(story.asking(1), at=9)
-    story.applied(story.asking(0, topics="orders"), at=9)
+    story.applied(story.run_of(1), at=9)
+    story.applied(story.run_of(0, topics="orders"), at=9)
 
-    assert story.delivering(story.asking(0)) is None
-    assert story.delivering(story.asking(0, topics="payments")) is None
+    assert story.delivering(story.run_of(0)) is None
+    assert story.delivering(story.run_of(0, topics="payments")) is None
 
 
 def test_what_is_requested_again_is_delivered_again(story: Story) -> None:
     """A run that is cleared after a rewind has delivered its interval requests another one."""
-    story.applied(story.asking(0), at=2.5)
-    assert story.delivering(story.asking(1)) == "day-0"
-    story.turns.note(story.asking(1))
+    story.applied(story.run_of(0), at=2.5)
+    assert story.delivering(story.run_of(1)) == "day-0"
+    story.turns.note(story.run_of(1))
 
-    assert story.delivering(story.asking(1)) == "day-0"  # its retry
-    assert story.delivering(story.asking(1, cleared=1, started=4)) is None
-    assert story.delivering(replace(story.asking(1, started=4), run_id="by hand")) is None
+    assert story.delivering(story.run_of(1)) == "day-0"  # its retry
+    assert story.delivering(story.run_of(1, cleared=1, started=4)) is None
+    assert story.delivering(replace(story.run_of(1, started=4), run_id="by hand")) is None
 
 
 def test_several_that_are_requested_again_wait_for_the_earliest(story: Story) -> None:
     """As long as they were started before it was applied."""
     for day in (0, 1):
-        story.applied(story.asking(day), at=day + 1.1)
-    story.applied(story.asking(0, cleared=1), at=5)
+        story.applied(story.run_of(day), at=day + 1.1)
+    story.applied(story.run_of(0, cleared=1), at=5)
 
-    assert story.delivering(story.asking(1, cleared=1, started=4.9)) == "day-0"
+    assert story.delivering(story.run_of(1, cleared=1, started=4.9)) == "day-0"
 
 
 def test_one_turn_is_taken_once(story: Story) -> None:
     """Of two runs that observed the same last turn, one gets the next."""
-    story.applied(story.asking(0), at=1.1)
+    story.applied(story.run_of(0), at=1.1)
     newest = story.turns.newest()
 
-    assert [story.turns.take(story.asking(day), after=newest) for day in (1, 2)] == [True, False]
+    assert [story.turns.take(story.run_of(day), after=newest) for day in (1, 2)] == [True, False]
     taken = story.turns.newest()
     assert taken
     assert (taken.number, taken.run_id) == (2, "day-1")
@@ -105,21 +105,21 @@ def test_one_turn_is_taken_once(story: Story) -> None:
 
 def test_a_cleared_run_has_no_turn_any_more(story: Story) -> None:
     """It takes another one, as others may wait by now; its retry keeps the turn that it has."""
-    asking = story.asking(0)
-    story.applied(asking, at=1.1)
+    run_of = story.run_of(0)
+    story.applied(run_of, at=1.1)
     taken = story.turns.newest()
 
     assert taken
-    assert taken.is_of(asking)
-    assert not taken.is_of(story.asking(0, cleared=1))
-    assert not taken.is_of(story.asking(1))
+    assert taken.is_of(run_of)
+    assert not taken.is_of(story.run_of(0, cleared=1))
+    assert not taken.is_of(story.run_of(1))
     assert not taken.ended
 
     story.turns.end(taken)
 
     ended = story.turns.newest()
     assert ended == replace(taken, ended=True)
-    assert story.turns.take(story.asking(1), after=ended)
+    assert story.turns.take(story.run_of(1), after=ended)
     assert [turn.ended for turn in [story.turns.newest()] if turn] == [False]
 
 
@@ -145,10 +145,10 @@ def test_a_fleet_has_rewound_when_all_its_connectors_have(tmp_path: Path) -> Non
     """One that failed keeps the interval undelivered, and so does another pattern."""
     story = Story(tmp_path)
     fleet = Turns(tmp_path.as_uri(), dag_id="backfill", connector="")
-    asking = replace(story.asking(0), connectors="orders-.*")
-    directory = FleetDirectory(asking.run_uri)
-    assert fleet.take(asking, after=None)
-    later = replace(story.asking(1), connectors="orders-.*")
+    run_of = replace(story.run_of(0), connectors="orders-.*")
+    directory = FleetDirectory(run_of.run_uri)
+    assert fleet.take(run_of, after=None)
+    later = replace(story.run_of(1), connectors="orders-.*")
     assert fleet.delivering(later) is None
 
     directory.publish(["a", "b"])
@@ -169,9 +169,9 @@ def test_a_fleet_and_a_single_connector_see_each_other_and_replays_are_apart(tmp
     fleet, replays = (
         Turns(root, dag_id="backfill", connector=name, replay=bool(name)) for name in ("", "orders-mirror")
     )
-    assert story.turns.take(story.asking(0), after=None)
-    assert fleet.take(replace(story.asking(1), connectors=".*"), after=None)
-    assert replays.take(story.asking(2), after=None)
+    assert story.turns.take(story.run_of(0), after=None)
+    assert fleet.take(replace(story.run_of(1), connectors=".*"), after=None)
+    assert replays.take(story.run_of(2), after=None)
 
     assert [turn.run_id for turn in fleet.others()] == ["day-0"]
     assert [turn.run_id for turn in story.turns.others()] == ["day-1"]

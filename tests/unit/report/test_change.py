@@ -17,7 +17,7 @@ from airflow_provider_connect_offsets.report.standing import Tone
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Result
-from tests.support.rows.written import AFTERNOON, NOON, asking, begin, finding, mirror_row, moved, rewound
+from tests.support.rows.written import AFTERNOON, NOON, begin, finding, mirror_row, moved, request_for, rewound
 
 
 def headed(change: Change) -> tuple[str, Tone, bool]:
@@ -222,12 +222,12 @@ def test_verdicts_come_worst_first_and_partition_2_before_10(tmp_path: Path) -> 
     assert [verdict.message[10:] for verdict in change.verdicts] == ["3", "2", "10", "1"]
 
 
-def test_offsets_without_positions_are_told_as_they_are(tmp_path: Path) -> None:
+def test_offsets_without_positions_are_shown_as_they_are(tmp_path: Path) -> None:
     """Offsets of another family are maps without positions."""
     row = replace(mirror_row(0, None, 1), partition='{"file":"a"}', topic=None, kafka_partition=None, before='{"at":7}')
     set_row = replace(row, after='{"at":1}', after_position=None)
     cleared = replace(row, partition='{"file":"b"}', action=Action.CLEAR, after=None, after_position=None)
-    written = begin(tmp_path, asking(to="clear")).snapshot({}).plan([set_row, cleared])
+    written = begin(tmp_path, request_for(to="clear")).snapshot({}).plan([set_row, cleared])
     first, second = Change.read(written.run).moves
 
     assert (first.where, first.before, first.after, first.effect) == (

@@ -13,10 +13,10 @@ from airflow_provider_connect_offsets.report import Change, Pending, render, wri
 from airflow_provider_connect_offsets.workspace.files import read_bytes
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Result
-from tests.support.rows.written import asking, begin, finding, mirror_row, moved, rewound
+from tests.support.rows.written import begin, finding, mirror_row, moved, request_for, rewound
 
 
-class Page(HTMLParser):
+class ShownReport(HTMLParser):
     """The text of a report, its banners, and every tag with its attributes."""
 
     def __init__(self, html: str) -> None:
@@ -49,18 +49,18 @@ class Page(HTMLParser):
         return [fields["class"] for _, fields in self.tags if fields.get("role") == "status"]
 
 
-def page_of(run: RunDirectory, **pending: Pending) -> Page:
+def shown_report(run: RunDirectory, **pending: Pending) -> ShownReport:
     """Write the report of a run, and parse it."""
     content = read_bytes(write_report(run, **pending))
     assert content is not None
-    return Page(content.decode())
+    return ShownReport(content.decode())
 
 
 def test_an_applied_change(tmp_path: Path) -> None:
     """It has the banner, the request, the figures, the verdict, the picture, the table and the datasets."""
     written = rewound(tmp_path)
     written.outcome(Result.APPLIED, "Done.", offsets=(moved(written.rows[0], stands=120),), warnings=("Look out.",))
-    page = page_of(written.run)
+    page = shown_report(written.run)
 
     assert page.banners == ["banner good"]
     for text in (
@@ -95,7 +95,7 @@ def test_what_was_not_applied_never_looks_like_success(
     tmp_path: Path, result: Result, banner: str, headline: str, caption: str
 ) -> None:
     """Neither banner nor figures nor picture nor table look applied."""
-    page = page_of(rewound(tmp_path).outcome(result, downtime_seconds=None).run)
+    page = shown_report(rewound(tmp_path).outcome(result, downtime_seconds=None).run)
 
     assert page.banners == [banner]
     assert f"{headline} What happened." in page.text
@@ -118,7 +118,7 @@ def test_what_was_not_applied_never_looks_like_success(
 def test_a_plan(tmp_path: Path, pending: Pending | None, headline: str, downtime: str) -> None:
     """The banner says why the plan is not applied; the downtime is only known if nothing was stopped."""
     arguments = {} if pending is None else {"pending": pending}
-    page = page_of(rewound(tmp_path).run, **arguments)
+    page = shown_report(rewound(tmp_path).run, **arguments)
 
     assert page.banners == ["banner calm"]
     for text in (headline, downtime, "Not applied. A position is", "now 500 requested 120"):
@@ -128,8 +128,8 @@ def test_a_plan(tmp_path: Path, pending: Pending | None, headline: str, downtime
 def test_a_typo_is_refused(tmp_path: Path) -> None:
     """A plan with errors has only the error."""
     error = finding(Severity.ERROR, "no topic `flihgts`. Did you mean `flights`?", rule="unknown_topic")
-    written = begin(tmp_path, asking(topics="flihgts")).snapshot({}).plan([mirror_row(0, 5, 5)], [error])
-    page = page_of(written.run)
+    written = begin(tmp_path, request_for(topics="flihgts")).snapshot({}).plan([mirror_row(0, 5, 5)], [error])
+    page = shown_report(written.run)
 
     assert page.banners == ["banner bad"]
     assert "Refused: nothing was changed The plan has 1 error, so nothing was stopped." in page.text
@@ -139,16 +139,16 @@ def test_a_typo_is_refused(tmp_path: Path) -> None:
 
 def test_a_request_alone(tmp_path: Path) -> None:
     """Without a plan there are no figures."""
-    page = page_of(begin(tmp_path).run)
+    page = shown_report(begin(tmp_path).run)
 
     assert "Not planned yet Nothing has been read, stopped or changed." in page.text
     assert "downtime" not in page.text
 
 
-def test_how_an_earlier_plan_ended_is_told_aside(tmp_path: Path) -> None:
+def test_how_an_earlier_plan_ended_is_shown_separately(tmp_path: Path) -> None:
     """The outcome of an earlier plan is shown."""
     written = rewound(tmp_path).outcome(Result.LEFT_STOPPED, "It stays `STOPPED`.")
-    page = page_of(written.plan([mirror_row(0, 500, 121)]).run)
+    page = shown_report(written.plan([mirror_row(0, 500, 121)]).run)
 
     assert page.banners == ["banner calm"]
     assert (
@@ -166,23 +166,25 @@ def test_names_and_texts_are_never_code(tmp_path: Path) -> None:
     unplaced = mirror_row(1, 7, 3, connector=NASTY, topic=NASTY)
     found = [finding(Severity.ERROR, f"`{NASTY}` and {NASTY}", row, rule=NASTY)]
     written = (
-        begin(tmp_path, asking(NASTY, topics=NASTY)).snapshot({("flights", 0): (0, 600)}).plan([row, unplaced], found)
+        begin(tmp_path, request_for(NASTY, topics=NASTY))
+        .snapshot({("flights", 0): (0, 600)})
+        .plan([row, unplaced], found)
     )
     written.outcome(Result.RESTORED, NASTY, warnings=(NASTY,))
     html = render([Change.read(written.run, title=NASTY, facts={NASTY: NASTY})] * 2, title=NASTY, notes=[NASTY])
-    page = Page(html)
+    page = ShownReport(html)
 
     assert {"script", "b"}.isdisjoint(tag for tag, _ in page.tags)
     assert page.text.count(NASTY) > 20
     assert not [fields for _, fields in page.tags if any(name.startswith("on") for name in fields)]
 
 
-def test_a_page_needs_nothing_beside_itself(tmp_path: Path) -> None:
+def test_a_report_needs_no_other_file(tmp_path: Path) -> None:
     """It has no script and fetches nothing; its policy forbids both."""
     run = rewound(tmp_path).run
     write_report(run)
     html = (read_bytes(run.report) or b"").decode()
-    page = Page(html)
+    page = ShownReport(html)
 
     assert {tag for tag, _ in page.tags}.isdisjoint({"script", "link", "img", "iframe", "object"})
     assert not [value for _, fields in page.tags for name, value in fields.items() if name in {"src", "srcset"}]
@@ -192,10 +194,10 @@ def test_a_page_needs_nothing_beside_itself(tmp_path: Path) -> None:
     assert "default-src 'none'; style-src 'unsafe-inline'" in html
 
 
-def test_credentials_are_not_on_the_page(tmp_path: Path) -> None:
+def test_credentials_are_not_in_the_report(tmp_path: Path) -> None:
     """Credentials of requests and messages are removed."""
     secret = "s3://key:hunter2@bucket/offsets.json"
-    written = begin(tmp_path, asking(to="file", value=secret)).snapshot({})
+    written = begin(tmp_path, request_for(to="file", value=secret)).snapshot({})
     written.plan([], [finding(Severity.ERROR, f"{secret} can't be read", rule="unreadable")])
     write_report(written.run)
 
@@ -207,7 +209,7 @@ def test_large_plans_show_the_worst_and_say_how_many_more(tmp_path: Path) -> Non
     rows = [mirror_row(number, 500 + number, 100) for number in range(230)]
     found = [finding(Severity.WARNING, f"partition {number}", row) for number, row in enumerate(rows)]
     logs = {("flights", number): (0, 1000) for number in range(230)}
-    page = page_of(begin(tmp_path).snapshot(logs).plan(rows, found).run)
+    page = shown_report(begin(tmp_path).snapshot(logs).plan(rows, found).run)
 
     assert sum(tag == "tr" for tag, _ in page.tags) == 1 + 200
     assert page.text.count("requested 100") == 40
@@ -222,10 +224,10 @@ def test_a_log_without_records_is_shown(tmp_path: Path) -> None:
     """Retention may have deleted all records of a log, which still has its offsets."""
     written = begin(tmp_path).snapshot({("flights", 0): (7, 7)}).plan([mirror_row(0, 9, 7)])
 
-    assert "flights · 0 7 to 7 9" in page_of(written.run).text
+    assert "flights · 0 7 to 7 9" in report_of(written.run).text
 
 
-def test_one_page_over_several_changes(tmp_path: Path) -> None:
+def test_one_report_on_several_changes(tmp_path: Path) -> None:
     """It begins with the banner of each change, and has the caller's notes and facts."""
     applied = rewound(tmp_path / "one").outcome(Result.APPLIED)
     failed = rewound(tmp_path / "two").outcome(Result.RESTORED)
@@ -234,7 +236,7 @@ def test_one_page_over_several_changes(tmp_path: Path) -> None:
         Change.read(failed.run, title="Again"),
     ]
     html = render(changes, title="Two changes", notes=["On `real` parts."])
-    page = Page(html)
+    page = ShownReport(html)
 
     assert "Two changes" in page.text
     assert "On real parts." in page.text

@@ -48,16 +48,16 @@ def test_it_sums_up_and_has_one_digest(fleet: FleetDirectory) -> None:
     assert change.errors() == {}
 
 
-def test_the_page_is_worst_first_and_links_to_each(fleet: FleetDirectory) -> None:
+def test_the_report_is_worst_first_and_links_to_each(fleet: FleetDirectory) -> None:
     """A change that was not begun never looks like success."""
     uri = FleetChange.read(fleet, pending=Pending.NOT_BEGUN).write()
 
-    page = Path(uri.removeprefix("file://")).read_text()
-    positions = [page.index(f'href="by_connector/{name}/report.html"') for name in ("restored", "waiting", "applied")]
+    html = Path(uri.removeprefix("file://")).read_text()
+    positions = [html.index(f'href="by_connector/{name}/report.html"') for name in ("restored", "waiting", "applied")]
     assert positions == sorted(positions)
-    assert '<div class="banner bad"' in page
+    assert '<div class="banner bad"' in html
     for text in ("1 connector: Applied", "1 connector: Not begun", "1 connector: Restored", "What became of restored."):
-        assert text in page
+        assert text in html
 
 
 def test_an_approver_sees_every_connector(fleet: FleetDirectory) -> None:
@@ -79,7 +79,7 @@ def test_the_log_has_a_table(fleet: FleetDirectory) -> None:
     assert f"1 more in {fleet.report}" in text
 
 
-def test_errors_are_told_by_connector(tmp_path: Path) -> None:
+def test_errors_are_listed_by_connector(tmp_path: Path) -> None:
     """The first error of each connector, or that it has no plan."""
     fleet = FleetDirectory(tmp_path.as_uri())
     members = rewound_fleet(tmp_path, ["bare", "wrong", "sound"])
@@ -90,13 +90,13 @@ def test_errors_are_told_by_connector(tmp_path: Path) -> None:
     assert FleetChange.read(fleet).errors() == {"bare": "'bare' has no plan.", "wrong": "`wrong`: no."}
 
 
-def test_notes_are_in_question_and_page(fleet: FleetDirectory) -> None:
+def test_notes_are_in_question_and_report(fleet: FleetDirectory) -> None:
     """What is true of the fleet as a whole is said to who approves it and to who reads the report."""
     note = "1 connector no longer exists: `old`."
     fleet.publish(["applied", "restored", "waiting"], notes=[note])
 
     question = FleetChange.read(fleet).question()
-    page = Path(FleetChange.read(fleet).write().removeprefix("file://")).read_text()
+    html = Path(FleetChange.read(fleet).write().removeprefix("file://")).read_text()
 
     assert "**Note**: 1 connector no longer exists: \\`old\\`." in question
-    assert "1 connector no longer exists: <code>old</code>." in page
+    assert "1 connector no longer exists: <code>old</code>." in html

@@ -86,7 +86,7 @@ def test_odd_positions_are_drawn_too(
     assert texts(picture_of(tmp_path, [row], {0: log}))[-2:] == labels
 
 
-def test_only_a_way_too_short_to_be_seen_is_enlarged(tmp_path: Path) -> None:
+def test_only_a_bar_too_short_to_be_visible_is_enlarged(tmp_path: Path) -> None:
     """A move of a twentieth of the log is visible, one of a hundredth is enlarged."""
     rows = [mirror_row(0, 500, 450), mirror_row(1, 500, 490), mirror_row(2, 500, 600)]
     logs = {("flights", number): (0, 1000) for number in (0, 1)} | {("flights", 2): (0, 500)}
@@ -102,7 +102,7 @@ def test_what_is_on_no_log_is_not_drawn(tmp_path: Path) -> None:
     assert draw(change.moves, AFTERWARDS, name="one") is None
 
 
-def test_the_picture_is_told_to_those_who_cannot_see_it(tmp_path: Path) -> None:
+def test_the_picture_has_a_text_for_those_who_cannot_see_it(tmp_path: Path) -> None:
     """It has the first partitions, and how many more there are."""
     rows = [mirror_row(number, 500 - number, 100) for number in range(7)]
     svg = picture_of(tmp_path, rows, dict.fromkeys(range(7), (0, 500)))
@@ -115,7 +115,7 @@ def test_the_picture_is_told_to_those_who_cannot_see_it(tmp_path: Path) -> None:
     assert (root.get("aria-label") or "").endswith("; and 2 more, as in the table.")
 
 
-def test_colours_are_the_pages_and_names_are_its_own(tmp_path: Path) -> None:
+def test_colours_are_the_reports_and_names_are_its_own(tmp_path: Path) -> None:
     """No placeholder remains, two pictures share no id, and both kinds of records differ in hatching."""
     rows, logs = [mirror_row(0, 500, 120), mirror_row(1, 120, 500)], {0: (0, 500), 1: (0, 500)}
     svg = picture_of(tmp_path, rows, logs)

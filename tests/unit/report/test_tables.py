@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.report import (
     verdict_table,
 )
 from airflow_provider_connect_offsets.workspace.outcome import Result
-from tests.support.rows.written import asking, begin, finding, mirror_row, moved, rewound
+from tests.support.rows.written import begin, finding, mirror_row, moved, request_for, rewound
 
 
 def test_a_plan(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_names_are_no_markup_and_logs_get_no_colours(tmp_path: Path, monkeypatch
     """Square brackets are no markup; colours that the environment requests are left out."""
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "10")
-    request = asking("[red]flow")
+    request = request_for("[red]flow")
     found = [finding(Severity.ERROR, "[bold]no[/bold]", rule="unknown_topic")]
     change = Change.read(begin(tmp_path, request).snapshot({}).plan([], found).run)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from airflow_provider_connect_offsets.report import words
-from tests.support.rows.written import asking
+from tests.support.rows.written import request_for
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ from tests.support.rows.written import asking
 )
 def test_a_request_is_a_sentence(fields: dict[str, str], sentence: str) -> None:
     """Each kind of request, without credentials."""
-    assert words.request(asking(**fields)) == sentence
+    assert words.request(request_for(**fields)) == sentence
 
 
 def test_small_things() -> None:

@@ -184,7 +184,7 @@ def test_tls_of_a_token_endpoint_is_noted() -> None:
         ({**TLS, "ssl.keystore.location": "/x"}, "ssl.keystore.password is not set"),
     ],
 )
-def test_what_cannot_be_mapped_is_told(java: dict[str, str], reason: str) -> None:
+def test_what_cannot_be_mapped_is_reported(java: dict[str, str], reason: str) -> None:
     """With file and setting, without any secret."""
     assert reason in refusal(java)
 
@@ -199,7 +199,7 @@ def test_an_inline_key_must_be_one_and_its_password_known() -> None:
     assert "ssl.key.password is not set" in refusal({**java, "ssl.keystore.key": own.key_pem("x")})
 
 
-def test_an_empty_trust_store_is_told(tmp_path: Path) -> None:
+def test_an_empty_trust_store_is_reported(tmp_path: Path) -> None:
     """It would trust no server."""
     path = Certified.root("root").trusted_in(tmp_path / "trust")
     java = {**TLS, "ssl.truststore.location": str(path), "ssl.truststore.password": PASSWORD}

@@ -71,7 +71,7 @@ def test_references_are_resolved_as_by_kafka(secrets: Path) -> None:
     assert resolved.get("two") == "<me:aé é>"
 
 
-def test_what_cannot_be_resolved_is_told_when_it_is_needed(secrets: Path) -> None:
+def test_what_cannot_be_resolved_is_reported_when_it_is_needed(secrets: Path) -> None:
     """With setting, reference and reason; the rest of the file can be used."""
     file = f"{secrets}/s.properties"
     for reference, reason in {
@@ -110,7 +110,7 @@ def test_allowed_paths_are_kept_to(secrets: Path) -> None:
         settings(x="${dir:/a:b}", **{"config.providers.dir.param.allowed.paths": "relative"}).get("x")
 
 
-def test_a_bad_pattern_is_told() -> None:
+def test_a_bad_pattern_is_reported() -> None:
     """Instead of Python's error."""
     with pytest.raises(InvalidInput, match="no regular expression"):
         settings(x="${env:A}", **{"config.providers.env.param.allowlist.pattern": "("}).get("x")

@@ -53,7 +53,7 @@ def test_a_key_may_have_a_password_of_its_own(tmp_path: Path, root: Certified, o
 
 
 @pytest.mark.parametrize("kind", ["JKS", "PKCS12"])
-def test_a_wrong_password_is_told(tmp_path: Path, root: Certified, kind: str) -> None:
+def test_a_wrong_password_is_reported(tmp_path: Path, root: Certified, kind: str) -> None:
     """The message does not show it."""
     path = root.trusted_in(tmp_path / "store", kind)
 
@@ -100,7 +100,7 @@ def test_a_store_of_an_old_java_is_read(tmp_path: Path, own: Certified) -> None:
     assert KeyStore(SETTING, old, PASSWORD).own() == (own.chain_pem, own.key_pem())
 
 
-def test_what_is_no_store_is_told(tmp_path: Path, root: Certified) -> None:
+def test_what_is_no_store_is_reported(tmp_path: Path, root: Certified) -> None:
     """A PEM file without its type, another file, a missing file, a store without the needed entry."""
     pem, other = tmp_path / "store.pem", tmp_path / "other"
     pem.write_text(root.pem)
@@ -116,7 +116,7 @@ def test_what_is_no_store_is_told(tmp_path: Path, root: Certified) -> None:
             KeyStore(SETTING, path, PASSWORD).own()
 
 
-def test_without_keytool_the_command_is_told(tmp_path: Path, root: Certified, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_keytool_the_command_is_named(tmp_path: Path, root: Certified, monkeypatch: pytest.MonkeyPatch) -> None:
     """That command makes a store that is read here, given the passwords it asks for."""
     path = root.trusted_in(tmp_path / "trust store.jks", "JKS")
     monkeypatch.delenv("JAVA_HOME", raising=False)

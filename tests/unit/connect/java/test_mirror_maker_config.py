@@ -108,7 +108,7 @@ def test_one_flow_of_many_is_named(tmp_path: Path) -> None:
     assert read(tmp_path, BOTH, "a -> b").group_id == "a-mm2"
 
 
-def test_a_flow_that_is_not_clear_is_told(tmp_path: Path) -> None:
+def test_a_flow_that_is_not_clear_is_named(tmp_path: Path) -> None:
     """With the enabled flows, in the order of the clusters."""
     with pytest.raises(InvalidInput, match="name one of a->b, b->a"):
         read(tmp_path, BOTH)

@@ -106,7 +106,7 @@ def test_a_patch_of_a_flow_tests_that_the_mirror_is_still_there(spec: dict[str, 
     assert {one["op"] for one in place.guards()} == {"test"}
 
 
-def test_a_type_that_nobody_tells_is_an_error() -> None:
+def test_a_type_that_is_unknown_is_an_error() -> None:
     with pytest.raises(NotReady, match=r"'orders' is a source or a sink is not known yet: KafkaConnector 'orders' in"):
         connector({"class": "com.example.Any"}).info(dict)
 

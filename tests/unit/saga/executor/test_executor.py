@@ -92,7 +92,7 @@ def test_failed(world: World, journal: Journal, script: str, call: str) -> None:
         assert raised.type is StoreError
         assert str(raised.value) == f"unresumed: no answer to {call}"
         assert_whole(world, script, settle(world, journal, script, Toward.FORWARD))
-        assert world.stands["resume x"]
+        assert world.in_effect["resume x"]
 
 
 @pytest.mark.parametrize(("script", "call"), CELLS)
@@ -135,6 +135,6 @@ def test_a_connector_that_does_not_resume_does_not_prevent_others(world: World, 
     with pytest.raises(NotRunning, match="x has failed"):
         attempt(world, journal, "two connectors")
 
-    assert world.stands["resume y"]
+    assert world.in_effect["resume y"]
     with journal.claim(OWNER) as entry:
         assert entry.record.state is SagaState.CLAIMED, "nothing is left to be done"

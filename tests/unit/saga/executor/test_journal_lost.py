@@ -53,7 +53,7 @@ def test_the_journal_fails(
     if past:  # which nothing can take back: whoever comes next goes on
         assert settle(world, journal, script, Toward.BACK) is SagaState.DONE
     else:
-        assert not any(world.stands.values())
+        assert not any(world.in_effect.values())
 
 
 def test_what_was_made_and_can_not_be_noted_is_undone(
@@ -74,5 +74,5 @@ def test_what_was_made_and_can_not_be_noted_is_undone(
         with pytest.raises(NotApplied, match=r"undone: The journal of 'x' can't be written"):
             Executor(entry, stages, PlainExplanation()).run()
 
-    assert not any(world.stands.values())
+    assert not any(world.in_effect.values())
     assert journal.left() is None

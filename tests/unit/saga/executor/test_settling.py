@@ -35,7 +35,7 @@ def test_a_resume_that_shows_late(world: World, journal: Journal) -> None:
 
     assert_whole(world, "plain", settle(world, journal, "plain", Toward.BACK))
 
-    assert world.stands["resume x"]
+    assert world.in_effect["resume x"]
     assert "undo stop x" not in world.calls
 
 
@@ -50,13 +50,13 @@ def leave_late(world: World, journal: Journal, refusal: Interfered) -> None:
     """Killed after the request to resume, which shows only when the first undo is refused."""
 
     def shows() -> None:
-        world.stands["resume x"] = True
+        world.in_effect["resume x"] = True
         raise refusal
 
     world.begin_anew("after resume x")
     with pytest.raises(Killed):
         attempt(world, journal, "plain")
-    world.faults = {"find resume x": lambda: world.stands.update({"resume x": False}), "undo alter x": shows}
+    world.faults = {"find resume x": lambda: world.in_effect.update({"resume x": False}), "undo alter x": shows}
 
 
 def test_a_stage_that_can_not_be_undone_prevents_the_undo_of_those_before_it(world: World, journal: Journal) -> None:
@@ -68,7 +68,7 @@ def test_a_stage_that_can_not_be_undone_prevents_the_undo_of_those_before_it(wor
     world.faults = {"after alter x": fail, "undo alter x": fail}
     with pytest.raises(StoreError, match="no way"):
         attempt(world, journal, "plain")
-    assert (world.stands["stop x"], world.stands["alter x"]) == (True, True)
+    assert (world.in_effect["stop x"], world.in_effect["alter x"]) == (True, True)
 
     assert settle(world, journal, "plain", Toward.BACK) is SagaState.UNDONE
     assert_whole(world, "plain", SagaState.UNDONE)
@@ -78,10 +78,10 @@ def test_the_offsets_to_resume_on_are_gone_after_the_pivot(world: World, journal
     """It can't go forward, so it is undone as far as possible, by itself and by the next process."""
 
     def lose() -> None:
-        world.stands["alter x"] = False
+        world.in_effect["alter x"] = False
 
     world.faults["after empty topic"] = lose
-    with pytest.raises(NotApplied, match="undone: alter x does not stand"):
+    with pytest.raises(NotApplied, match="undone: alter x is not in effect"):
         attempt(world, journal, "with a pivot")
     assert_whole(world, "with a pivot", SagaState.UNDONE)
 
@@ -115,7 +115,7 @@ def test_a_saga_is_left_open_and_settled_by_another_run(world: World, journal: J
     change = executor(world, entry, "plain")
     entry.begin(OWNER, operation="a failover", key="key", stages=change.stages[:1])
     change.make(change.stages[0])
-    assert world.stands == {"stop x": True}
+    assert world.in_effect == {"stop x": True}
     files.remove_tree(entry.file("lease"))
     files.write_bytes(
         entry.file("lease"),
@@ -129,4 +129,4 @@ def test_a_saga_is_left_open_and_settled_by_another_run(world: World, journal: J
         settled = Executor(found, stages, PlainExplanation()).settle(Toward.FORWARD)
 
     assert settled.record.state is SagaState.UNDONE
-    assert world.stands == {"stop x": False}
+    assert world.in_effect == {"stop x": False}

@@ -45,7 +45,7 @@ class Step:
         self._status.update(f"waiting until {self.text}: {what}")
 
 
-class Telling:
+class Narration:
     """Prints the demo, and keeps what it has proved."""
 
     def __init__(self) -> None:
