@@ -224,7 +224,7 @@ def test_a_log_without_records_is_shown(tmp_path: Path) -> None:
     """Retention may have deleted all records of a log, which still has its offsets."""
     written = begin(tmp_path).snapshot({("flights", 0): (7, 7)}).plan([mirror_row(0, 9, 7)])
 
-    assert "flights · 0 7 to 7 9" in report_of(written.run).text
+    assert "flights · 0 7 to 7 9" in shown_report(written.run).text
 
 
 def test_one_report_on_several_changes(tmp_path: Path) -> None:
