@@ -81,10 +81,11 @@ def _topics(connection: Connection, extra: Mapping[str, Any]) -> WorkerTopics:
             f"Airflow connection {connection.conn_id!r} has an offsets_topic, but no group_id: without the workers' "
             "group it is unknown whether they are down."
         )
+    exactly_once = flag_of(connection, "exactly_once")
     return WorkerTopics(
         client=kafka_config(str(extra.get("storage_kafka_conn_id") or "kafka_default")),
         offsets_topic=topic,
         config_topic=extra.get("config_topic") or (f"mm2-configs.{source}.internal" if source else ""),
         group_id=str(group),
-        exactly_once=flag_of(connection, "exactly_once"),
+        exactly_once=exactly_once,
     )

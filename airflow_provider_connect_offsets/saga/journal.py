@@ -35,7 +35,6 @@ _LEASE = re.compile(r"(\d+)\.lease\.json")
 REMEMBERED = 50
 # Seconds to wait until an earlier attempt of the same run is dead.
 _UNTIL_DEAD = DEAD_AFTER * 3
-
 log = logging.getLogger(__name__)
 
 
@@ -64,8 +63,7 @@ class Journal:
         self.connector = connector
         self.uri = join(root, unique_segment(cluster), unique_segment(connector))
         self.twin = join(root, unique_segment(also), unique_segment(connector)) if also else ""
-        self._wall = wall
-        self._clock = clock
+        self._wall, self._clock = wall, clock
 
     def at(self, connector: str, uri: str, twin: str = "") -> Journal:
         """Return the journal of another resource, by its URI, and that under its cluster's other name."""

@@ -143,7 +143,7 @@ def test_what_a_report_links_to_is_there(browser: TestClient, token_of: Callable
 
         assert all(browser.get(urljoin(url, link)).status_code == 200 for link in links)
         found += links
-    assert found == ["connectors/flow/report.html", "translation.csv"]
+    assert found == ["by_connector/flow/report.html", "translation.csv"]
 
 
 def test_a_snapshot_has_the_button_once_there_is_a_report(directory: Path) -> None:

@@ -77,7 +77,10 @@ def test_it_is_installed_under_its_name() -> None:
         (("--config", "worker.properties"), "Say --export or --import with --config"),
         (("export",), "Name the worker's properties with --config."),
         (("recover", "orders"), "Missing option '--workspace'"),
-        (("recover", "orders", "--workspace", "w"), "Name the connector and its worker (--url), or say --list."),
+        (
+            ("recover", "orders", "--workspace", "w"),
+            "Name the connector and its worker (--url), or the resource of its cluster",
+        ),
         (("recover", "orders", "--workspace", "w", "--list"), "--list takes --workspace only."),
         (("recover", "--workspace", "w", "--groups"), "--groups takes --target-kafka, the cluster that they were"),
         (("recover", "orders", "--workspace", "w", "--groups", "--target-kafka", "k"), "--groups takes --target-kafka"),
