@@ -37,7 +37,7 @@ with ApiServer() as server:
         ("create", "kafka.strimzi.io", "kafkaconnectors", "", True),
         ("delete", "kafka.strimzi.io", "kafkaconnectors", "", True),
         ("get", "kafka.strimzi.io", "kafkaconnects", "", True),
-        ("update", "", "configmaps", "", True),
+        ("update", "", "configmaps", "", False),
         ("update", "kafka.strimzi.io", "kafkaconnectors/status", "", False),
         ("delete", "kafka.strimzi.io", "kafkamirrormaker2s", "", False),
         ("patch", "kafka.strimzi.io", "kafkaconnects", "", False),
