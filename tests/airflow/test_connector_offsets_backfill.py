@@ -79,8 +79,7 @@ def scheduled(sandbox: Sandbox, daily: Daily, tmp_path: Path) -> Iterator[Schedu
     dags.mkdir()
     (dags / f"{DAG_ID}.py").write_text(DAG_FILE % daily.name)
     airflow = AirflowStandalone(sandbox, workspace=tmp_path / "workspace", dags=dags)
-    airflow.start()
-    real = Scheduled(airflow, START, TODAY)
+    real = Scheduled.started(airflow, START, TODAY)
     yield real
     print(real.at_its_end())  # noqa: T201 - shown by pytest if the test fails
     airflow.close()

@@ -58,8 +58,7 @@ def nightly(sandbox: Sandbox, tmp_path: Path) -> Iterator[Nightly]:
     dags.mkdir()
     (dags / f"{DAG_ID}.py").write_text(DAG_FILE % sink.name)
     airflow = AirflowStandalone(sandbox, workspace=workspace, dags=dags)
-    airflow.start()
-    real = Scheduled(airflow, START, TODAY)
+    real = Scheduled.started(airflow, START, TODAY)
     yield Nightly(sink, real, workspace)
     print(real.at_its_end())  # noqa: T201 - shown by pytest if the test fails
     airflow.close()

@@ -72,7 +72,7 @@ def test_a_group_is_misplaced_where_only_the_offsets_are_reset(
         assert summary["stale_checkpoints"] == 2
         outcome = flows.apply(run)
         assert (outcome.prior_state, outcome.final_state) == ("STOPPED", "STOPPED")
-        assert f"Resume '{cell.source_connector}'" in outcome.message
+        assert f"Send PUT /connectors/{cell.source_connector}/resume: new syncs come" in outcome.message
         assert cell.syncs() == []
     else:
         connect.reset(cell.source_connector)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Self
 
 import psutil
 
@@ -27,6 +27,17 @@ class Scheduled:
     airflow: AirflowStandalone
     start: datetime
     end: datetime
+
+    @classmethod
+    def started(cls, airflow: AirflowStandalone, start: datetime, end: datetime) -> Self:
+        """Start Airflow, and wait until it has parsed the DAG file, which it does after all its parts are healthy."""
+        airflow.start()
+        wait_until(
+            lambda: DAG_ID in {one["dag_id"] for one in airflow.call("GET", "/dags")["dags"]},
+            120,
+            "the DAG file is not parsed",
+        )
+        return cls(airflow, start, end)
 
     def runs(self) -> dict[str, dict[str, Any]]:
         """Return the runs by the day of their interval."""
