@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import yaml
 
 from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import Right
 from airflow_provider_connect_offsets.connect.strimzi.preconditions import existence_rights, offset_rights
 from airflow_provider_connect_offsets.connect.strimzi.resources import ResourceKind
 
-EXAMPLES = Path(__file__).parents[4] / "examples" / "strimzi"
+pytestmark = pytest.mark.kubernetes
+EXAMPLES = Path(__file__).parents[2] / "examples" / "strimzi"
 
 
 def test_the_role_grants_what_changes_of_offsets_need() -> None:
