@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from sandbox.airflow import AirflowStandalone
+from sandbox.airflow import DAGS, AirflowStandalone
 from sandbox.daemon import Daemon
 from sandbox.errors import SandboxError
 from sandbox.readings import SEATTLE
@@ -21,7 +21,6 @@ from sandbox.scene import CHECKPOINTS, MIRROR, MIRRORED, READERS, SINK, TOPIC, S
 
 STATE = Path(".sandbox")  # that of `python -m sandbox status` and `down`, which so work on this one too
 HOME = Path("build/play")
-_DAG_ID = "connector_offsets_change"
 
 _out = Console(highlight=False, markup=False, soft_wrap=True)
 
@@ -54,7 +53,8 @@ def _play(daemon: Daemon) -> None:
             scene = Scene(sandbox)
             scene.set_up()
             started.result()
-            airflow.wait_for_dag(_DAG_ID)
+            for file in DAGS.glob("*.py"):  # of each DAG one, named after it: the next form may be that of any
+                airflow.wait_for_dag(file.stem)
         daemon.publish(sandbox)
         _explain(scene, airflow)
         while True:
@@ -84,7 +84,7 @@ What there is to play with:
   all on Kafka Connect at {{connect}}, between the clusters {{source}} (source) and {{target}} (target)
 
 A first change:
-  1  Open {{airflow}}/dags/{_DAG_ID} and click Trigger.
+  1  Open {{airflow}}/dags/connector_offsets_change and click Trigger.
   2  Click each fold of the form open, fill in, and leave all else as it is:
        What             Connector         {MIRROR}
        Where to resume  Resume at         datetime

@@ -32,11 +32,7 @@ class Scheduled:
     def started(cls, airflow: AirflowStandalone, start: datetime, end: datetime) -> Self:
         """Start Airflow, and wait until it has parsed the DAG file, which it does after all its parts are healthy."""
         airflow.start()
-        wait_until(
-            lambda: DAG_ID in {one["dag_id"] for one in airflow.call("GET", "/dags")["dags"]},
-            120,
-            "the DAG file is not parsed",
-        )
+        airflow.wait_for_dag(DAG_ID)
         return cls(airflow, start, end)
 
     def runs(self) -> dict[str, dict[str, Any]]:
