@@ -39,8 +39,9 @@ from airflow_provider_connect_offsets.offsets.families import ConnectorType
 
 log = logging.getLogger(__name__)
 
-# Seconds for which a state is awaited before the operator is made to look again; by itself it does every two minutes.
-_LOOK_AGAIN = 3.0
+# Seconds for which a state is awaited before the operator is first made to look again; by itself it does every two
+# minutes. After a resume it often writes the old state once more, while the connector is not counted as up.
+_LOOK_AGAIN = 1.0
 
 
 class StrimziControl(CommandsByHand):

@@ -36,12 +36,13 @@ def awaited(
         until: Whether the resource is as awaited; what it raises ends the wait.
         timeout: Seconds to wait.
         clock: Measures them.
-        nudge: Seconds without that state after which a function is called, again and again; None: nothing is.
+        nudge: Seconds without that state after which a function is called, and again after twice as many each time, up
+            to 30; None: nothing is.
 
     Returns:
         The resource as awaited, or as it was at the timeout.
     """
-    deadline = clock.now() + timeout
+    deadline, longest = clock.now() + timeout, nudge[0] if nudge else _LONGEST
     while True:
         left = max(0.0, deadline - clock.now())
         resource = retrying(
@@ -49,12 +50,12 @@ def awaited(
         )(read)
         if until(resource) or clock.now() >= deadline:
             return resource
-        longest = min(_LONGEST, nudge[0]) if nudge else _LONGEST
         resource = _watched(api, resource, until, seconds=min(longest, deadline - clock.now()))
         if until(resource) or clock.now() >= deadline:
             return resource
         if nudge:
             nudge[1](resource)
+            longest = min(_LONGEST, longest * 2)
 
 
 def _watched(
