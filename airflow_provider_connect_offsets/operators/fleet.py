@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, LeftStopped, PlanRefused, StoreError
+from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, LeftStopped, PlanRefused
 from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
-from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.hooks.failures import PERMANENT, failing_clearly
 from airflow_provider_connect_offsets.operators.apply import (
     ApplyOffsetPlanOperator,
     ApproveOffsetPlanOperator,
@@ -227,11 +227,15 @@ class RestoreFleetOperator(RestoreConnectorOffsetsOperator):
         with failing_clearly(except_for=LeftStopped):
             with open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams)) as connect:
                 noun = connect.clients.noun
-                for run in members.values():
+                for name, run in members.items():
                     try:
                         sentence = self.restore(run, connect, context)
                     except ConnectOffsetsError as error:
                         failed.append(error)
+                    except Exception as error:  # the others must be restored, whatever it is
+                        self.log.exception("%r could not be restored.", name)
+                        text = f"{name!r} was not restored: {type(error).__name__}: {error}"
+                        failed.append(ConnectOffsetsError(text))
                     else:
                         done += [sentence] if sentence else []
                 if self.upstream_task_ids and has_failed_before(context, self.upstream_task_ids):
@@ -240,7 +244,8 @@ class RestoreFleetOperator(RestoreConnectorOffsetsOperator):
                 _report(fleet.uri)
             if failed:
                 # Retried if another attempt may mend any of them.
-                worst = next((error for error in failed if isinstance(error, LeftStopped | StoreError)), failed[0])
+                retried = (one for one in failed if isinstance(one, LeftStopped) or not isinstance(one, PERMANENT))
+                worst = next(retried, failed[0])
                 raise type(worst)(" ".join(map(str, failed))) from worst
         return " ".join(done) or f"Nothing was left to restore of {len(members)} {noun}s."
 

@@ -17,8 +17,9 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowSkipException
 
 from airflow_provider_connect_offsets.assets import connector_asset
-from airflow_provider_connect_offsets.exceptions import JournalDamaged, LeftStopped
+from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, JournalDamaged, LeftStopped
 from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
+from airflow_provider_connect_offsets.hooks.failures import PERMANENT
 from airflow_provider_connect_offsets.operators.fleet import ApproveFleetOperator, RestoreFleetOperator
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
@@ -181,22 +182,39 @@ def test_one_question_for_all(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("connections")
 def test_one_that_can_not_be_restored_does_not_keep_the_others_from_it(tmp_path: Path) -> None:
     """All are checked; what another attempt can't mend is reported with what it can."""
+    damaged, stopped = JournalDamaged("The journal of 'damaged' is damaged."), LeftStopped("'stopped' stays STOPPED.")
+
+    with pytest.raises(LeftStopped, match=r"'damaged' is damaged\. 'stopped' stays STOPPED\."):
+        _restore_all(tmp_path, {"damaged": damaged, "good": None, "stopped": stopped})
+
+
+@pytest.mark.usefixtures("connections")
+def test_an_error_that_nobody_foresaw_does_not_keep_the_others_from_being_restored(tmp_path: Path) -> None:
+    """It is retried, and named with its connector, as its own text rarely names one."""
+    damaged = JournalDamaged("The journal of 'damaged' is damaged.")
+
+    with pytest.raises(ConnectOffsetsError, match=r"'damaged' is damaged\. 'lost' .* OSError: no bucket") as raised:
+        _restore_all(tmp_path, {"damaged": damaged, "good": None, "lost": OSError("no bucket"), "other": None})
+    assert not isinstance(raised.value, PERMANENT)
+
+
+def _restore_all(tmp_path: Path, endings: Mapping[str, Exception | None]) -> None:
+    """Restore a fleet whose members end like that; all of them must have been tried."""
     fleet = FleetDirectory(tmp_path.as_uri())
-    fleet.publish(["damaged", "good", "stopped"])
-    looked_at = []
+    fleet.publish(endings)
+    tried = []
 
     class Restore(RestoreFleetOperator):
         def restore(self, run: RunDirectory, opened: ConnectCluster, context: Any) -> str | None:
             del opened, context
-            looked_at.append(run.uri.rpartition("/")[2])
-            if run == fleet.member("damaged"):
-                raise JournalDamaged("The journal of 'damaged' is damaged.")
-            if run == fleet.member("stopped"):
-                raise LeftStopped("'stopped' stays STOPPED.")
+            tried.append(run.uri.rpartition("/")[2])
+            error = endings[tried[-1]]
+            if error is not None:
+                raise error
             return None
 
     restore = Restore(task_id="restore", run_uri=fleet.uri)
-
-    with pytest.raises(LeftStopped, match=r"'damaged' is damaged\. 'stopped' stays STOPPED\."):
+    try:
         type(restore).execute.__wrapped__(restore, {})  # type: ignore[attr-defined]
-    assert looked_at == ["damaged", "good", "stopped"]
+    finally:
+        assert tried == list(endings)
