@@ -25,6 +25,7 @@ Callers catch by meaning, never by status code:
     │   │   └── Unsupported
     │   └── OutcomeUnknown
     ├── DatasetError
+    ├── WorkspaceUnreadable
     ├── WorkspaceUnwritable
     └── ChangeError
         ├── JournalDamaged
@@ -137,6 +138,10 @@ class OutcomeUnknown(StoreError):
 
 class DatasetError(ConnectOffsetsError):
     """A dataset is missing, was never finished, or has other columns than its schema."""
+
+
+class WorkspaceUnreadable(ConnectOffsetsError):
+    """A file of the workspace can't be read, and is never taken for a missing one; the message names it."""
 
 
 class WorkspaceUnwritable(ConnectOffsetsError):

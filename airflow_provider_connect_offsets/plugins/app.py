@@ -25,7 +25,7 @@ from fastapi.security import HTTPAuthorizationCredentials
 from sqlalchemy import select
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
-from airflow_provider_connect_offsets.exceptions import DatasetError
+from airflow_provider_connect_offsets.exceptions import DatasetError, WorkspaceUnreadable
 from airflow_provider_connect_offsets.hooks.clients import workspace_uri
 from airflow_provider_connect_offsets.hooks.reports import PREFIX
 from airflow_provider_connect_offsets.workspace.files import exists, read_chunks
@@ -73,7 +73,7 @@ def show(dag_id: str, run_id: str, path: str, session: SessionDep) -> Response:
     known = session.scalar(select(DagModel.dag_id).where(DagModel.dag_id == dag_id))
     try:
         response = None if known is None else _response(dag_id, run_id, path)
-    except (DatasetError, OSError) as error:
+    except (DatasetError, WorkspaceUnreadable) as error:
         log.warning("A report can't be sent: the workspace can't be read.", exc_info=True)
         text = "The API server can't read the workspace ([connect_offsets] workspace). Its log has the cause."
         raise HTTPException(status.HTTP_503_SERVICE_UNAVAILABLE, text) from error

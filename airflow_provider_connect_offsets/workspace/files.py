@@ -15,7 +15,7 @@ import fsspec
 from fsspec.implementations.local import LocalFileSystem
 from packaging.version import Version
 
-from airflow_provider_connect_offsets.exceptions import DatasetError, WorkspaceUnwritable
+from airflow_provider_connect_offsets.exceptions import DatasetError, WorkspaceUnreadable, WorkspaceUnwritable
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 
 # File systems on which only one of two callers can create a file: the package of each protocol, since 2024.12.0
@@ -31,6 +31,7 @@ _CREATES_ONCE: Mapping[str, str] = {
     "az": "adlfs",
 }
 _SINCE = "2024.12.0"
+_MISSING = (FileNotFoundError, NotADirectoryError)
 
 
 def locate(uri: str) -> tuple[fsspec.AbstractFileSystem, str]:
@@ -94,33 +95,51 @@ def _written(uri: str) -> Iterator[None]:
         ) from error
 
 
-def read_bytes(uri: str) -> bytes | None:
-    """Read a file; None if there is none."""
-    file_system, path = locate(uri)
-    file_system.invalidate_cache()
+@contextmanager
+def _read(uri: str) -> Iterator[None]:
+    """Convert all errors of reading but that of a missing file, in the same way."""
     try:
-        content = file_system.cat_file(path)
-    except FileNotFoundError:
+        yield
+    except _MISSING:
+        raise
+    except Exception as error:
+        raise WorkspaceUnreadable(
+            f"{uri} can't be read: {error!r}. Repair the workspace, then run it again."
+        ) from error
+
+
+def read_bytes(uri: str) -> bytes | None:
+    """Read a file; None if there is none. Raises :class:`WorkspaceUnreadable`."""
+    file_system, path = locate(uri)
+    try:
+        with _read(uri):
+            file_system.invalidate_cache()
+            return bytes(file_system.cat_file(path))
+    except _MISSING:
         return None
-    return bytes(content)
 
 
 def exists(uri: str) -> bool:
-    """Whether there is a file or directory."""
+    """Whether there is a file or directory. Raises :class:`WorkspaceUnreadable`."""
     file_system, path = locate(uri)
-    file_system.invalidate_cache()
-    return bool(file_system.exists(path))
+    with _read(uri):
+        file_system.invalidate_cache()
+        return bool(file_system.exists(path))
 
 
 def read_chunks(uri: str, *, size: int = 1 << 20) -> Iterator[bytes] | None:
-    """Read a file of any size in pieces of at most ``size`` bytes; None if there is none."""
+    """Read a file of any size in pieces of at most ``size`` bytes; None if there is none.
+
+    Raises:
+        WorkspaceUnreadable: It can't be opened.
+    """
     file_system, path = locate(uri)
-    file_system.invalidate_cache()
     try:
-        file = file_system.open(path, "rb")
-    except (FileNotFoundError, NotADirectoryError):
+        with _read(uri):
+            file_system.invalidate_cache()
+            return _pieces(file_system.open(path, "rb"), size)
+    except _MISSING:
         return None
-    return _pieces(file, size)
 
 
 def write_json(uri: str, value: Any) -> None:
@@ -169,21 +188,27 @@ class JsonFile(JsonRecord):
 
 
 def list_names(uri: str) -> list[str]:
-    """Return the names of files and directories directly under a directory, sorted; empty if there is none."""
+    """Return the names of files and directories directly under a directory, sorted; empty if there is none.
+
+    Raises:
+        WorkspaceUnreadable: It can't be listed.
+    """
     file_system, path = locate(uri)
-    file_system.invalidate_cache()
     try:
-        paths = file_system.ls(path, detail=False)
-    except FileNotFoundError:
+        with _read(uri):
+            file_system.invalidate_cache()
+            paths = file_system.ls(path, detail=False)
+    except _MISSING:
         return []
     return sorted(entry.rstrip("/").rsplit("/", 1)[-1] for entry in paths)
 
 
 def remove_tree(uri: str) -> None:
-    """Remove a directory and all its content, if it exists."""
+    """Remove a directory and all its content, if it exists. Raises :class:`WorkspaceUnwritable`."""
     file_system, path = locate(uri)
-    if file_system.exists(path):
-        file_system.rm(path, recursive=True)
+    with _written(uri):
+        if file_system.exists(path):
+            file_system.rm(path, recursive=True)
 
 
 def _refuse_unless_it_creates_once(file_system: fsspec.AbstractFileSystem, uri: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from airflow_provider_connect_offsets.exceptions import DatasetError, WorkspaceUnwritable
+from airflow_provider_connect_offsets.exceptions import DatasetError, WorkspaceUnreadable, WorkspaceUnwritable
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.paths import join
 
@@ -155,6 +155,40 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: p
         files.write_bytes(uri, b"new")
 
     assert files.read_bytes(uri) == b"old"
+
+
+@pytest.mark.parametrize("name", ["exists", "list_names", "read_bytes", "read_chunks", "read_json", "read_json_if_any"])
+def test_what_can_not_be_read_is_not_missing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each file system has errors of its own; all are one here, which names the file and the cause."""
+
+    def refused(*_: object, **__: object) -> None:
+        raise RuntimeError("the token has expired")
+
+    for call in ("_open", "cat_file", "exists", "ls"):
+        monkeypatch.setattr(f"fsspec.implementations.memory.MemoryFileSystem.{call}", refused)
+
+    with pytest.raises(WorkspaceUnreadable, match=r"memory://runs/it can't be read: .*the token has expired"):
+        getattr(files, name)("memory://runs/it")
+
+
+def test_what_can_not_be_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error names the directory."""
+
+    def refused(*_: object, **__: object) -> None:
+        raise RuntimeError("the token has expired")
+
+    monkeypatch.setattr("fsspec.implementations.memory.MemoryFileSystem.exists", refused)
+
+    with pytest.raises(WorkspaceUnwritable, match=r"memory://runs/it can't be written: "):
+        files.remove_tree("memory://runs/it")
+
+
+@pytest.mark.parametrize("name", ["exists", "list_names", "read_bytes", "read_chunks"])
+def test_below_a_file_there_is_nothing(name: str, tmp_path: Path) -> None:
+    """It is missing, as in a directory that does not exist."""
+    (tmp_path / "file").touch()
+
+    assert not getattr(files, name)(str(tmp_path / "file" / "below"))
 
 
 def test_json(root: str) -> None:
