@@ -41,6 +41,7 @@ def airflow_environment(home: Path, *, sandbox_env: Mapping[str, str], workspace
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
         "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
         "AIRFLOW__CORE__TEST_CONNECTION": "Enabled",  # the button in the connection's form
+        "AIRFLOW__API__DEFAULT_WRAP": "True",  # a message is longer than the log's view is wide
         "AIRFLOW__CONNECT_OFFSETS__WORKSPACE": workspace.absolute().as_uri(),
         # Airflow calls the `airflow` and `spark-submit` that were installed with this Python.
         "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath))),
