@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import Drift, PlanRefused
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.partitions import first_few
-from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow, plan_digest
 from airflow_provider_connect_offsets.offsets.replay import ReplayAction, ReplayPlan, ReplayRow
 from airflow_provider_connect_offsets.offsets.requests.replay import ReplayRequest
@@ -97,13 +97,13 @@ def refuse_stale(run: Directory, *, ttl: timedelta) -> None:
         )
 
 
-def refuse_planned_on(record: SagaRecord, plan: OffsetPlan, message: str) -> None:
+def refuse_planned_on(record: SagaRecord, plan: OffsetPlan, message: str | None) -> None:
     """Raise :class:`Drift` for a plan that keeps an offset which a dead run had written, and which was undone since.
 
     Args:
         record: The dead run's saga, as settled.
         plan: The plan.
-        message: Describes how the saga was settled.
+        message: Describes how the saga was settled; None: no run had left any.
     """
     alteration = alteration_of(record, plan.connector)
     if alteration is None or record.state is not SagaState.UNDONE:
@@ -113,20 +113,22 @@ def refuse_planned_on(record: SagaRecord, plan: OffsetPlan, message: str) -> Non
     _refuse_kept(plan.left_alone_at(undone), message)
 
 
-def refuse_undone(plan: OffsetPlan, stored: Offsets, message: str) -> None:
+def refuse_undone(plan: OffsetPlan, clients: Clients, message: str | None) -> None:
     """Raise :class:`Drift` for a plan that keeps an offset which a dead import had written, and which was undone since.
 
     Args:
         plan: The plan.
-        stored: The connector's offsets now, while it is down.
-        message: Describes how the import was settled.
+        clients: Clients of its connector, which is down.
+        message: Describes how the import was settled; None: no import had left anything.
     """
-    now = stored.stored()
+    if message is None:
+        return
+    now = clients.offsets.read_offsets(plan.connector).stored()
     moved = {row.partition: row.before for row in plan.rows if now.get(row.partition) != row.before}
     _refuse_kept(plan.left_alone_at(moved), message)
 
 
-def _refuse_kept(partitions: list[str], message: str) -> None:
+def _refuse_kept(partitions: list[str], message: str | None) -> None:
     if partitions:
         raise Drift(
             f"Nothing was changed by this run: its plan was made from what a dead run had left, and keeps the offset "

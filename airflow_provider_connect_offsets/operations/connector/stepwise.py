@@ -38,13 +38,10 @@ def begin(plan: OffsetPlan, clients: Clients, journal: Journal, owner: Owner, *,
         Drift: The plan was made from what a dead run had left.
         StoreError: A system does not answer, or refuses.
     """
-    undone = recovery.undo_import(journal, owner, clients)
-    if undone is not None:
-        refuse_undone(plan, clients.offsets.read_offsets(plan.connector), undone)
+    refuse_undone(plan, clients, recovery.undo_import(journal, owner, clients))
     with journal.claim(owner) as unfinished:  # ends with the block: an error leaves no lease behind
         settled = recovery.recover(unfinished, Toward.BACK, clients)
-        if settled is not None:
-            refuse_planned_on(unfinished.record, plan, settled)
+        refuse_planned_on(unfinished.record, plan, settled)
     entry = journal.claim_for_run(owner, seconds=seconds)
     stages = change_stages(plan, clients)
     entry.begin(owner, operation="the change of offsets", key=outcomes.key_of(plan), stages=stages)

@@ -51,6 +51,8 @@ def stop_for_run(members: Sequence[Member], owner: Owner, *, seconds: float) -> 
             "both lead to the same Connect cluster. Name the MirrorSource, the MirrorCheckpoint and the forward flow's "
             "connector, each with its own Connect connection."
         )
+    for one in members:
+        recovery.undo_import(one.journal, owner, one.clients)
     home, *others = members
     entry = home.journal.claim_for_run(owner, seconds=seconds, others=[one.journal for one in others])
     recovery.recover(entry, Toward.BACK, *_clients(members))

@@ -97,14 +97,19 @@ def reset_flow(
     Raises:
         NotRunning: The flow was reset, but no new sync proves it. Other errors are those of ``apply_plan``.
     """
-    offsets = plan.offsets
     _refuse_unforeseen(plan, clients, run)
-    with journals.journal.claim(owner, others=journals.locks) as entry:
-        stages = reset_stages(plan, clients, run)
-        outcome = carry_out(offsets, clients, journals.journal, entry, owner, stages, operation="the reset of the flow")
+    outcome = carry_out(
+        plan.offsets,
+        clients,
+        journals.journal,
+        owner,
+        reset_stages(plan, clients, run),
+        operation="the reset of the flow",
+        others=journals.locks,
+    )
     if outcome.result is not Result.APPLIED:
         return outcome
-    append_rewinds(run, journals.history, digest=offsets.digest)
+    append_rewinds(run, journals.history, digest=plan.offsets.digest)
     return _proved(outcome, plan, clients, run, sync_timeout)
 
 

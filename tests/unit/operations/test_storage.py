@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -15,20 +16,27 @@ from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoi
 from airflow_provider_connect_offsets.connect.storage.offsets_file import write_mappings
 from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
 from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
-from airflow_provider_connect_offsets.exceptions import Drift, LeftStopped
+from airflow_provider_connect_offsets.exceptions import Drift, LeftStopped, Unreachable
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
+from airflow_provider_connect_offsets.offsets.flow import Flow, Side
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
+from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
 from airflow_provider_connect_offsets.offsets.requests.request import Request
-from airflow_provider_connect_offsets.operations.connector import direct
+from airflow_provider_connect_offsets.operations.connector import direct, stopped
 from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
+from airflow_provider_connect_offsets.operations.flow.clear_syncs import clear_syncs
+from airflow_provider_connect_offsets.operations.flow.flow_reset import ResetJournals, ResetPlan, reset_flow
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
-from airflow_provider_connect_offsets.workspace.layout import journal_root
+from airflow_provider_connect_offsets.workspace.datasets import write_dataset
+from airflow_provider_connect_offsets.workspace.flow_schemas import RESET_TOPICS
+from airflow_provider_connect_offsets.workspace.layout import ResetDirectory, journal_root
 from airflow_provider_connect_offsets.workspace.outcome import Result
 from tests.support.programs.import_process import killed
 
 PARTITION = '{"filename":"a"}'
+RESET = FlowReset(source_connector="lines", checkpoint_connector=None, checkpoints=False, flow=Flow())
 
 
 class Lying(StandaloneFile):
@@ -124,6 +132,24 @@ def after_a_killed_import(path: Path, monkeypatch: pytest.MonkeyPatch) -> Standa
     return store
 
 
+def kept_from_the_import(store: StandaloneFile) -> OffsetPlan:
+    """A plan that leaves the offset alone that the killed import has written."""
+    row = replace(set_back(store, before=100, was_running=False).rows[0], after='{"position":100}', action=Action.KEEP)
+    request = Request.parse(connector="lines", to="file", value=store.path.as_uri(), now=datetime.now(tz=UTC))
+    return OffsetPlan.of(request, [row], was_running=False)
+
+
+class Silent:
+    """A Kafka cluster that does not answer."""
+
+    def topics(self) -> dict[str, int]:
+        raise Unreachable("no answer")
+
+
+def journals_of(store: StandaloneFile) -> ResetJournals:
+    return ResetJournals(journal_of(store), (), "")
+
+
 def test_a_change_undoes_what_a_killed_import_has_left(after_a_killed_import: StandaloneFile) -> None:
     """Of all its connectors, as it reaches all of them; then it does its own work, and reports both."""
     store = after_a_killed_import
@@ -139,11 +165,43 @@ def test_a_change_undoes_what_a_killed_import_has_left(after_a_killed_import: St
 def test_a_plan_that_rests_on_what_a_killed_import_has_left_is_refused(after_a_killed_import: StandaloneFile) -> None:
     """It kept the offset of a partition, which is no longer stored."""
     store = after_a_killed_import
-    row = replace(set_back(store, before=100, was_running=False).rows[0], after='{"position":100}', action=Action.KEEP)
-    request = Request.parse(connector="lines", to="file", value=store.path.as_uri(), now=datetime.now(tz=UTC))
 
     with pytest.raises(Drift, match=r"its plan was made from what a dead run had left.* was undone, .*new run"):
-        apply_plan(OffsetPlan.of(request, [row], was_running=False), clients_of(store), journal_of(store), OWNER)
+        apply_plan(kept_from_the_import(store), clients_of(store), journal_of(store), OWNER)
+
+    assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":8}'}}
+
+
+def test_so_is_a_reset_of_a_flow(after_a_killed_import: StandaloneFile) -> None:
+    """Its plan kept an offset of the import, which is undone before the reset stops or empties anything."""
+    store = after_a_killed_import
+    plan = kept_from_the_import(store)
+    run = ResetDirectory((store.path.parent / "reset").as_uri())
+    write_dataset(run.reset_topics, RESET_TOPICS, [])
+
+    with pytest.raises(Drift, match=r"its plan was made from what a dead run had left.* was undone, .*new run"):
+        reset_flow(ResetPlan(plan, RESET), clients_of(store), journals_of(store), OWNER, run)
+
+    assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":8}'}}
+
+
+def test_so_does_the_emptying_of_a_flows_topics(after_a_killed_import: StandaloneFile) -> None:
+    """Before it reads them, which fails here."""
+    store = after_a_killed_import
+    clients = replace(clients_of(store), clusters={Side.SOURCE: cast("Any", Silent())})
+    run = ResetDirectory((store.path.parent / "reset").as_uri())
+
+    with pytest.raises(Unreachable, match="no answer"):
+        clear_syncs(RESET, clients, journals_of(store), OWNER, run, foreign=True)
+
+    assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":8}'}}
+
+
+def test_so_does_a_run_that_keeps_connectors_stopped(after_a_killed_import: StandaloneFile) -> None:
+    """A failover, which reads their offsets."""
+    store = after_a_killed_import
+
+    stopped.stop_for_run([stopped.Member(clients_of(store), journal_of(store))], OWNER, seconds=60)
 
     assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":8}'}}
 
