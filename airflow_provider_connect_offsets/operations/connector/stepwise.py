@@ -44,8 +44,12 @@ def begin(plan: OffsetPlan, clients: Clients, journal: Journal, owner: Owner, *,
         refuse_planned_on(unfinished.record, plan, settled)
     entry = journal.claim_for_run(owner, seconds=seconds)
     stages = change_stages(plan, clients)
-    entry.begin(owner, operation="the change of offsets", key=outcomes.key_of(plan), stages=stages)
-    recovery.executor(clients, entry, stages).announce(stages[0])
+    try:
+        entry.begin(owner, operation="the change of offsets", key=outcomes.key_of(plan), stages=stages)
+        recovery.executor(clients, entry, stages).announce(stages[0])
+    except BaseException:
+        recovery.undo(journal, owner, clients)  # ends the lease: no later task of the run would
+        raise
     return PriorState.from_json(entry.record.captures[stages[0].name]).state
 
 

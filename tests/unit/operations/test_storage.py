@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 
-from airflow_provider_connect_offsets.connect.protocols import WriteReply
+from airflow_provider_connect_offsets.connect.protocols import ConnectorStatus, WriteReply
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.connect.storage.offsets_file import write_mappings
@@ -23,7 +24,7 @@ from airflow_provider_connect_offsets.offsets.flow import Flow, Side
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
 from airflow_provider_connect_offsets.offsets.requests.request import Request
-from airflow_provider_connect_offsets.operations.connector import direct, stopped
+from airflow_provider_connect_offsets.operations.connector import direct, stepwise, stopped
 from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
 from airflow_provider_connect_offsets.operations.flow.clear_syncs import clear_syncs
 from airflow_provider_connect_offsets.operations.flow.flow_reset import ResetJournals, ResetPlan, reset_flow
@@ -204,6 +205,25 @@ def test_so_does_a_run_that_keeps_connectors_stopped(after_a_killed_import: Stan
     stopped.stop_for_run([stopped.Member(clients_of(store), journal_of(store))], OWNER, seconds=60)
 
     assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":8}'}}
+
+
+class Silenced(StorageControl):
+    """Its workers do not answer any more."""
+
+    def status(self, connector: str) -> ConnectorStatus:
+        raise Unreachable(f"no answer about {connector}")
+
+
+def test_single_steps_that_do_not_begin_leave_no_lease(path: Path) -> None:
+    """Otherwise no other run could change the connector for as long as the steps may take."""
+    store = StandaloneFile(path)
+    silenced = replace(clients_of(store), control=Silenced(store, lambda _urls, _timeout: nullcontext(cast("Any", 0))))
+    plan = set_back(store, before=8, was_running=False)
+
+    with pytest.raises(Unreachable, match="no answer about lines"):
+        stepwise.begin(plan, silenced, journal_of(store), OWNER, seconds=3600)
+
+    journal_of(store).refuse_overlap("another/run")
 
 
 def test_so_do_offsets_without_a_plan(after_a_killed_import: StandaloneFile) -> None:
