@@ -87,7 +87,7 @@ class Systems:
         from airflow_provider_connect_offsets.connect.strimzi.with_rest import StrimziWithRest
 
         both = StrimziWithRest(strimzi, rest)
-        return Clients(both, both, timeout=_STRIMZI_TIMEOUT, cluster=rest.version().kafka_cluster_id, also=own)
+        return Clients(rest, both, timeout=_STRIMZI_TIMEOUT, cluster=rest.version().kafka_cluster_id, also=own)
 
 
 def show(workspace: str | None) -> None:

@@ -137,7 +137,7 @@ def open_connect_cluster(
                 rest = stack.enter_context(hook.get_conn())
                 both = StrimziWithRest(strimzi, rest)
                 yield OpenConnect(
-                    both, both, Origin.REST, lambda: rest.version().kafka_cluster_id, lambda: strimzi.cluster_id
+                    rest, both, Origin.REST, lambda: rest.version().kafka_cluster_id, lambda: strimzi.cluster_id
                 )
 
 

@@ -65,7 +65,7 @@ def test_a_run_that_also_used_rest_is_undone_by_both(strimzi: Strimzi, run: Shel
         with opened(strimzi) as client, ConnectRest(ConnectEndpoint((strimzi.connect.url,)), timeout=30) as rest:
             both = StrimziWithRest(client, rest)
             cluster = rest.version().kafka_cluster_id
-            clients = Clients(both, both, timeout=30, cluster=cluster, also=client.cluster_id, connections=CONNECTIONS)
+            clients = Clients(rest, both, timeout=30, cluster=cluster, also=client.cluster_id, connections=CONNECTIONS)
             _leave_stopped(made, clients, tmp_path)
         asked = ("recover", made.connector, "--workspace", tmp_path.as_uri(), "--url", strimzi.connect.url)
 

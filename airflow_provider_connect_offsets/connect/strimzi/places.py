@@ -99,10 +99,6 @@ class Place:
         of = {"listOffsets": "toConfigMap", "alterOffsets": "fromConfigMap"}[operation]
         return str(((self.section.get(operation) or {}).get(of) or {}).get("name") or "")
 
-    def config_maps(self) -> set[str]:
-        """Names of all ConfigMaps that the resource names for its offsets."""
-        return {name for operation in ("listOffsets", "alterOffsets") if (name := self.config_map(operation))}
-
     def status(self) -> ConnectorStatus | None:
         """The state that the operator has observed, and the requested one; None if it has observed none yet."""
         body = self._status_body()
