@@ -6,14 +6,14 @@ connector restores them if the process dies.
 
 from __future__ import annotations
 
-from airflow_provider_connect_offsets.connect.protocols import State, WriteReply
+from airflow_provider_connect_offsets.connect.protocols import WriteReply
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, JournalLost, NotApplied
 from airflow_provider_connect_offsets.observe import log_positions
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.operations.connector.stepwise import refuse_unless_stopped
 from airflow_provider_connect_offsets.operations.stages import recovery, steps
-from airflow_provider_connect_offsets.operations.stages.captured import Alteration, alteration_in
+from airflow_provider_connect_offsets.operations.stages.captured import Alteration, PriorState, alteration_in
 from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets
 from airflow_provider_connect_offsets.saga import (
     Captures,
@@ -108,12 +108,13 @@ class WriteOffsets(AlterOffsets):
         self._changes = changes
 
     def capture(self, earlier: Captures) -> JsonMap:
-        """Capture all offsets."""
+        """Capture all offsets; raises what :meth:`changes` does, and store errors."""
+        before = PriorState.before(earlier, self.subject, cluster=self.cluster)
         prior = self._clients.offsets.read_offsets(self.subject)
-        return Alteration(State.STOPPED, prior, self.changes(prior)).as_json()
+        return Alteration(before.state, prior, self.changes(prior)).as_json()
 
     def changes(self, prior: Offsets) -> Offsets:
-        """Return what is written over ``prior``."""
+        """Return what is written over ``prior``; what this raises ends the operation before anything is written."""
         return self._changes
 
 

@@ -126,11 +126,10 @@ class RemovedOffsets(ResetOffsets):
     def capture(self, earlier: Captures) -> JsonMap:
         """Write the file, and return what is stored."""
         captured = super().capture(earlier)
-        prior = Offsets.from_json(captured["prior_offsets"])
         if self._kept:
+            prior = Offsets.from_json(captured["prior_offsets"])
             write_bytes(self._kept, kip199_document({self.subject: prior}).encode())
-        before = PriorState.before(earlier, self.subject, cluster=self.cluster)
-        return {**captured, "prior_state": before.state.value}
+        return captured
 
 
 class StartConnector(ResumeConnector):

@@ -51,11 +51,7 @@ class RunOneByOne(ConnectorStage):
     def __init__(self, connector: str, clients: Clients, topic: str) -> None:
         super().__init__(connector, clients)
         self._settings = one_by_one(topic)
-        self._topic = topic
-
-    def spec(self) -> JsonMap:
-        """Return also the topic of the reports."""
-        return {**super().spec(), "topic": self._topic}
+        self.topic = topic
 
     def capture(self, earlier: Captures) -> JsonMap:
         """Capture the prior values of the settings; None: it has no such setting."""
