@@ -23,9 +23,9 @@ class Joined:
         self.has_members = False
         self.stored = {A: Committed(60), B: Committed(20)}
 
-    def state(self, group: str) -> GroupStatus:
+    def state(self, _group: str) -> GroupStatus:
         state = GroupState.STABLE if self.has_members else GroupState.EMPTY
-        return GroupStatus(group, state, int(self.has_members))
+        return GroupStatus(state, int(self.has_members))
 
     def offsets_of(self, groups: Iterable[str]) -> dict[str, dict[TopicPartition, Committed]]:
         return {group: dict(self.stored) for group in groups}
