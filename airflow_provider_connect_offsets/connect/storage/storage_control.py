@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+#: The offsets of all connectors of a Connect cluster.
+Storage: TypeAlias = TopicStorage | StandaloneFile
 # Opens the REST API of a Connect cluster, given the URLs of its workers and a timeout in seconds.
 OpenRest: TypeAlias = "Callable[[tuple[str, ...], float], AbstractContextManager[ConnectRest]]"
 # Timeouts: rebalances end by themselves; whether a worker answers is known at once.
@@ -50,9 +52,7 @@ class StorageControl(ConnectorControl):
         rest_urls: URLs of the worker of a standalone file; workers of a topic are members of their group.
     """
 
-    def __init__(
-        self, storage: TopicStorage | StandaloneFile, open_rest: OpenRest, *, rest_urls: tuple[str, ...] = ()
-    ) -> None:
+    def __init__(self, storage: Storage, open_rest: OpenRest, *, rest_urls: tuple[str, ...] = ()) -> None:
         self._storage = storage
         self._open_rest = open_rest
         self._rest_urls = rest_urls

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import Drift, PlanRefused
@@ -36,9 +37,7 @@ def read_plan(run: RunDirectory, *, digest: str | None = None) -> OffsetPlan:
     request = Request.from_json(read_json(run.request))
     own = run.of(request.connector)
     verdicts = read_dataset(run.verdicts, VERDICTS, **own)
-    errors = [row["message"] for row in verdicts if row["severity"] == Severity.ERROR]
-    if errors:
-        raise PlanRefused(f"Nothing was stopped or changed. The plan in {run.uri} has errors: {errors[0]}")
+    _refuse_errors(run, verdicts, nothing="Nothing was stopped or changed.")
     rows = read_dataset(run.offset_plan, OFFSET_PLAN, **own)
     observed = next(iter(read_dataset(run.connectors, CONNECTORS, connector=(request.connector,))), None)
     plan = OffsetPlan.of(
@@ -47,11 +46,7 @@ def read_plan(run: RunDirectory, *, digest: str | None = None) -> OffsetPlan:
         was_running=observed is not None and observed["state"] == State.RUNNING,
         observed_at=None if observed is None else observed["observed_at"],
     )
-    if digest is not None and plan.digest != digest:
-        raise PlanRefused(
-            f"Nothing was stopped or changed. The plan in {run.uri} is not the one that was approved: its digest is "
-            f"{plan.digest}, not {digest}. Plan again."
-        )
+    refuse_unapproved(run, plan.digest, approved=digest)
     return plan
 
 
@@ -69,21 +64,39 @@ def read_plans(members: Mapping[str, RunDirectory], *, digest: str | None = None
 
 def read_replay(run: ReplayDirectory, *, digest: str | None = None) -> ReplayPlan:
     """Read the plan of a replay; arguments and errors as of :func:`read_plan`."""
-    errors = [row["message"] for row in read_dataset(run.verdicts, VERDICTS) if row["severity"] == Severity.ERROR]
-    if errors:
-        raise PlanRefused(f"Nothing was created. The plan in {run.uri} has errors: {errors[0]}")
+    _refuse_errors(run, read_dataset(run.verdicts, VERDICTS), nothing="Nothing was created.")
     rows = read_dataset(run.replay_plan, REPLAY_PLAN)
     plan = ReplayPlan.of(
         ReplayRequest.from_json(read_json(run.request)),
         [ReplayRow(**{**row, "action": ReplayAction(row["action"])}) for row in rows],
         observed_at=datetime.fromisoformat(read_json(run.summary)["planned_at"]),
     )
-    if digest is not None and plan.digest != digest:
-        raise PlanRefused(
-            f"Nothing was created. The plan in {run.uri} is not the one that was approved: its digest is "
-            f"{plan.digest}, not {digest}. Plan again."
-        )
+    refuse_unapproved(run, plan.digest, approved=digest, nothing="Nothing was created.")
     return plan
+
+
+def refuse_unapproved(
+    run: Directory, digest: str, *, approved: str | None, nothing: str = "Nothing was stopped or changed."
+) -> None:
+    """Raise :class:`PlanRefused` for a plan that is not the approved one.
+
+    Args:
+        run: Directory of the run that made it.
+        digest: Its digest.
+        approved: Digest of the approved plan; None: it is not compared.
+        nothing: What the error begins with.
+    """
+    if approved is not None and digest != approved:
+        raise PlanRefused(
+            f"{nothing} The plan in {run.uri} is not the one that was approved: its digest is {digest}, not "
+            f"{approved}. Plan again."
+        )
+
+
+def _refuse_errors(run: Directory, verdicts: Iterable[Mapping[str, Any]], *, nothing: str) -> None:
+    errors = [row["message"] for row in verdicts if row["severity"] == Severity.ERROR]
+    if errors:
+        raise PlanRefused(f"{nothing} The plan in {run.uri} has errors: {errors[0]}")
 
 
 def refuse_stale(run: Directory, *, ttl: timedelta) -> None:

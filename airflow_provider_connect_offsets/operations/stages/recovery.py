@@ -5,9 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 
-from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
-from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
-from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage
+from airflow_provider_connect_offsets.connect.storage.storage_control import Storage, StorageControl
 from airflow_provider_connect_offsets.exceptions import Overlap
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.operations.stages.captured import EMPTY, connections_of
@@ -131,7 +129,7 @@ def undo_import(journal: Journal, owner: Owner, clients: Clients) -> str | None:
         A sentence about what was done; None if nothing was left.
     """
     storage, control = clients.offsets, clients.control
-    if not isinstance(storage, TopicStorage | StandaloneFile) or not isinstance(control, StorageControl):
+    if not isinstance(storage, Storage) or not isinstance(control, StorageControl):
         return None
     imports = Imports.of_sibling(journal, storage, owner, refuse_running=control.refuse_running)
     message = imports.settle_left() if journal.is_left_in(imports.journal) else None
