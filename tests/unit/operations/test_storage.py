@@ -26,8 +26,12 @@ from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowRes
 from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.operations.connector import direct, stepwise, stopped
 from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
-from airflow_provider_connect_offsets.operations.flow.clear_syncs import clear_syncs
-from airflow_provider_connect_offsets.operations.flow.flow_reset import ResetJournals, ResetPlan, reset_flow
+from airflow_provider_connect_offsets.operations.flow.flow_reset import (
+    ResetJournals,
+    ResetPlan,
+    clear_syncs,
+    reset_flow,
+)
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
