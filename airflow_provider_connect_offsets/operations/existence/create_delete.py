@@ -25,12 +25,22 @@ from airflow_provider_connect_offsets.operations.stages.existence_stages import 
     registry_of,
 )
 from airflow_provider_connect_offsets.operations.stages.explained import ConnectorExplained
-from airflow_provider_connect_offsets.saga.executor import Executor, Toward
-from airflow_provider_connect_offsets.saga.explanation import Explanation, Settled
-from airflow_provider_connect_offsets.saga.journal import Journal
-from airflow_provider_connect_offsets.saga.lease import Owner
-from airflow_provider_connect_offsets.saga.record import SagaRecord, SagaState
-from airflow_provider_connect_offsets.saga.stage import Captures, Done, JsonMap, Kind, Stage, Undoing
+from airflow_provider_connect_offsets.saga import (
+    Captures,
+    Done,
+    Executor,
+    Explanation,
+    Journal,
+    JsonMap,
+    Kind,
+    Owner,
+    SagaRecord,
+    SagaState,
+    Settled,
+    Stage,
+    Toward,
+    Undoing,
+)
 from airflow_provider_connect_offsets.workspace.files import write_bytes
 
 log = logging.getLogger(__name__)

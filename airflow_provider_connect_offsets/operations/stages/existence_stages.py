@@ -22,7 +22,7 @@ from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.kept_config import kept_config
 from airflow_provider_connect_offsets.operations.stages.captured import CREATE, DELETE
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ConnectorStage
-from airflow_provider_connect_offsets.saga.stage import Captures, Done, Found, JsonMap, Kind, StageState, Undoing
+from airflow_provider_connect_offsets.saga import Captures, Done, Found, JsonMap, Kind, StageState, Undoing
 
 
 class ExistenceStage(ConnectorStage):

@@ -59,14 +59,17 @@ class RunOneByOne(ConnectorStage):
         return {"prior": {name: config.get(name) for name in self._settings}}
 
     def do(self, captured: JsonMap) -> Done:
-        """Change the settings, run, stop, and restore the settings; raises :class:`NotApplied` and store errors."""
+        """Change the settings, run, stop, and restore the settings; raises :class:`NotApplied` and store errors.
+
+        Warns of settings that someone else has changed meanwhile.
+        """
         self._configure(self._settings)
         before = observe_sink(self._clients, self.subject)
         steps.request_state(self._clients, self.subject, State.RUNNING)
         ended = self._clients.settle(lambda: observe_sink(self._clients, self.subject), until=_has_ended(before))
         steps.stop(self._clients, self.subject)
-        self._restore(captured)
-        return Done(facts={"failed": ended.has_failed})
+        left = self._restore(captured).strip()
+        return Done((left,) if left else (), {"failed": ended.has_failed})
 
     def find(self, captured: JsonMap) -> StageState:
         """DONE if the settings have their prior values."""

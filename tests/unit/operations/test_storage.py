@@ -52,6 +52,14 @@ class Lying(StandaloneFile):
         return super().write_offsets(connector, wrong)
 
 
+class Elsewhere(StandaloneFile):
+    """Answers as Connect does for a connector that may keep its position elsewhere as well."""
+
+    def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
+        super().write_offsets(connector, changes)
+        return WriteReply("Alter them manually in its system, too.", externally_managed=True)
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """The file of a worker that is down."""
@@ -121,6 +129,16 @@ def test_the_error_names_what_works_without_rest(path: Path) -> None:
 
     kept = Path(str(raised.value).rsplit("value=file://", maxsplit=1)[1].removesuffix("."))
     assert json.loads(kept.read_text()) == {"offsets": [{"partition": {"filename": "a"}, "offset": {"position": 8}}]}
+
+
+def test_what_connect_warns_of_is_logged(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Of a change, and of offsets without a plan, which have no outcome to show it."""
+    store = Elsewhere(path)
+
+    apply(set_back(store, before=8, was_running=False), store)
+    direct.alter(clients_of(store), journal_of(store), OWNER, Offsets.of([Entry(PARTITION, '{"position":5}')]))
+
+    assert caplog.messages.count("Alter them manually in its system, too.") == 2
 
 
 @pytest.fixture

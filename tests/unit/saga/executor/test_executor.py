@@ -14,7 +14,7 @@ from airflow_provider_connect_offsets.exceptions import (
     NotRunning,
     StoreError,
 )
-from airflow_provider_connect_offsets.saga.executor import Executor, Toward
+from airflow_provider_connect_offsets.saga import Executor, Toward
 from airflow_provider_connect_offsets.saga.explanation import Explanation
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.record import SagaState
