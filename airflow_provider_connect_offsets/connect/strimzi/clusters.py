@@ -1,4 +1,4 @@
-"""Which ``KafkaConnect`` or ``KafkaMirrorMaker2`` a client works on, and where its connectors stand."""
+"""The ``KafkaConnect`` or ``KafkaMirrorMaker2`` that a client works on, and the places of its connectors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class StrimziCluster:
         self._known: dict[str, Place] = {}
 
     def known(self, connector: str) -> Place | None:
-        """Return where a connector stood when it was read last; None if it never was."""
+        """Return the place of a connector as it was read last; None if it never was."""
         return self._known.get(connector)
 
     @cached_property
@@ -62,12 +62,12 @@ class StrimziCluster:
 
     @property
     def connector_kind(self) -> ResourceKind:
-        """Kind of the resources that its connectors stand in."""
+        """Kind of the resources that have its connectors."""
         is_mirror_maker = self.resource.kind is ResourceKind.MIRROR_MAKER
         return ResourceKind.MIRROR_MAKER if is_mirror_maker else ResourceKind.CONNECTOR
 
     def locate(self, connector: str) -> Place:
-        """Read where a connector stands; raises :class:`UnknownConnector`."""
+        """Read the place of a connector; raises :class:`UnknownConnector`."""
         self._known[connector] = self._read(connector)
         return self._known[connector]
 
@@ -88,7 +88,7 @@ class StrimziCluster:
         return placed(resource, connector)
 
     def places(self) -> Iterator[Place]:
-        """Read where all connectors of the cluster stand."""
+        """Read the places of all connectors of the cluster."""
         if self.connector_kind is ResourceKind.MIRROR_MAKER:
             yield from places_in(self._api.read(ResourceKind.MIRROR_MAKER, self.resource.name))
             return

@@ -1,7 +1,7 @@
 """The ConfigMaps through which Strimzi lists and alters offsets: ours, or those that the resource names already.
 
-Ours are two. The operator works on what an event had, so it may list once more a moment after a listing is done: into a
-shared one it would write over the offsets that are to be altered.
+We create two. The operator works on the resource as an event had it, so it may list once more right after a listing: in
+a shared ConfigMap it would overwrite the offsets that are to be altered.
 """
 
 from __future__ import annotations

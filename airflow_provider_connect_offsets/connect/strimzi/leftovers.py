@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 class Leftovers:
-    """The resources that a client has touched: what is removed are its annotations, names of ConfigMaps, and those.
+    """The resources that a client has changed: its annotations, and its ConfigMaps with their names, are removed again.
 
     Args:
         api: The API server.
@@ -29,11 +29,11 @@ class Leftovers:
         self._connectors: set[str] = set()
 
     def expect(self, connector: str) -> None:
-        """Look at the resource of a connector at the end."""
+        """Clean up the resource of a connector at the end."""
         self._connectors.add(connector)
 
     def forget(self, connector: str) -> None:
-        """Do not look at it: it is deleted."""
+        """Leave its resource out: it is deleted."""
         self._connectors.discard(connector)
 
     def remove(self) -> None:

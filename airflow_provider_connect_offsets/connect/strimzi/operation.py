@@ -3,10 +3,10 @@
 The order is Strimzi's contract (``AbstractConnectOperator``; the wait for the removal, and why a failed one is
 withdrawn, in docs/strimzi.md):
 
-1. Wait until the operator has acted on the resource, no operation stands, and no warning of an earlier one.
+1. Wait until the operator has acted on the resource, no operation is pending, and no warning of an earlier one is left.
 2. Let the resource name a ConfigMap, in a change of its own; wait again.
 3. Annotate, on condition that the resource did not change since: then write nothing to it.
-4. The annotation is gone: done, also if the status still says otherwise. A warning stands: failed.
+4. The annotation is gone: done, also if the status still says otherwise. There is a warning: failed.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class OffsetOperation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Marker(JsonRecord):
-    """Which client of ours has asked for the operation that stands on a resource."""
+    """Which client of ours has requested the pending operation of a resource."""
 
     client: str
     operation: OffsetOperation
@@ -76,14 +76,14 @@ class Marker(JsonRecord):
 
     @classmethod
     def on(cls, resource: CustomResource) -> Marker | None:
-        """Return the marker that belongs to the standing operation; None if that is someone else's."""
+        """Return the marker that belongs to the pending operation; None if that is someone else's."""
         annotations = resource.annotations
         try:
             marker = cls.from_json(json.loads(annotations.get(REQUESTED_BY, "")))
         except (ValueError, TypeError, AttributeError):
             return None
-        stands = annotations.get(OFFSETS), annotations.get(OFFSETS_OF, marker.connector)
-        return marker if stands == (marker.operation, marker.connector) else None
+        pending = annotations.get(OFFSETS), annotations.get(OFFSETS_OF, marker.connector)
+        return marker if pending == (marker.operation, marker.connector) else None
 
 
 class OffsetOperations:
@@ -127,16 +127,16 @@ class OffsetOperations:
         self._repeated(connector, OffsetOperation.RESET)
 
     def quiet(self, connector: str) -> Place:
-        """Wait until no operation stands on the resource, so that it may be changed, and return the place.
+        """Wait until no operation of the resource is pending, so that it may be changed, and return the place.
 
         Raises:
-            Rejected: One stands that none of our clients has requested.
-            NotReconciled: One of another client of ours still stands at the timeout; it is withdrawn.
+            Rejected: One is pending that none of our clients has requested.
+            NotReconciled: One of another client of ours is still pending at the timeout; it is withdrawn.
         """
         return self._settled(connector, lambda _: True)
 
     def patch(self, connector: str, changes: Callable[[Place], Sequence[Mapping[str, Any]]]) -> Place:
-        """Apply a JSON patch that is made anew if the resource changed meanwhile; none while an operation stands.
+        """Apply a JSON patch that is made anew if the resource changed meanwhile; none while an operation is pending.
 
         Raises as :meth:`quiet`, and store errors.
 
@@ -210,13 +210,17 @@ class OffsetOperations:
         return place
 
     def _settled(self, connector: str, also: Callable[[CustomResource], bool]) -> Place:
-        """Wait until no operation stands and ``also`` holds; an operation of a client that is gone is withdrawn."""
+        """Wait until no operation is pending and ``also`` holds; an operation of a client that is gone is withdrawn."""
         if self._unfinished:  # interrupted while it waited
             self._withdraw(connector)
         resource = self._awaited(connector, lambda one: _is_free(one) and also(one))
         if not _is_free(resource):
             if self._withdraw(connector):
-                log.warning("%s: an operation of another client stood for %g s; withdrawn.", resource, self._timeout)
+                log.warning(
+                    "%s: an operation of another client was pending for %g s, and is withdrawn.",
+                    resource,
+                    self._timeout,
+                )
             resource = self._awaited(connector, lambda one: _is_free(one) and also(one))
             if not _is_free(resource):
                 raise NotReconciled(
@@ -256,14 +260,14 @@ class OffsetOperations:
         raise refusal_of(purpose, resource, failures[0])
 
     def _withdraw(self, connector: str) -> bool:
-        """Remove the standing operation; False if it is done meanwhile."""
+        """Remove the pending operation; False if it is done meanwhile."""
 
         def remove() -> bool:
             resource = self._locate(connector).resource
-            if stands := resource.has_operation:
+            if pending := resource.has_operation:
                 self._api.annotate(resource, {OFFSETS: None, OFFSETS_OF: None, REQUESTED_BY: None})
             self._unfinished = False
-            return stands
+            return pending
 
         return self._unless_changed(remove)
 
@@ -280,13 +284,13 @@ class OffsetOperations:
 
 
 def _is_free(resource: CustomResource) -> bool:
-    """Whether no operation stands; raises :class:`Rejected` for one that none of our clients has requested."""
+    """Whether no operation is pending; raises :class:`Rejected` for one that none of our clients has requested."""
     if not resource.has_operation:
         return True
     if Marker.on(resource) is None:
-        standing = {name: resource.annotations[name] for name in (OFFSETS, OFFSETS_OF) if name in resource.annotations}
-        texts = " and ".join(f"{name}: {value!r}" for name, value in standing.items())
-        remove = " ".join(f"{name}-" for name in standing)
+        pending = {name: resource.annotations[name] for name in (OFFSETS, OFFSETS_OF) if name in resource.annotations}
+        texts = " and ".join(f"{name}: {value!r}" for name, value in pending.items())
+        remove = " ".join(f"{name}-" for name in pending)
         raise Rejected(
             f"Nothing was changed: {resource} already has the annotations {texts}, from someone else. Wait until the "
             f"operator has removed them, or remove them: kubectl annotate -n {resource.namespace} "

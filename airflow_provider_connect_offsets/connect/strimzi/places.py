@@ -1,4 +1,4 @@
-"""Where a connector stands in a custom resource: its settings, requested state and status, in ``v1`` and ``v1beta2``.
+"""The place of a connector in a custom resource: its settings, requested state and status, in ``v1`` and ``v1beta2``.
 
 A ``KafkaConnector`` is one connector. A ``KafkaMirrorMaker2`` has up to three for each of its ``mirrors``, named
 ``<source alias>-><target alias>.MirrorSourceConnector`` and so on (Strimzi's ``KafkaMirrorMaker2Connectors``).
@@ -137,7 +137,7 @@ class Place:
 
 
 def place_of(resource: CustomResource, connector: str) -> Place | None:
-    """Return where ``connector`` stands in ``resource``; None if it is not there."""
+    """Return the place of ``connector`` in ``resource``; None if it is not there."""
     return next((place for place in places_in(resource) if place.connector == connector), None)
 
 

@@ -113,7 +113,7 @@ def delete(connector: str, clients: Clients, journal: Journal, owner: Owner, *, 
 
 
 class StartingOffsets(WriteOffsets):
-    """Write the offsets of a connector that has never run, and remove those that an earlier one has left."""
+    """Writes the offsets of a connector that has never run, and removes those that an earlier one has left."""
 
     def __init__(self, new: NewConnector, clients: Clients) -> None:
         super().__init__(new.name, clients, new.offsets)
@@ -127,7 +127,7 @@ class StartingOffsets(WriteOffsets):
 
 
 class RemovedOffsets(ResetOffsets):
-    """Remove all offsets of a connector, which are written to a file before; ``kept``: its URI, or empty for none."""
+    """Removes all offsets of a connector, and writes them to a file before; ``kept``: its URI, or empty for none."""
 
     def __init__(self, connector: str, clients: Clients, kept: str, *, optional: bool = False) -> None:
         super().__init__(connector, clients, optional=optional)
@@ -143,7 +143,7 @@ class RemovedOffsets(ResetOffsets):
 
 
 class StartConnector(ResumeConnector):
-    """Start a connector that was created STOPPED; undone, it is stopped."""
+    """Starts a connector that was created STOPPED; the undo stops it."""
 
     kind = Kind.UNDOABLE
 

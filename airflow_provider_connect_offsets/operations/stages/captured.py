@@ -100,7 +100,7 @@ def alteration_in(record: SagaRecord) -> Alteration | None:
 
 
 def alteration_of(record: SagaRecord, connector: str) -> Alteration | None:
-    """Return the same if they are the offsets of ``connector``: a dead copy of it has altered those of another one."""
+    """Return the same of ``connector`` alone: the saga of a copy alters the offsets of another connector."""
     of_connector = (one for one in record.stages if (one.title, one.subject) == (ALTER, connector))
     return _captured_by(next(of_connector, None))
 

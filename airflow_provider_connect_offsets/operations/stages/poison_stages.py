@@ -117,9 +117,9 @@ class RunOneByOne(ConnectorStage):
         config = self._clients.control.info(self.subject).config
         prior: Mapping[str, str | None] = captured["prior"]
         theirs = [name for name, value in prior.items() if config.get(name) not in {value, self._settings[name]}]
-        wanted = {name: value for name, value in prior.items() if name not in theirs}
+        ours = {name: value for name, value in prior.items() if name not in theirs}
         if always or self._left(config, captured):
-            self._configure(wanted)
+            self._configure(ours)
         if not theirs:
             return ""
         return (

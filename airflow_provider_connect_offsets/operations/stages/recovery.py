@@ -88,7 +88,7 @@ def release(journal: Journal, owner: Owner, clients: Clients) -> tuple[str, Saga
 
 
 def undo_left(journal: Journal, owner: Owner, clients: Clients) -> tuple[str, SagaRecord] | None:
-    """Undo the unfinished saga that a dead run, whichever, has left in ``journal``; returns, raises as :func:`release`.
+    """Undo the unfinished saga that any dead run has left in ``journal``; returns and raises as :func:`release`.
 
     Raises :class:`Overlap` if the run is not dead.
     """

@@ -23,13 +23,13 @@ from airflow_provider_connect_offsets.operations.stages.existence_stages import 
 from airflow_provider_connect_offsets.saga import Captures, Done, Found, JsonMap, Kind, StageState, Undoing
 
 log = logging.getLogger(__name__)
-# Seconds between two looks at a clone that delivers. What it delivers after the interval until it stops is counted.
+# Seconds between two observations of a clone that delivers. What it delivers after the interval is counted.
 _EVERY = 0.5
 _NOTHING = Offsets()
 
 
 class PlaceClone(ExistenceStage):
-    """Write the offsets at which a clone starts, and read them back; undone, its offsets are removed.
+    """Writes the offsets at which a clone starts, and reads them back; the undo removes its offsets.
 
     Args:
         clone: Its name.
@@ -88,7 +88,7 @@ class PlaceClone(ExistenceStage):
 
 
 class StartClone(ExistenceStage):
-    """Start a clone that was created STOPPED; undone, it is stopped."""
+    """Starts a clone that was created STOPPED; the undo stops it."""
 
     title = START
     kind = Kind.UNDOABLE
@@ -116,7 +116,7 @@ class StartClone(ExistenceStage):
 
 
 class DeliverInterval(ExistenceStage):
-    """Wait until a clone has passed the end of each range; after that the replay only goes forward.
+    """Waits until a clone has passed the end of each range; after that the replay only goes forward.
 
     Args:
         clone: Its name.
@@ -178,7 +178,7 @@ class DeliverInterval(ExistenceStage):
 
 
 class StopClone(DeliverInterval):
-    """Stop a clone that has delivered its interval, and read its last positions."""
+    """Stops a clone that has delivered its interval, and reads its last positions."""
 
     title = HALT
     kind = Kind.FORWARD
@@ -201,7 +201,7 @@ class StopClone(DeliverInterval):
 
 
 class RemoveClone(ExistenceStage):
-    """Remove the offsets of a stopped clone, and delete it."""
+    """Removes the offsets of a stopped clone, and deletes it."""
 
     title = REMOVE
     kind = Kind.FORWARD
