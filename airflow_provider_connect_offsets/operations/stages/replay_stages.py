@@ -11,8 +11,16 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Self
 
-from airflow_provider_connect_offsets.connect.protocols import State
-from airflow_provider_connect_offsets.exceptions import Interfered, InvalidRequest, NotApplied, UnknownConnector
+import tenacity
+
+from airflow_provider_connect_offsets.connect.protocols import ConnectorStatus, State
+from airflow_provider_connect_offsets.exceptions import (
+    Interfered,
+    InvalidRequest,
+    NotApplied,
+    UnknownConnector,
+    Unreachable,
+)
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.replay import ReplayProgress, observe_replay
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
@@ -144,14 +152,15 @@ class DeliverInterval(ExistenceStage):
     def do(self, captured: JsonMap) -> Done:
         """Wait; raises :class:`NotApplied` if the clone fails or the time is up, and store errors.
 
-        The error says how far each partition was delivered.
+        The error says how far each partition was delivered. A worker or broker that restarts meanwhile is waited for,
+        as long as for a state of the connector: hours of delivery must not be repeated for it.
         """
         clock = self._clients.clock
         deadline, known = clock.now() + self._limit, None
         while True:
+            waiting = self._clients.retrying(tenacity.retry_if_exception_type(Unreachable))
             try:
-                known = self._observed(known)
-                status = self._clients.control.status(self.subject)
+                known, status = waiting(self._observed_with_status, known)
             except UnknownConnector as error:
                 raise deleted_by_hand(error) from error
             if not known.behind:
@@ -169,6 +178,9 @@ class DeliverInterval(ExistenceStage):
         except UnknownConnector as error:
             return StageState(Found.BEFORE, deleted_by_hand(error))
         return StageState(Found.BEFORE, NotApplied(f"{known}.")) if known.behind else StageState(Found.DONE)
+
+    def _observed_with_status(self, known: ReplayProgress | None) -> tuple[ReplayProgress, ConnectorStatus]:
+        return self._observed(known), self._clients.control.status(self.subject)
 
     def _observed(self, known: ReplayProgress | None = None) -> ReplayProgress:
         progress = observe_replay(self._clients, self.subject, self._ranges, known=known)
