@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -60,7 +60,7 @@ def carry_out(  # noqa: PLR0913 - each has its own meaning
     stages: Sequence[Stage],
     *,
     operation: str,
-    others: Iterable[Journal] = (),
+    others: Sequence[Journal] = (),
 ) -> Outcome:
     """Make the stages that apply ``plan``, unless an earlier attempt of the run has; raises as :func:`apply_plan`.
 
@@ -75,7 +75,7 @@ def carry_out(  # noqa: PLR0913 - each has its own meaning
         operation: What is done, in words.
         others: Journals of other resources that the stages change.
     """
-    undone = undo_import(journal, owner, clients)
+    undone = undo_import(journal, owner, clients, others=others)
     refuse_undone(plan, clients, undone)
     with journal.claim(owner, others=others) as entry:
         settled = recover(entry, Toward.FORWARD, clients)

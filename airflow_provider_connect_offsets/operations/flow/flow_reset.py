@@ -157,7 +157,7 @@ def clear_syncs(
         Overlap: Another run changes the flow; nothing was changed.
         StoreError: A system does not answer, or refuses; some records may be gone.
     """
-    recovery.undo_import(journals.journal, owner, clients)
+    recovery.undo_import(journals.journal, owner, clients, others=journals.locks)
     with journals.journal.claim(owner, others=journals.locks) as entry:
         recovery.recover(entry, Toward.BACK, clients)
         for connector in filter(None, (reset.source_connector, reset.checkpoint_connector)):

@@ -119,8 +119,8 @@ def undo(
         return None if message is None else (message, entry.record)
 
 
-def undo_import(journal: Journal, owner: Owner, clients: Clients) -> str | None:
-    """Undo what a dead import has left of the connector of ``journal``.
+def undo_import(journal: Journal, owner: Owner, clients: Clients, *, others: Iterable[Journal] = ()) -> str | None:
+    """Undo what a dead import has left of the connector of ``journal``, or of one of ``others``.
 
     Does nothing unless ``clients`` reach the workers' storage, which the import has written. Without them the journal
     can't be claimed, and the error names the command to run. Raises as ``Imports.settle_left`` does.
@@ -132,7 +132,9 @@ def undo_import(journal: Journal, owner: Owner, clients: Clients) -> str | None:
     if not isinstance(storage, Storage) or not isinstance(control, StorageControl):
         return None
     imports = Imports.of_sibling(journal, storage, owner, refuse_running=control.refuse_running)
-    message = imports.settle_left() if journal.is_left_in(imports.journal) else None
+    if not any(one.is_left_in(imports.journal) for one in (journal, *others)):
+        return None
+    message = imports.settle_left()
     if message is not None:
         log.warning("%s", message)
     return message

@@ -208,14 +208,18 @@ def test_so_is_a_reset_of_a_flow(after_a_killed_import: StandaloneFile) -> None:
     assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":8}'}}
 
 
-def test_so_does_the_emptying_of_a_flows_topics(after_a_killed_import: StandaloneFile) -> None:
-    """Before it reads them, which fails here."""
+@pytest.mark.parametrize("imported", ["source", "checkpoint"])
+def test_so_does_the_emptying_of_a_flows_topics(after_a_killed_import: StandaloneFile, imported: str) -> None:
+    """Whichever of its connectors the import has written; before it reads the topics, which fails here."""
     store = after_a_killed_import
+    theirs, other = journal_of(store), journal_of(store).sibling("other")
+    source, checkpoint = (theirs, other) if imported == "source" else (other, theirs)
+    journals = ResetJournals(source, (checkpoint,), "")
     clients = replace(clients_of(store), clusters={Side.SOURCE: cast("Any", Silent())})
     run = ResetDirectory((store.path.parent / "reset").as_uri())
 
     with pytest.raises(Unreachable, match="no answer"):
-        clear_syncs(RESET, clients, journals_of(store), OWNER, run, foreign=True)
+        clear_syncs(RESET, clients, journals, OWNER, run, foreign=True)
 
     assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":8}'}}
 
