@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeAlias
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, ConnectorStatus
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
@@ -23,6 +24,8 @@ from airflow_provider_connect_offsets.observe.waiting import consumed_partitions
 from airflow_provider_connect_offsets.offsets.conversion import Converters, is_of_json, is_of_one_record
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, TopicPartition
 
+#: Topic, partition and offset of a record.
+Place: TypeAlias = tuple[str, int, int]
 #: Where headers of a dead letter queue name the record (``DeadLetterQueueReporter``).
 _HEADER = "__connect.errors."
 _TOPIC_NAME = re.compile(r"[^a-zA-Z0-9._-]")
@@ -101,7 +104,7 @@ class FailedRecord:
     certain: bool = True
 
     @property
-    def place(self) -> tuple[str, int, int]:
+    def place(self) -> Place:
         """Its topic, partition and offset."""
         where = self.record.where
         return where.topic, where.partition, self.record.offset
@@ -121,7 +124,7 @@ class FailedRecord:
         return described(self.place)
 
 
-def described(place: tuple[str, int, int]) -> str:
+def described(place: Place) -> str:
     """Name a record by its topic, partition and offset."""
     topic, partition, offset = place
     return f"topic {topic!r}, partition {partition}, offset {offset}"

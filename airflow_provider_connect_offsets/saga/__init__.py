@@ -4,8 +4,8 @@ Nothing in here knows Kafka or Airflow: an operation's stages (``operations``) d
 
 - ``stage``: the stage protocol
 - ``executor``: makes and undoes stages; the only code that decides between forward and back
-- ``journal``: the durable records of all sagas of a resource, and who may write them; ``lease``, ``entry``, ``record``
-  and ``stored`` are its parts, ``overlaps`` its refusals
+- ``journal``: the durable records of all sagas of a resource, and who may write them
+- ``lease``, ``entry``, ``record``: parts of a journal; ``overlaps``: its refusals
 - ``journals``: those that a workspace has
 - ``explanation``: the errors that an operation raises for what the executor did
 - ``many``: several sagas at a time

@@ -23,10 +23,9 @@ import tenacity
 
 from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock, retrying
 from airflow_provider_connect_offsets.saga import overlaps
-from airflow_provider_connect_offsets.saga.entry import JournalEntry
+from airflow_provider_connect_offsets.saga.entry import JournalEntry, stored
 from airflow_provider_connect_offsets.saga.lease import DEAD_AFTER, Heartbeat, Lease, Owner, living
 from airflow_provider_connect_offsets.saga.record import SagaRecord
-from airflow_provider_connect_offsets.saga.stored import stored
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
 

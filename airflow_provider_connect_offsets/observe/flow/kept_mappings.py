@@ -15,7 +15,12 @@ from typing import Any
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.flow.flow_snapshot import remote_bounds
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters, RemotePartition
-from airflow_provider_connect_offsets.observe.flow.single_records import mapping_of, mapping_rows, same_records
+from airflow_provider_connect_offsets.observe.flow.single_records import (
+    mapping_of,
+    mapping_rows,
+    mappings_of,
+    same_records,
+)
 from airflow_provider_connect_offsets.observe.flow.topic_ids import TopicIds
 from airflow_provider_connect_offsets.observe.partitions import partition_of
 from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping
@@ -130,12 +135,9 @@ def still_proved(
 ) -> list[dict[str, Any]]:
     """Return those rows of an earlier dataset ``kept_mappings`` that the records still prove; raises store errors."""
     by_source = {one.where: one for one in remote_partitions}
-    mappings: dict[TopicPartition, list[OffsetMapping]] = {}
-    for row in rows:
-        where, mapping = partition_of(row), mapping_of(row)
-        if where in by_source and by_source[where].covers(mapping):
-            mappings.setdefault(where, []).append(mapping)
-    return _proved(clusters, by_source.values(), mappings)
+    known = (row for row in rows if partition_of(row) in by_source)
+    covered = (row for row in known if by_source[partition_of(row)].covers(mapping_of(row)))
+    return _proved(clusters, by_source.values(), mappings_of(covered))
 
 
 def _proved(
