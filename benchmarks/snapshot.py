@@ -145,7 +145,7 @@ class _Work:
         def apply(plan: OffsetPlan) -> None:
             clients = free.get()
             try:
-                apply_plan(plan, clients, Journal(root, cluster="sandbox", connector=plan.connector), owner)
+                apply_plan(plan, clients, Journal(root, cluster="sandbox", resource=plan.connector), owner)
             finally:
                 free.put(clients)
 

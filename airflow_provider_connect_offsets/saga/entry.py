@@ -134,11 +134,11 @@ class JournalEntry:
             )
 
 
-def stored(connector: str, home: str, name: str, parse: Callable[[dict[str, Any]], _T]) -> _T | None:
+def stored(resource: str, home: str, name: str, parse: Callable[[dict[str, Any]], _T]) -> _T | None:
     """Read one of the two files of a generation; one that can't be read is an error, and never a missing one.
 
     Args:
-        connector: The resource, for messages.
+        resource: Its name, for messages.
         home: URI of the generation, without the names of its files.
         name: ``lease`` or ``record``.
         parse: Converts the JSON object.
@@ -155,7 +155,7 @@ def stored(connector: str, home: str, name: str, parse: Callable[[dict[str, Any]
         return None if fields is None else parse(fields)
     except (DatasetError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise JournalDamaged(
-            f"Nothing was done: the journal of {connector!r} is damaged, so it is unknown what a change has left "
+            f"Nothing was done: the journal of {resource!r} is damaged, so it is unknown what a change has left "
             f"there: {uri} ({error!r}). Check the connector's state and offsets; once they are right, move that file "
             "away and try again."
         ) from error

@@ -109,7 +109,7 @@ def _clients(client: ConnectStrimzi) -> Clients:
 
 
 def _journal(folder: Path, made: Managed) -> Journal:
-    return Journal(folder.as_uri(), cluster="strimzi", connector=f"{made.name}-copy")
+    return Journal(folder.as_uri(), cluster="strimzi", resource=f"{made.name}-copy")
 
 
 def _new(made: Managed, others: dict[str, str] | None = None) -> NewConnector:

@@ -90,7 +90,7 @@ def test_without_a_kubeconfig_the_command_says_so(run: Shell, monkeypatch: pytes
 def _leave_stopped(made: Managed, clients: Clients, folder: Path) -> None:
     """What a change leaves whose process dies after the stop."""
     root = journal_root(folder.as_uri())
-    journal = Journal(root, cluster=clients.cluster, connector=made.connector, also=clients.also)
+    journal = Journal(root, cluster=clients.cluster, resource=made.connector, also=clients.also)
     stage = StopConnector(made.connector, clients)
     with journal.claim(DEAD) as entry:
         entry.begin(DEAD, operation="the change of offsets", key="change", stages=[stage])

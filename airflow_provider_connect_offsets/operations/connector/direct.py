@@ -47,7 +47,7 @@ def alter(clients: Clients, journal: Journal, owner: Owner, changes: Offsets) ->
         NotApplied: The prior offsets are restored.
         LeftStopped: The prior offsets could not be proved.
     """
-    connector = journal.connector
+    connector = journal.resource
     clients.control.require_offset_changes()
     info = clients.control.info(connector)
     steps.refuse_invalid(info, changes, otherwise="Nothing was written")
@@ -64,7 +64,7 @@ def reset(clients: Clients, journal: Journal, owner: Owner) -> Alteration:
 
     Raises as :func:`alter` does, and the worker's error if it refuses.
     """
-    connector = journal.connector
+    connector = journal.resource
     clients.control.require_offset_changes()
     refuse_unless_stopped(clients, connector)
 
@@ -75,13 +75,13 @@ def _changed(clients: Clients, journal: Journal, owner: Owner, stage: AlterOffse
     """Make the stage as a saga of its own; returns what it captured."""
     if journal.is_claimed_for(owner.run):
         raise InvalidRequest(
-            f"Nothing was written: this run has claimed {journal.connector!r} for the plan that it has begun. Give "
+            f"Nothing was written: this run has claimed {journal.resource!r} for the plan that it has begun. Give "
             "run_uri and digest of that plan, or leave the begin out."
         )
     recovery.undo_import(journal, owner, clients)
     with journal.claim(owner) as entry:
         recovery.recover(entry, Toward.BACK, clients)
-        refuse_unless_stopped(clients, journal.connector)
+        refuse_unless_stopped(clients, journal.resource)
         entry.begin(owner, operation="a change of offsets without a plan", key="", stages=[stage])
         settled = Executor(entry, [stage], _Explained(), clock=clients.clock).run()
     return Alteration.from_json(settled.record.captures[stage.name])

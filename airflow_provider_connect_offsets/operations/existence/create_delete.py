@@ -74,7 +74,7 @@ def create(new: NewConnector, clients: Clients, journal: Journal, owner: Owner) 
 
 def created_by(journal: Journal, clients: Clients, owner: Owner) -> int | None:
     """Return the result of an earlier attempt of this task to create the journal's connector; None if it has none."""
-    if journal.connector not in clients.control.connectors():
+    if journal.resource not in clients.control.connectors():
         return None
     done = _earlier(journal, owner, CREATE)
     return None if done is None else stored_in(done)

@@ -68,7 +68,7 @@ class Imports:
     def into(cls, storage: Storage, owner: Owner, *, workspace: str, refuse_running: RefuseRunning) -> Imports:
         """Use the journal in ``workspace``; raises store errors."""
         root, cluster = journal_root(workspace), storage.cluster()
-        journal = Journal(root, cluster=cluster, connector=_imports_into(storage))
+        journal = Journal(root, cluster=cluster, resource=_imports_into(storage))
         return cls(storage, journal, owner, refuse_running)
 
     @classmethod

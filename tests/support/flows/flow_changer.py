@@ -102,7 +102,7 @@ class FlowChanger:
 
     def journal(self, name: str) -> Journal:
         """The journal of a connector."""
-        return Journal(journal_root(self.workspace), cluster=self.cluster_id, connector=name)
+        return Journal(journal_root(self.workspace), cluster=self.cluster_id, resource=name)
 
     def through(self, cluster: type[KafkaCluster]) -> FlowChanger:
         """The same with another client of either cluster."""

@@ -132,7 +132,7 @@ class Changer:
 
     def journal(self, connector: str) -> Journal:
         """The journal of a connector."""
-        return Journal(journal_root(self.workspace), cluster=self.cluster, connector=connector)
+        return Journal(journal_root(self.workspace), cluster=self.cluster, resource=connector)
 
 
 @dataclass(frozen=True)

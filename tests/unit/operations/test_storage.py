@@ -100,7 +100,7 @@ def clients_of(store: StandaloneFile) -> Clients:
 
 
 def journal_of(store: StandaloneFile) -> Journal:
-    return Journal(journal_root(store.path.parent.as_uri()), cluster=store.cluster(), connector="lines")
+    return Journal(journal_root(store.path.parent.as_uri()), cluster=store.cluster(), resource="lines")
 
 
 def apply(plan: OffsetPlan, store: StandaloneFile) -> Result:
