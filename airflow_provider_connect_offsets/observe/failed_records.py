@@ -19,7 +19,7 @@ from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
 from airflow_provider_connect_offsets.kafka.spans import Span
 from airflow_provider_connect_offsets.kafka.topic_reader import FullRecord
-from airflow_provider_connect_offsets.observe.clients import Clients, Logs
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.waiting import consumed_partitions, stored_positions
 from airflow_provider_connect_offsets.offsets.conversion import Converters, is_of_json, is_of_one_record
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, TopicPartition
@@ -141,7 +141,7 @@ def observe_sink(clients: Clients, connector: str) -> FailedSink:
     info = clients.control.info(connector)
     if info.type is not ConnectorType.SINK:
         raise InvalidRequest(f"{connector!r} is a source connector; only a sink stands on a record of a topic.")
-    logs = _logs(clients, connector)
+    logs = clients.logs_of(connector)
     status = clients.control.status(connector)
     stored = stored_positions(clients, info)
     consumed = consumed_partitions(clients, info)
@@ -199,7 +199,7 @@ def reports_topic(connector: str, *, cluster: str) -> str:
 
 def reports_end(clients: Clients, topic: str) -> int:
     """Return how many reports a topic has had; 0 if it does not exist. Raises store errors."""
-    logs = _logs(clients, topic)
+    logs = clients.logs_of(topic)
     where = TopicPartition(topic, 0)
     return logs.bounds([where])[where].log_end if topic in logs.topics() else 0
 
@@ -260,9 +260,3 @@ def still_next(sink: FailedSink, records: Iterable[FailedRecord]) -> list[Failed
 
 def _simple(class_name: str) -> str:
     return class_name.rpartition(".")[2]
-
-
-def _logs(clients: Clients, connector: str) -> Logs:
-    if clients.logs is None:
-        raise InvalidRequest(f"{connector!r}: kafka_conn_id must name the Kafka cluster whose topics the sink reads.")
-    return clients.logs

@@ -100,9 +100,7 @@ def replicated(
         InvalidRequest: ``clients`` have no logs.
         StoreError: A system does not answer, or refuses.
     """
-    logs = clients.logs
-    if logs is None:
-        raise InvalidRequest(f"{info.name!r}: kafka_conn_id must name the cluster that its positions refer to.")
+    logs = clients.logs_of(info.name)
     stored = stored_positions(clients, info)
     known = {*stored, *_consumed(clients, info)}
     present = sorted(existing(logs, (where for where in known if selects(where.topic))))

@@ -17,7 +17,6 @@ from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, Co
 from airflow_provider_connect_offsets.exceptions import (
     AccessDenied,
     InvalidDocument,
-    InvalidRequest,
     StoreError,
     UnknownConnector,
     Unreachable,
@@ -88,7 +87,7 @@ def take_snapshots(
     offsets = (offset_rows(one, clients.cluster, clients.origin, observed_at) for one in connectors.values())
     write_dataset(datasets.connector_offsets, CONNECTOR_OFFSETS, chain.from_iterable(offsets))
     changed = [(request, connectors[request.connector]) for _, request in requests]
-    write_dataset(datasets.log_bounds, LOG_BOUNDS, _rows_of_logs(changed, clients.logs, observed_at))
+    write_dataset(datasets.log_bounds, LOG_BOUNDS, _rows_of_logs(changed, clients, observed_at))
     reading_slots = [one for _, one in changed if slots.has_slot(one.info)]
     if reading_slots:
         # Without rows if no database is given: a retry must not leave those of an attempt that had one.
@@ -184,18 +183,14 @@ def _position(observed: ObservedConnector, entry: Entry) -> int | None:
 
 
 def _rows_of_logs(
-    changed: Sequence[tuple[Request, ObservedConnector]], logs: Logs | None, now: datetime
+    changed: Sequence[tuple[Request, ObservedConnector]], clients: Clients, now: datetime
 ) -> Iterable[dict[str, Any]]:
     """Look up the bounds of all topics: the plan distinguishes missing topics from topics that are not read."""
     changed = [(request, one) for request, one in changed if one.info.family.has_positions]
     if not changed:
         return ()
     (request, _), *_others = changed
-    if logs is None:
-        raise InvalidRequest(
-            f"{request.connector!r}: its offsets are positions in Kafka logs, so kafka_conn_id must name the cluster "
-            "that they refer to (a MirrorSource's source cluster, a sink's own)."
-        )
+    logs = clients.logs_of(request.connector)
     counts = logs.topics()
     try:
         bounds = logs.bounds(partitions_of(counts, counts), moment=request.moment)
@@ -216,15 +211,22 @@ def _retention_of(
     bounds: Mapping[TopicPartition, LogBounds],
     now: datetime,
 ) -> Mapping[TopicPartition, Retention]:
-    """Look up the retention of the logs that the changes may concern; empty if the brokers refuse."""
+    """Look up the retention of the logs that the changes may concern."""
     requested = bounds
     try:
         concerned = _concerned(changed)
         requested = {where: log_bounds for where, log_bounds in bounds.items() if concerned(where.topic)}
     except UnreadablePattern as error:
         log.info("Reading the retention of all topics: %s", error)
+    return soon_deleted(logs, requested, now=now)
+
+
+def soon_deleted(
+    logs: Logs, bounds: Mapping[TopicPartition, LogBounds], *, now: datetime
+) -> Mapping[TopicPartition, Retention]:
+    """Look up which records retention deletes soon; empty if the brokers refuse."""
     try:
-        return logs.retention(requested, now=now, soon=SOON)
+        return logs.retention(bounds, now=now, soon=SOON)
     except StoreError as error:
         log.warning("%s Which records retention will delete soon is unknown.", error)
         return {}
