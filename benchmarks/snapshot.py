@@ -135,7 +135,7 @@ class _Work:
             now = datetime.now(tz=UTC)
             restore = restore_of(read_snapshot(first.uri), pattern, clients, fleet, clear_new=False, now=now)
             requests = [(fleet.member(request.connector), request) for request in restore.requests]
-            take_snapshots(requests, clients, cluster="sandbox")
+            take_snapshots(requests, clients)
         fleet.publish((request.connector for request in restore.requests), notes=restore.notes)
 
     def _apply(self, plans: list[OffsetPlan]) -> int:
@@ -145,7 +145,7 @@ class _Work:
         def apply(plan: OffsetPlan) -> None:
             clients = free.get()
             try:
-                apply_plan(plan, clients, Journal(root, cluster="sandbox", connector=plan.connector), owner)
+                apply_plan(plan, clients, Journal(root, cluster="sandbox", resource=plan.connector), owner)
             finally:
                 free.put(clients)
 

@@ -67,8 +67,7 @@ class Way(Changer):
                 yield replace(over_rest, offsets=resources, control=resources, origin=Origin.STRIMZI)
                 return
             rest = stack.enter_context(ConnectRest(ConnectEndpoint((self.worker,)), timeout=self.timeout))
-            both = StrimziWithRest(resources, rest)
-            yield replace(over_rest, offsets=both, control=both)
+            yield replace(over_rest, offsets=rest, control=StrimziWithRest(resources, rest))
 
 
 def main() -> int:

@@ -84,7 +84,7 @@ def recover(  # noqa: PLR0913 - one for each option
     without --workspace, one that had none either.
     """
     from airflow_provider_connect_offsets.cli import recovering
-    from airflow_provider_connect_offsets.saga.executor import Toward
+    from airflow_provider_connect_offsets.saga import Toward
 
     _refuse_unfit(click.get_current_context().params)
     if lists:

@@ -87,7 +87,7 @@ class Systems:
         from airflow_provider_connect_offsets.connect.strimzi.with_rest import StrimziWithRest
 
         both = StrimziWithRest(strimzi, rest)
-        return Clients(both, both, timeout=_STRIMZI_TIMEOUT, cluster=rest.version().kafka_cluster_id, also=own)
+        return Clients(rest, both, timeout=_STRIMZI_TIMEOUT, cluster=rest.version().kafka_cluster_id, also=own)
 
 
 def show(workspace: str | None) -> None:
@@ -148,7 +148,7 @@ def _settle(workspace: str, name: str, clients: Clients, *, toward: Toward, run:
 
 
 def _journal(workspace: str, name: str, clients: Clients) -> Journal:
-    return Journal(journal_root(workspace), cluster=clients.cluster, connector=name, also=clients.also)
+    return Journal(journal_root(workspace), cluster=clients.cluster, resource=name, also=clients.also)
 
 
 def _refuse_strimzi(journal: Journal) -> None:
@@ -156,14 +156,14 @@ def _refuse_strimzi(journal: Journal) -> None:
     left = journal.left()
     if left is not None and any(one.startswith("kubernetes_conn_id=") for one in connections_of(left[0])):
         raise InvalidInput(
-            f"Nothing was done: Strimzi's operator runs {journal.connector!r}, and would set back a state that is set "
+            f"Nothing was done: Strimzi's operator runs {journal.resource!r}, and would set back a state that is set "
             "over REST. Name the resource of its Connect cluster as well: --strimzi-cluster, and --namespace."
         )
 
 
 def _elsewhere(workspace: str, name: str) -> str:
     """Say which operations on a resource of that name, of another cluster, are unfinished; empty if none is."""
-    lefts = [journal.left() for journal in journals(journal_root(workspace)) if journal.connector == name]
+    lefts = [journal.left() for journal in journals(journal_root(workspace)) if journal.resource == name]
     lines = [_line(*left) for left in lefts if left is not None]
     if not lines:
         return ""

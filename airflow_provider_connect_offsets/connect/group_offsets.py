@@ -113,6 +113,11 @@ class GroupOffsets(ConnectorControl):
             self._groups.delete(connector)
             offsets = {where: one for where, one in present.items() if where not in removed} | offsets
         refused = self._groups.commit({connector: offsets}) if offsets else {}
+        if refused and removed:
+            raise OutcomeUnknown(
+                f"Consumer group {connector!r} was deleted to remove offsets, and its other offsets could not be "
+                f"committed again: {refused[connector]}"
+            )
         if refused:
             self.stop(connector)  # members that have joined meanwhile are the usual reason
             raise OutcomeUnknown(f"The offsets of consumer group {connector!r}: {refused[connector]}")

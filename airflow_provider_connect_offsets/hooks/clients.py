@@ -50,7 +50,7 @@ class ConnectCluster:
         """Return the journal of one of its connectors."""
         from airflow_provider_connect_offsets.saga.journal import Journal
 
-        return Journal(journal_root(workspace_uri()), cluster=self.cluster, connector=connector, also=self.clients.also)
+        return Journal(journal_root(workspace_uri()), cluster=self.cluster, resource=connector, also=self.clients.also)
 
     def refuse_overlap(self, connector: str, run: str) -> None:
         """Raise :class:`Overlap` if another run is changing it now."""
@@ -137,7 +137,7 @@ def open_connect_cluster(
                 rest = stack.enter_context(hook.get_conn())
                 both = StrimziWithRest(strimzi, rest)
                 yield OpenConnect(
-                    both, both, Origin.REST, lambda: rest.version().kafka_cluster_id, lambda: strimzi.cluster_id
+                    rest, both, Origin.REST, lambda: rest.version().kafka_cluster_id, lambda: strimzi.cluster_id
                 )
 
 

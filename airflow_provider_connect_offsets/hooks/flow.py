@@ -36,7 +36,7 @@ class FlowClusters(ConnectCluster):
 
         for emptied in reset.emptied:
             cluster = self.clients.clusters[emptied.side].cluster_id()
-            yield Journal(journal_root(workspace_uri()), cluster=cluster, connector=f"topic {emptied.topic}")
+            yield Journal(journal_root(workspace_uri()), cluster=cluster, resource=f"topic {emptied.topic}")
 
 
 @contextmanager

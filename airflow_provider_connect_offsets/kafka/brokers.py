@@ -100,15 +100,15 @@ class Brokers:
         except KafkaException as error:
             raise self.meaning(f"Can't {purpose}", error) from error
 
-    def asked_offsets(
+    def request_offsets(
         self,
         client: AdminClient,
         specs: Mapping[TopicPartition, OffsetSpec],
         isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
     ) -> dict[TopicPartition, Future[Any]]:
-        """Ask the leaders for an offset of each partition; the attribute ``offset`` of an answer is -1 if none fits."""
-        asked = {KafkaPartition(where.topic, where.partition): spec for where, spec in specs.items()}
-        answers = client.list_offsets(asked, isolation_level=isolation, request_timeout=self.timeout)
+        """Request an offset of each partition from its leader; an answer's ``offset`` is -1 if none fits."""
+        requested = {KafkaPartition(where.topic, where.partition): spec for where, spec in specs.items()}
+        answers = client.list_offsets(requested, isolation_level=isolation, request_timeout=self.timeout)
         return {TopicPartition(one.topic, one.partition): answer for one, answer in answers.items()}
 
     def meaning(self, failed: str, error: KafkaException) -> StoreError:

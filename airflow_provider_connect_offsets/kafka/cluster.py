@@ -44,7 +44,7 @@ class CleanupPolicy:
 
 
 class KafkaCluster(RemainingRecords):
-    """Client of one Kafka cluster, to be used as a context manager; settings take effect within its timeout."""
+    """Client of one Kafka cluster, to be used as a context manager; it waits until a changed setting takes effect."""
 
     @cached_property
     def groups(self) -> ConsumerGroups:

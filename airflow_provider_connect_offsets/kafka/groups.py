@@ -45,9 +45,8 @@ class GroupState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GroupStatus:
-    """A consumer group, its state and its number of members."""
+    """The state of a consumer group, and its number of members."""
 
-    group: str
     state: GroupState
     members: int
 
@@ -205,7 +204,7 @@ class ConsumerGroups(Brokers):
 
     def _describe(self, client: AdminClient, groups: Sequence[str]) -> dict[str, GroupStatus]:
         answers = client.describe_consumer_groups(list(groups), request_timeout=self.timeout)
-        return {group: _status(group, answers[group]) for group in groups}
+        return {group: _status(answers[group]) for group in groups}
 
 
 def _in_flight(groups: Iterable[str], request: Callable[[str], _Answer]) -> Iterator[tuple[str, _Answer]]:
@@ -222,15 +221,14 @@ def _is_starting(error: BaseException) -> bool:
     return isinstance(cause, KafkaException) and cause.args[0].code() in _COORDINATING
 
 
-def _status(group: str, pending: Future[Any]) -> GroupStatus:
+def _status(pending: Future[Any]) -> GroupStatus:
     try:
         description = pending.result()
     except KafkaException as error:
         if error.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND:  # older brokers answer "dead"
-            return GroupStatus(group, GroupState.EMPTY, members=0)
+            return GroupStatus(GroupState.EMPTY, members=0)
         raise
-    state = _STATES.get(description.state, GroupState.UNKNOWN)
-    return GroupStatus(group, state, len(description.members))
+    return GroupStatus(_STATES.get(description.state, GroupState.UNKNOWN), len(description.members))
 
 
 def _to_commit(where: TopicPartition, offset: int | Committed) -> KafkaPartition:

@@ -153,7 +153,7 @@ class KafkaLogs(Brokers):
         self, client: AdminClient, requests: Iterable[Mapping[TopicPartition, OffsetSpec]]
     ) -> list[dict[TopicPartition, int]]:
         """Send all requests at once; each goes to each leader."""
-        pending = [self.asked_offsets(client, specs) for specs in requests]
+        pending = [self.request_offsets(client, specs) for specs in requests]
         result: list[dict[TopicPartition, int]] = []
         failed: dict[TopicPartition, KafkaException] = {}
         for answers in pending:

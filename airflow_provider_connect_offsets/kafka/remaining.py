@@ -97,7 +97,7 @@ class RemainingRecords(KafkaLogs):
         latest = dict.fromkeys(partitions, spec)
 
         def ends(client: AdminClient) -> dict[TopicPartition, int]:
-            answers = self.asked_offsets(client, latest, IsolationLevel.READ_COMMITTED)
+            answers = self.request_offsets(client, latest, IsolationLevel.READ_COMMITTED)
             return {where: answer.result().offset for where, answer in answers.items()}
 
         return self.ask("look for open transactions", ends)

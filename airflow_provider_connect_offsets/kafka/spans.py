@@ -23,8 +23,8 @@ _DIGEST_BYTES = 16
 # Limits the memory for prefetched records.
 _LARGE = {"queued.max.messages.kbytes": 4096}
 # A broker returns at least one batch of one partition; if batches are larger than this, each answer has one batch.
-# Java's producers write batches of 16 KB before compression; more is parsed in vain. The next request waits for the
-# last answer.
+# Java's producers write batches of 16 KB before compression; more would be parsed in vain, and the next request waits
+# for it.
 _SINGLE = {**_LARGE, "fetch.message.max.bytes": 16_384, "fetch.wait.max.ms": 20}
 
 # Number of partitions whose single records are read at the same time. Each request names all of them and may be

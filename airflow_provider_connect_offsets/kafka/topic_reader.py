@@ -120,7 +120,7 @@ class TopicReader(Spans):
             raise KafkaException(metadata.error)
         partitions = [TopicPartition(self.topic, number) for number in metadata.partitions]
         starts, ends = (
-            self.asked_offsets(client, dict.fromkeys(partitions, spec), IsolationLevel.READ_COMMITTED)
+            self.request_offsets(client, dict.fromkeys(partitions, spec), IsolationLevel.READ_COMMITTED)
             for spec in (OffsetSpec.earliest(), OffsetSpec.latest())  # type: ignore[no-untyped-call]
         )
         return {where: Span(starts[where].result().offset, ends[where].result().offset) for where in partitions}

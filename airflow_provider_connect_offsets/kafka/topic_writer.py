@@ -8,7 +8,7 @@ task that still runs can't write any more. Sources: KIP-618, ``Worker.taskTransa
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Producer
@@ -17,6 +17,7 @@ from airflow_provider_connect_offsets.exceptions import OutcomeUnknown, StoreErr
 
 log = logging.getLogger(__name__)
 _FLUSH = 30.0
+Confirmed = Callable[[KafkaError | None, object], None]
 
 
 def task_transactional_ids(group_id: str, connector: str, tasks: int) -> tuple[str, ...]:
@@ -63,9 +64,12 @@ class TopicWriter:
         try:
             self._send(first, records, partitions, whose=whose)
             first.commit_transaction(_FLUSH)
-        except (KafkaException, OutcomeUnknown) as error:
+        except KafkaException as error:
             self._abort(first)
-            raise OutcomeUnknown(self._unconfirmed(whose, len(records), _reason(error))) from error
+            raise self._unconfirmed(whose, len(records), _reason(error)) from error
+        except OutcomeUnknown:
+            self._abort(first)
+            raise
 
     def _abort(self, producer: Producer) -> None:
         """Abort the transaction, for which readers would wait until it times out."""
@@ -94,22 +98,30 @@ class TopicWriter:
             if error is not None:
                 failed.append(error)
 
-        for key, value in records.items():
-            while True:
-                try:
-                    producer.produce(self.topic, value, key, partitions.get(key, -1), on_delivery=confirmed)
-                except BufferError:  # the queue is full
-                    producer.poll(0.1)
-                else:
-                    break
-            producer.poll(0)
+        try:
+            for key, value in records.items():
+                self._produce(producer, value, key, partitions.get(key, -1), confirmed)
+        except KafkaException as error:  # librdkafka itself refuses a record; those before it are under way
+            raise self._unconfirmed(whose, len(records), _reason(error)) from error
         left = producer.flush(_FLUSH)
         if failed or left:
             why = failed[0].str() if failed else f"no answer within {_FLUSH:g} s"
-            raise OutcomeUnknown(self._unconfirmed(whose, len(failed) + left, why))
+            raise self._unconfirmed(whose, len(failed) + left, why)
 
-    def _unconfirmed(self, whose: str, count: int, why: str) -> str:
-        return (
+    def _produce(
+        self, producer: Producer, value: bytes | None, key: bytes, partition: int, confirmed: Confirmed
+    ) -> None:
+        while True:
+            try:
+                producer.produce(self.topic, value, key, partition, on_delivery=confirmed)
+            except BufferError:  # the queue is full
+                producer.poll(0.1)
+            else:
+                producer.poll(0)
+                return
+
+    def _unconfirmed(self, whose: str, count: int, why: str) -> OutcomeUnknown:
+        return OutcomeUnknown(
             f"{count} records of {whose!r} were not confirmed by topic {self.topic!r} ({why}): read back before "
             "anything else."
         )

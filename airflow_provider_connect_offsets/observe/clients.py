@@ -19,6 +19,7 @@ from airflow_provider_connect_offsets.connect.protocols import (
     OffsetStore,
     StatusTest,
 )
+from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
 from airflow_provider_connect_offsets.kafka.logs import LogBounds, Retention
@@ -126,6 +127,15 @@ class Clients:
     def noun(self) -> str:
         """What people call the things whose offsets these clients change."""
         return self.origin.noun
+
+    def logs_of(self, connector: str) -> Logs:
+        """Return the cluster whose logs a connector's positions refer to; raises :class:`InvalidRequest` without it."""
+        if self.logs is None:
+            raise InvalidRequest(
+                f"{connector!r}: its offsets are positions in Kafka logs, so kafka_conn_id must name the cluster that "
+                "they refer to (a MirrorSource's source cluster, a sink's own)."
+            )
+        return self.logs
 
     def settle(self, read: Callable[[], Reading], *, until: Callable[[Reading], bool]) -> Reading:
         """Repeat ``read`` until ``until`` accepts the result or ``timeout`` seconds have passed; return the last."""

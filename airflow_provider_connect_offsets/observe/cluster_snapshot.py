@@ -24,7 +24,6 @@ from airflow_provider_connect_offsets.observe.clients import Logs, Origin, Readi
 from airflow_provider_connect_offsets.observe.partitions import partitions_of
 from airflow_provider_connect_offsets.observe.snapshot import (
     ObservedConnector,
-    as_observed,
     bounds_rows,
     connector_row,
     offset_rows,
@@ -119,7 +118,7 @@ def _read_all(names: Sequence[str], clients: SnapshotClients) -> Iterator[Observ
         one = listed[name]
         if isinstance(one, ConnectOffsetsError):
             return one
-        return _or_why(lambda: as_observed(one.info, one.status, own.store.read_offsets(name)))
+        return _or_why(lambda: ObservedConnector(one.info, one.status, own.store.read_offsets(name)))
 
     with ThreadPoolExecutor(max_workers=len(clients.stores), initializer=take_store) as pool:
         try:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeAlias
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, ConnectorStatus
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
@@ -18,11 +19,13 @@ from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
 from airflow_provider_connect_offsets.kafka.spans import Span
 from airflow_provider_connect_offsets.kafka.topic_reader import FullRecord
-from airflow_provider_connect_offsets.observe.clients import Clients, Logs
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.waiting import consumed_partitions, stored_positions
 from airflow_provider_connect_offsets.offsets.conversion import Converters, is_of_json, is_of_one_record
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, TopicPartition
 
+#: Topic, partition and offset of a record.
+Place: TypeAlias = tuple[str, int, int]
 #: Where headers of a dead letter queue name the record (``DeadLetterQueueReporter``).
 _HEADER = "__connect.errors."
 _TOPIC_NAME = re.compile(r"[^a-zA-Z0-9._-]")
@@ -101,7 +104,7 @@ class FailedRecord:
     certain: bool = True
 
     @property
-    def place(self) -> tuple[str, int, int]:
+    def place(self) -> Place:
         """Its topic, partition and offset."""
         where = self.record.where
         return where.topic, where.partition, self.record.offset
@@ -121,7 +124,7 @@ class FailedRecord:
         return described(self.place)
 
 
-def described(place: tuple[str, int, int]) -> str:
+def described(place: Place) -> str:
     """Name a record by its topic, partition and offset."""
     topic, partition, offset = place
     return f"topic {topic!r}, partition {partition}, offset {offset}"
@@ -138,7 +141,7 @@ def observe_sink(clients: Clients, connector: str) -> FailedSink:
     info = clients.control.info(connector)
     if info.type is not ConnectorType.SINK:
         raise InvalidRequest(f"{connector!r} is a source connector; only a sink stands on a record of a topic.")
-    logs = _logs(clients, connector)
+    logs = clients.logs_of(connector)
     status = clients.control.status(connector)
     stored = stored_positions(clients, info)
     consumed = consumed_partitions(clients, info)
@@ -196,7 +199,7 @@ def reports_topic(connector: str, *, cluster: str) -> str:
 
 def reports_end(clients: Clients, topic: str) -> int:
     """Return how many reports a topic has had; 0 if it does not exist. Raises store errors."""
-    logs = _logs(clients, topic)
+    logs = clients.logs_of(topic)
     where = TopicPartition(topic, 0)
     return logs.bounds([where])[where].log_end if topic in logs.topics() else 0
 
@@ -257,9 +260,3 @@ def still_next(sink: FailedSink, records: Iterable[FailedRecord]) -> list[Failed
 
 def _simple(class_name: str) -> str:
     return class_name.rpartition(".")[2]
-
-
-def _logs(clients: Clients, connector: str) -> Logs:
-    if clients.logs is None:
-        raise InvalidRequest(f"{connector!r}: kafka_conn_id must name the Kafka cluster whose topics the sink reads.")
-    return clients.logs

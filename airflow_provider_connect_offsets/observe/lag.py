@@ -100,9 +100,7 @@ def replicated(
         InvalidRequest: ``clients`` have no logs.
         StoreError: A system does not answer, or refuses.
     """
-    logs = clients.logs
-    if logs is None:
-        raise InvalidRequest(f"{info.name!r}: kafka_conn_id must name the cluster that its positions refer to.")
+    logs = clients.logs_of(info.name)
     stored = stored_positions(clients, info)
     known = {*stored, *_consumed(clients, info)}
     present = sorted(existing(logs, (where for where in known if selects(where.topic))))
@@ -173,37 +171,42 @@ def observe_lag(clients: Clients, connector: str, awaited: AwaitedLag) -> Observ
 
     Raises:
         InvalidRequest: The connector is not a MirrorSource, or no partition is selected.
-        NotRunning: The connector has failed; waiting does not repair that.
+        NotRunning: It lags behind, and has failed; waiting does not repair that.
         StoreError: A system does not answer, or refuses.
     """
     info = clients.control.info(connector)
     if info.family.name != MirrorSource.name:
         raise InvalidRequest(f"{connector!r} is a {info.connector_class}, not a MirrorSourceConnector.")
-    status = clients.control.status(connector)
     pattern = re.compile(awaited.topics or ".*", re.DOTALL)
     observed = replicated(clients, info, selects=lambda topic: pattern.fullmatch(topic) is not None)
     if not observed:
         raise InvalidRequest(f"{connector!r} has no partition of topics {awaited.topics or '.*'!r} to wait for.")
     now = time.time()
     behind = [text for where, one in observed.items() if (text := awaited.behind(where, one, now))]
-    named = f"{connector!r} ({status.state})" if behind else repr(connector)
-    result = observation(named, behind, partitions=len(observed))
-    if behind and status.has_failed:
-        raise NotRunning(f"{result.sentence} It has failed: {status.cause}")
-    return result
+    return observation(clients, connector, behind, partitions=len(observed))
 
 
-def observation(connector: str, behind: Sequence[str], *, partitions: int) -> Observation:
+def observation(clients: Clients, connector: str, behind: Sequence[str], *, partitions: int) -> Observation:
     """Return an observation that is reached if no partition is behind.
 
     Args:
-        connector: How the sentence names the connector.
+        clients: Clients of the connector's Connect cluster.
+        connector: Its name.
         behind: Descriptions of the partitions that are behind.
         partitions: How many were observed.
+
+    Raises:
+        NotRunning: A partition is behind, and the connector has failed; waiting does not repair that.
+        StoreError: Connect does not answer, or refuses.
     """
     if not behind:
-        return Observation(reached=True, sentence=f"{connector} has come far enough in all of {partitions} partitions.")
-    return Observation(reached=False, sentence=f"{connector}: {first_few(behind, _NAMED, separator='; ')}.")
+        sentence = f"{connector!r} has come far enough in all of {partitions} partitions."
+        return Observation(reached=True, sentence=sentence)
+    status = clients.control.status(connector)
+    sentence = f"{connector!r} ({status.state}): {first_few(behind, _NAMED, separator='; ')}."
+    if status.has_failed:
+        raise NotRunning(f"{sentence} It has failed: {status.cause}")
+    return Observation(reached=False, sentence=sentence)
 
 
 def _consumed(clients: Clients, info: ConnectorInfo) -> list[TopicPartition]:

@@ -63,6 +63,7 @@ def observe_positions(clients: Clients, connector: str, awaited: Awaited) -> Obs
 
     Raises:
         InvalidRequest: The connector's offsets are not positions, or no partition is selected.
+        NotRunning: It is behind, and has failed; waiting does not repair that.
         StoreError: A system does not answer, or refuses.
     """
     info = clients.control.info(connector)
@@ -73,7 +74,7 @@ def observe_positions(clients: Clients, connector: str, awaited: Awaited) -> Obs
     if not observed:
         raise InvalidRequest(f"{connector!r} has no partition of topics {awaited.topics!r} to wait for.")
     behind = [text for where, one in observed.items() if (text := _behind(where, one, awaited))]
-    return observation(repr(connector), behind, partitions=len(observed))
+    return observation(clients, connector, behind, partitions=len(observed))
 
 
 def _behind(where: TopicPartition, observed: Replicated, awaited: Awaited) -> str:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo
-from airflow_provider_connect_offsets.exceptions import InvalidRequest, StoreError
-from airflow_provider_connect_offsets.kafka.logs import LogBounds, Retention
+from airflow_provider_connect_offsets.exceptions import InvalidRequest
+from airflow_provider_connect_offsets.kafka.logs import LogBounds
 from airflow_provider_connect_offsets.kafka.remaining import Remaining
 from airflow_provider_connect_offsets.kafka.spans import Isolation
 from airflow_provider_connect_offsets.observe.clients import Clients, Logs
 from airflow_provider_connect_offsets.observe.lag import isolation_of
 from airflow_provider_connect_offsets.observe.partitions import existing, first_few
-from airflow_provider_connect_offsets.observe.snapshot import SOON, connector_row, observe_connector
+from airflow_provider_connect_offsets.observe.snapshot import connector_row, observe_connector, soon_deleted
 from airflow_provider_connect_offsets.observe.waiting import consumed_partitions, stored_positions
 from airflow_provider_connect_offsets.offsets.document import canonical
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
@@ -27,7 +26,6 @@ from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.layout import ReplayDirectory
 from airflow_provider_connect_offsets.workspace.schemas import CONNECTORS, REPLAY_RANGES
 
-log = logging.getLogger(__name__)
 _NAMED = 3
 
 
@@ -50,13 +48,8 @@ def take_replay_snapshot(request: ReplayRequest, clients: Clients, run: ReplayDi
     """
     clients.control.require_offset_changes()
     observed = observe_connector(clients, request.connector)
-    info, logs = observed.info, clients.logs
+    info, logs = observed.info, clients.logs_of(request.connector)
     refuse_unbounded(info.name, info.family, info.config)
-    if logs is None:
-        raise InvalidRequest(
-            f"Nothing was created: {info.name!r}: kafka_conn_id must name the cluster that its positions refer to (a "
-            "MirrorSource's source cluster, a sink's own)."
-        )
     partitions = _selected(clients, info, logs, request)
     files.write_json(run.request, request.as_json())
     write_dataset(run.connectors, CONNECTORS, [connector_row(observed, clients.cluster, datetime.now(tz=UTC))])
@@ -142,7 +135,7 @@ def _rows(
     spans = {where: (_looked_up(starts[where]), _looked_up(ends[where])) for where in partitions}
     isolation: Isolation = isolation_of(info.config)
     first = logs.first_remaining({where: at for where, (at, end) in spans.items() if at < end}, isolation=isolation)
-    retained, cluster = _retention(logs, starts), logs.cluster_id()
+    retained, cluster = soon_deleted(logs, starts, now=datetime.now(tz=UTC)), logs.cluster_id()
     for where, (begins, end) in spans.items():
         partition = info.family.partition_of(where, info.config)
         kept = retained.get(where)
@@ -166,12 +159,3 @@ def _rows(
 
 def _looked_up(bounds: LogBounds) -> int:
     return bounds.log_end if bounds.lookup_offset is None else bounds.lookup_offset
-
-
-def _retention(logs: Logs, bounds: Mapping[TopicPartition, LogBounds]) -> Mapping[TopicPartition, Retention]:
-    """Look up which records retention deletes soon; empty if the brokers refuse."""
-    try:
-        return logs.retention(bounds, now=datetime.now(tz=UTC), soon=SOON)
-    except StoreError as error:
-        log.warning("%s Which records retention will delete soon is unknown.", error)
-        return {}

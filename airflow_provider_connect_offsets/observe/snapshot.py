@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from itertools import chain
 from typing import Any
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, ConnectorStatus
 from airflow_provider_connect_offsets.exceptions import (
     AccessDenied,
     InvalidDocument,
-    InvalidRequest,
     StoreError,
     UnknownConnector,
     Unreachable,
@@ -49,26 +49,15 @@ SOON = timedelta(hours=1)
 FEW = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """Counts of what was written: the connector's partitions, and when they were observed."""
-
-    connector: str
-    partitions: int
-    observed_at: datetime
-
-
-def take_snapshot(
-    request: Request, clients: Clients, run: RunDirectory, *, cluster: str, also: Iterable[str] = ()
-) -> Snapshot:
-    """Write the snapshot of one change; ``also``: more connectors to observe. Else as :func:`take_snapshots`."""
-    (taken,) = take_snapshots([(run, request)], clients, cluster=cluster, also=also)
-    return taken
+def take_snapshot(request: Request, clients: Clients, run: RunDirectory, *, also: Iterable[str] = ()) -> int:
+    """Write the snapshot of one change, and return how many partitions its connector has; as :func:`take_snapshots`."""
+    [partitions] = take_snapshots([(run, request)], clients, also=also)
+    return partitions
 
 
 def take_snapshots(
-    requests: Sequence[tuple[RunDirectory, Request]], clients: Clients, *, cluster: str, also: Iterable[str] = ()
-) -> list[Snapshot]:
+    requests: Sequence[tuple[RunDirectory, Request]], clients: Clients, *, also: Iterable[str] = ()
+) -> list[int]:
     """Write ``request.json`` and the datasets ``connectors``, ``connector_offsets`` and ``log_bounds``; change nothing.
 
     For Debezium connectors for PostgreSQL also ``replication_slots``, without rows if ``clients`` have no database.
@@ -77,8 +66,10 @@ def take_snapshots(
         requests: The changes, which name one moment at most, and their directories, which share their datasets. A
             connector that offsets are taken from is observed as well.
         clients: Clients of the connectors.
-        cluster: Name of the Connect cluster, for the datasets.
         also: Names of more connectors to observe.
+
+    Returns:
+        How many partitions the connector of each change has an offset for.
 
     Raises:
         Unsupported: The worker is too old to change offsets.
@@ -91,19 +82,19 @@ def take_snapshots(
     observed_at, datasets = datetime.now(tz=UTC), requests[0][0]
     for run, request in requests:
         files.write_json(run.request, request.as_json())
-    rows = [connector_row(one, cluster, observed_at) for one in connectors.values()]
+    rows = [connector_row(one, clients.cluster, observed_at) for one in connectors.values()]
     write_dataset(datasets.connectors, CONNECTORS, rows)
-    rows = [row for one in connectors.values() for row in offset_rows(one, cluster, clients.origin, observed_at)]
-    write_dataset(datasets.connector_offsets, CONNECTOR_OFFSETS, rows)
+    offsets = (offset_rows(one, clients.cluster, clients.origin, observed_at) for one in connectors.values())
+    write_dataset(datasets.connector_offsets, CONNECTOR_OFFSETS, chain.from_iterable(offsets))
     changed = [(request, connectors[request.connector]) for _, request in requests]
-    write_dataset(datasets.log_bounds, LOG_BOUNDS, _rows_of_logs(changed, clients.logs, observed_at))
+    write_dataset(datasets.log_bounds, LOG_BOUNDS, _rows_of_logs(changed, clients, observed_at))
     reading_slots = [one for _, one in changed if slots.has_slot(one.info)]
     if reading_slots:
         # Without rows if no database is given: a retry must not leave those of an attempt that had one.
         observed = ((one.info.name, slots.observe(clients, one.info)) for one in reading_slots)
         slot_rows = [slot.row(name, observed_at) for name, slot in observed if slot is not None]
         write_dataset(datasets.replication_slots, REPLICATION_SLOTS, slot_rows)
-    return [Snapshot(request.connector, len(one.offsets), observed_at) for request, one in changed]
+    return [len(one.offsets) for _, one in changed]
 
 
 def _observe_all(
@@ -115,7 +106,7 @@ def _observe_all(
     names = dict.fromkeys([*changed, *taken_from, *also])
     listed = clients.control.overview() if len(names) > FEW else {}
     return {
-        name: as_observed(listed[name].info, listed[name].status, clients.offsets.read_offsets(name))
+        name: ObservedConnector(listed[name].info, listed[name].status, clients.offsets.read_offsets(name))
         if name in listed
         else observe_connector(clients, name)
         for name in names
@@ -124,11 +115,10 @@ def _observe_all(
 
 @dataclass(frozen=True, slots=True)
 class ObservedConnector:
-    """A connector as observed: its configuration, its state, its tasks (JSON), and its offsets."""
+    """A connector as observed: its configuration, its state and that of its tasks, and its offsets."""
 
     info: ConnectorInfo
-    state: str
-    tasks: str
+    status: ConnectorStatus
     offsets: Offsets
 
 
@@ -140,26 +130,21 @@ def observe_connector(clients: Clients, name: str) -> ObservedConnector:
         close = difflib.get_close_matches(name, clients.control.connectors(), n=3)
         hint = f" Did you mean {', '.join(map(repr, close))}?" if close else ""
         raise UnknownConnector(f"{error}{hint}") from error
-    return as_observed(info, clients.control.status(name), clients.offsets.read_offsets(name))
-
-
-def as_observed(info: ConnectorInfo, status: ConnectorStatus, offsets: Offsets) -> ObservedConnector:
-    """Put together what was read of a connector."""
-    tasks = [{"id": task.number, "state": task.state.value, "worker": task.worker} for task in status.tasks]
-    return ObservedConnector(info, status.state.value, json.dumps(tasks, separators=(",", ":")), offsets)
+    return ObservedConnector(info, clients.control.status(name), clients.offsets.read_offsets(name))
 
 
 def connector_row(observed: ObservedConnector, cluster: str, observed_at: datetime) -> dict[str, Any]:
     """Return a row of the dataset ``connectors``; it holds only the settings that ``kept_config`` keeps."""
     config = kept_config(observed.info.config, also=observed.info.family.settings)
+    tasks = [{"id": task.number, "state": task.state.value, "worker": task.worker} for task in observed.status.tasks]
     return {
         "connect_cluster": cluster,
         "connector": observed.info.name,
         "connector_type": observed.info.type.value,
         "connector_class": observed.info.connector_class,
         "family": observed.info.family.name,
-        "state": observed.state,
-        "tasks": observed.tasks,
+        "state": observed.status.state.value,
+        "tasks": json.dumps(tasks, separators=(",", ":")),
         "config": json.dumps(config, sort_keys=True, separators=(",", ":"), ensure_ascii=False),
         "group_id": observed.info.group_id,
         "observed_at": observed_at,
@@ -198,18 +183,14 @@ def _position(observed: ObservedConnector, entry: Entry) -> int | None:
 
 
 def _rows_of_logs(
-    changed: Sequence[tuple[Request, ObservedConnector]], logs: Logs | None, now: datetime
+    changed: Sequence[tuple[Request, ObservedConnector]], clients: Clients, now: datetime
 ) -> Iterable[dict[str, Any]]:
     """Look up the bounds of all topics: the plan distinguishes missing topics from topics that are not read."""
     changed = [(request, one) for request, one in changed if one.info.family.has_positions]
     if not changed:
         return ()
     (request, _), *_others = changed
-    if logs is None:
-        raise InvalidRequest(
-            f"{request.connector!r}: its offsets are positions in Kafka logs, so kafka_conn_id must name the cluster "
-            "that they refer to (a MirrorSource's source cluster, a sink's own)."
-        )
+    logs = clients.logs_of(request.connector)
     counts = logs.topics()
     try:
         bounds = logs.bounds(partitions_of(counts, counts), moment=request.moment)
@@ -230,15 +211,22 @@ def _retention_of(
     bounds: Mapping[TopicPartition, LogBounds],
     now: datetime,
 ) -> Mapping[TopicPartition, Retention]:
-    """Look up the retention of the logs that the changes may concern; empty if the brokers refuse."""
+    """Look up the retention of the logs that the changes may concern."""
     requested = bounds
     try:
         concerned = _concerned(changed)
         requested = {where: log_bounds for where, log_bounds in bounds.items() if concerned(where.topic)}
     except UnreadablePattern as error:
         log.info("Reading the retention of all topics: %s", error)
+    return soon_deleted(logs, requested, now=now)
+
+
+def soon_deleted(
+    logs: Logs, bounds: Mapping[TopicPartition, LogBounds], *, now: datetime
+) -> Mapping[TopicPartition, Retention]:
+    """Look up which records retention deletes soon; empty if the brokers refuse."""
     try:
-        return logs.retention(requested, now=now, soon=SOON)
+        return logs.retention(bounds, now=now, soon=SOON)
     except StoreError as error:
         log.warning("%s Which records retention will delete soon is unknown.", error)
         return {}

@@ -78,7 +78,7 @@ class SnapshotFleetOperator(ReportedOperator):
                 noun = connect.clients.noun
                 names = select(connect.clients.control.connectors(), change.connectors, noun=noun)
                 requests = [(fleet.member(name), change.request(name, now=now, noun=noun)) for name in names]
-                take_snapshots(requests, connect.clients, cluster=connect.cluster)
+                take_snapshots(requests, connect.clients)
             fleet.publish(names)
         self.log.info("%d %ss match %r; datasets under %s", len(names), noun, change.connectors, fleet.uri)
         return fleet.uri

@@ -62,7 +62,7 @@ class CommitGroupOffsetsOperator(TellsChanges, FailoverOperator):
                 end = stopped.resume if resume else stopped.leave_stopped
                 end(members, owner_of(context), seconds=HOLD)
                 for member in () if resume else members:
-                    name = member.journal.connector
+                    name = member.journal.resource
                     self.log.warning("%r stays STOPPED; start it when records are to flow again.", name)
         self.log.info("%d groups, %d partitions: committed and proved.", moved.groups, moved.partitions)
         if moved.late:

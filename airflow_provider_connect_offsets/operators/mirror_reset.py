@@ -64,7 +64,7 @@ class SnapshotMirrorFlowOperator(FlowOperator):
             request = given.request(given.source_connector, now=datetime.now(tz=UTC))
             with self.open_flow() as flow:
                 reset = find_flow(requested_flow(given), flow.clients)
-                take_flow_snapshot(request, reset, flow.clients, run, cluster=flow.cluster)
+                take_flow_snapshot(request, reset, flow.clients, run)
         self.log.info("Syncs: topic %r on the %s; datasets under %s", reset.syncs.topic, reset.syncs.side, run.uri)
         return run.uri
 

@@ -36,7 +36,7 @@ class ClearOffsetSyncsOperator(FlowOperator):
     def execute(self, context: Context) -> dict[str, Any]:
         """Keep the records, and empty the topics."""
         from airflow_provider_connect_offsets.observe.flow.flow_snapshot import find_flow
-        from airflow_provider_connect_offsets.operations.flow.clear_syncs import clear_syncs
+        from airflow_provider_connect_offsets.operations.flow.flow_reset import clear_syncs
 
         with failing_clearly():
             run = ResetDirectory(new_directory(self, context).uri)

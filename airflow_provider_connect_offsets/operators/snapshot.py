@@ -34,11 +34,11 @@ class SnapshotConnectorOffsetsOperator(ReportedOperator):
             run, change = new_directory(self, context), self.given(ConnectorChangeParams)
             request = change.request(change.connector, now=datetime.now(tz=UTC))
             with open_connect(self.given(ConnectorConnectionParams)) as connect:
-                taken = take_snapshot(request, connect.clients, run, cluster=connect.cluster)
+                partitions = take_snapshot(request, connect.clients, run)
         self.log.info(
             "%r has offsets for %d partitions; request: %s; datasets under %s",
-            taken.connector,
-            taken.partitions,
+            request.connector,
+            partitions,
             request,
             run.uri,
         )

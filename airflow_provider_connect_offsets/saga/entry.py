@@ -1,19 +1,20 @@
-"""One generation of a journal, as the process that has its lease writes it."""
+"""The files of one generation of a journal: read by anybody, written by the process that has its lease."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
-from airflow_provider_connect_offsets.exceptions import JournalLost, Overlap
+from airflow_provider_connect_offsets.exceptions import DatasetError, JournalDamaged, JournalLost, Overlap
 from airflow_provider_connect_offsets.saga.lease import SILENT_AFTER, Heartbeat, Owner
 from airflow_provider_connect_offsets.saga.record import SagaRecord, SagaState, StageRecord
 from airflow_provider_connect_offsets.saga.stage import Stage
 from airflow_provider_connect_offsets.workspace import files
 
 log = logging.getLogger(__name__)
+_T = TypeVar("_T")
 
 
 class JournalEntry:
@@ -131,3 +132,30 @@ class JournalEntry:
                 f"The lease of {self.record.resource!r} could not be renewed for {silent:.0f} s, and another run may "
                 f"soon take it: {self.file('lease')}."
             )
+
+
+def stored(resource: str, home: str, name: str, parse: Callable[[dict[str, Any]], _T]) -> _T | None:
+    """Read one of the two files of a generation; one that can't be read is an error, and never a missing one.
+
+    Args:
+        resource: Its name, for messages.
+        home: URI of the generation, without the names of its files.
+        name: ``lease`` or ``record``.
+        parse: Converts the JSON object.
+
+    Returns:
+        None if the file does not exist.
+
+    Raises:
+        JournalDamaged: The file can't be read.
+    """
+    uri = f"{home}.{name}.json"
+    try:
+        fields = files.read_json_if_any(uri)
+        return None if fields is None else parse(fields)
+    except (DatasetError, AttributeError, KeyError, TypeError, ValueError) as error:
+        raise JournalDamaged(
+            f"Nothing was done: the journal of {resource!r} is damaged, so it is unknown what a change has left "
+            f"there: {uri} ({error!r}). Check the connector's state and offsets; once they are right, move that file "
+            "away and try again."
+        ) from error

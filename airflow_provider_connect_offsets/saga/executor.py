@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 
 from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock
 from airflow_provider_connect_offsets.exceptions import (
@@ -24,7 +23,7 @@ from airflow_provider_connect_offsets.exceptions import (
 )
 from airflow_provider_connect_offsets.saga.entry import JournalEntry
 from airflow_provider_connect_offsets.saga.explanation import Explanation, Settled
-from airflow_provider_connect_offsets.saga.record import Progress, SagaState, StageRecord
+from airflow_provider_connect_offsets.saga.record import Progress, SagaState, StageRecord, Toward
 from airflow_provider_connect_offsets.saga.stage import Downtime, Found, Kind, Stage, Undoing
 
 log = logging.getLogger(__name__)
@@ -34,16 +33,6 @@ _EXPLAINED = (LeftStopped, NotRunning)
 # The offsets or records that the operation resumes on are gone, so it can't go forward.
 _UNPROVED = (Drift, Interfered, NotApplied)
 _PIVOT_ATTEMPTS = 3
-
-
-class Toward(StrEnum):
-    """How an unfinished saga is settled: FORWARD finishes it if all its undoable stages are found DONE; BACK undoes it.
-
-    Whatever is requested, a saga that has passed its pivot is finished, and one that is being undone is undone.
-    """
-
-    FORWARD = "forward"
-    BACK = "back"
 
 
 @dataclass(slots=True)
@@ -101,8 +90,7 @@ class Executor:
 
     def check(self) -> None:
         """Observe all finished stages once more, except those of resumed resources; raises the first error."""
-        begun = [one for one in self.stages if one.kind is Kind.FORWARD and self._record(one).progress.is_captured]
-        resumed = frozenset[str]().union(*(one.resources for one in begun))
+        resumed = frozenset[str]().union(*(one.resources for one in self._begun if one.kind is Kind.FORWARD))
         for stage in self.stages:
             record = self._record(stage)
             if record.progress is not Progress.DONE or stage.kind in _ONLY_FORWARD or stage.resources & resumed:
@@ -178,13 +166,19 @@ class Executor:
         except Exception as error:
             if stage.kind is not Kind.PIVOT:
                 raise
-            self._warnings.append(self._pass(stage, known, error))
+            self._warn(self._pass(stage, known, error))
         else:
-            self._warnings += done.warnings
+            self._warn(*done.warnings)
             known = replace(known, facts=done.facts)
         self.entry.remember(replace(known, progress=Progress.DONE))
         if stage.downtime is Downtime.ENDS and self._down_since is not None:
             self._downtime = self.clock.now() - self._down_since
+
+    def _warn(self, *sentences: str) -> None:
+        """Log sentences, as not every operation shows them, and keep them for the result."""
+        self._warnings += sentences
+        for sentence in sentences:
+            log.warning("%s", sentence)
 
     def _pass(self, pivot: Stage, known: StageRecord, error: Exception) -> str:
         """Repeat a pivot that failed, unless it has changed nothing; returns a warning."""
@@ -207,10 +201,9 @@ class Executor:
 
         If the offsets or records that it resumes on are gone, it is undone as far as possible even after the pivot.
         """
-        begun = [stage for stage in self.stages if self._record(stage).progress.is_captured]
-        if any(stage.kind in _ONLY_FORWARD for stage in begun):
+        if any(stage.kind in _ONLY_FORWARD for stage in self._begun):
             return True
-        return not isinstance(error, _UNPROVED) and any(self._is_passed(stage) for stage in begun)
+        return not isinstance(error, _UNPROVED) and any(self._is_passed(stage) for stage in self._begun)
 
     def _is_passed(self, stage: Stage) -> bool:
         if stage.kind is not Kind.PIVOT:
@@ -223,11 +216,12 @@ class Executor:
     def _goes_forward(self, toward: Toward) -> bool:
         if self.entry.record.state is SagaState.BACK:
             return False
-        if any(self._is_under_way(stage) for stage in self.stages if self._record(stage).progress.is_captured):
+        begun = self._begun
+        if any(self._is_under_way(stage) for stage in begun):
             return True
         undoable = [stage for stage in self.stages if stage.kind is Kind.UNDOABLE]
         resumes = any(stage.kind is Kind.FORWARD for stage in self.stages)
-        if toward is Toward.BACK or not resumes or not all(self._record(one).progress.is_captured for one in undoable):
+        if toward is Toward.BACK or not resumes or not all(stage in begun for stage in undoable):
             return False
         return all(stage.find(self._record(stage).captured).found is Found.DONE for stage in undoable)
 
@@ -235,16 +229,15 @@ class Executor:
         """True if nothing was undone and a FORWARD stage shows only now: a worker that has died publishes it late."""
         if not failures or not all(isinstance(failure, NotUndone) for failure in failures):
             return False
-        begun = [stage for stage in self.stages if self._record(stage).progress.is_captured]
         if any(self._record(stage).progress is Progress.UNDONE for stage in self.stages):
             return False
-        return any(stage.kind is Kind.FORWARD and self._is_under_way(stage) for stage in begun)
+        return any(stage.kind is Kind.FORWARD and self._is_under_way(stage) for stage in self._begun)
 
     def _is_under_way(self, stage: Stage) -> bool:
         """True if a stage that can't be undone has begun to show."""
-        if stage.kind in {Kind.FORWARD, Kind.PIVOT}:
-            return stage.find(self._record(stage).captured).found is not Found.BEFORE
-        return False
+        if stage.kind not in {Kind.FORWARD, Kind.PIVOT}:
+            return False
+        return stage.find(self._record(stage).captured).found is not Found.BEFORE
 
     def _undo_after(self, error: BaseException) -> None:
         """Undo; raises the explanation of an ordinary error, and returns after an interruption."""
@@ -269,8 +262,8 @@ class Executor:
             if not known.progress.is_captured or stage.kind in _ONLY_FORWARD or stage.resources & blocked:
                 continue
             try:
-                returned = known.progress is Progress.DONE
-                lost += stage.undo(known.captured, Undoing(returned, error, self.entry.keep))
+                undoing = Undoing(known.progress is Progress.DONE, error, self.entry.keep)
+                lost += stage.undo(known.captured, undoing)
             except Overlap:
                 raise
             except ConnectOffsetsError as failure:
@@ -283,6 +276,11 @@ class Executor:
         elif all(isinstance(failure, Interfered) for failure in failures):
             self.entry.note(SagaState.ABANDONED)
         return lost, failures
+
+    @property
+    def _begun(self) -> list[Stage]:
+        """The stages that may have changed something that was not undone."""
+        return [stage for stage in self.stages if self._record(stage).progress.is_captured]
 
     def _record(self, stage: Stage) -> StageRecord:
         return self.entry.record.stage(stage.name)

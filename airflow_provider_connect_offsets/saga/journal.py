@@ -23,10 +23,9 @@ import tenacity
 
 from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock, retrying
 from airflow_provider_connect_offsets.saga import overlaps
-from airflow_provider_connect_offsets.saga.entry import JournalEntry
+from airflow_provider_connect_offsets.saga.entry import JournalEntry, stored
 from airflow_provider_connect_offsets.saga.lease import DEAD_AFTER, Heartbeat, Lease, Owner, living
 from airflow_provider_connect_offsets.saga.record import SagaRecord
-from airflow_provider_connect_offsets.saga.stored import stored
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
 
@@ -44,7 +43,7 @@ class Journal:
     Args:
         root: URI of all journals (``workspace.layout.journal_root``).
         cluster: The cluster of the resource.
-        connector: The resource.
+        resource: Its name.
         also: Another name of the cluster, under which the resource is leased, too; empty if it has none.
         wall: Returns the seconds since 1970 by this machine's clock.
         clock: Measures how long a lease was not renewed.
@@ -55,30 +54,30 @@ class Journal:
         root: str,
         *,
         cluster: str,
-        connector: str,
+        resource: str,
         also: str = "",
         wall: Callable[[], float] = time.time,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        self.connector = connector
-        self.uri = join(root, unique_segment(cluster), unique_segment(connector))
-        self.twin = join(root, unique_segment(also), unique_segment(connector)) if also else ""
+        self.resource = resource
+        self.uri = join(root, unique_segment(cluster), unique_segment(resource))
+        self.twin = join(root, unique_segment(also), unique_segment(resource)) if also else ""
         self._wall, self._clock = wall, clock
 
-    def at(self, connector: str, uri: str, twin: str = "") -> Journal:
+    def at(self, resource: str, uri: str, twin: str = "") -> Journal:
         """Return the journal of another resource, by its URI, and that under its cluster's other name."""
         other = copy(self)
-        other.connector, other.uri, other.twin = connector, uri, twin
+        other.resource, other.uri, other.twin = resource, uri, twin
         return other
 
     def both(self) -> list[Journal]:
         """Return this journal and the one under the cluster's other name, if it has one."""
-        return [self, self.at(self.connector, self.twin)] if self.twin else [self]
+        return [self, self.at(self.resource, self.twin)] if self.twin else [self]
 
-    def sibling(self, connector: str) -> Journal:
+    def sibling(self, resource: str) -> Journal:
         """Return the journal of another resource of the same cluster."""
-        uris = (one and join(one.rpartition("/")[0], unique_segment(connector)) for one in (self.uri, self.twin))
-        return self.at(connector, *uris)
+        uris = (one and join(one.rpartition("/")[0], unique_segment(resource)) for one in (self.uri, self.twin))
+        return self.at(resource, *uris)
 
     def home(self, number: int) -> str:
         """Return the URI of a generation, without the names of its files."""
@@ -96,7 +95,7 @@ class Journal:
 
     def record(self, number: int) -> SagaRecord | None:
         """Read the record of a generation; None if it never got one. Raises :class:`JournalDamaged`."""
-        return stored(self.connector, self._home_of(number), "record", SagaRecord.from_json)
+        return stored(self.resource, self._home_of(number), "record", SagaRecord.from_json)
 
     def record_of(self, run: str, key: str) -> SagaRecord | None:
         """Read the newest record of the saga with this ``key`` that ``run`` makes; None if it has none.
@@ -139,7 +138,7 @@ class Journal:
         for one in self.both():
             lease = one._living_lease(number := one.newest())  # noqa: SLF001 - the same class
             if lease is not None and lease.owner.run != run:
-                raise overlaps.under_way(self.connector, holder=one.holder(number))
+                raise overlaps.under_way(self.resource, holder=one.holder(number))
 
     @contextmanager
     def claim(self, owner: Owner, *, others: Iterable[Journal] = ()) -> Iterator[JournalEntry]:
@@ -178,7 +177,7 @@ class Journal:
         """Cover other resources by the lease of ``entry``, and those of the saga that it has taken over."""
         covered = (one for journal in (self, *others) for one in journal.both())
         journals = {one.uri: one for one in covered if one.uri != self.uri}
-        entry.others = tuple((journal.connector, uri) for uri, journal in journals.items())
+        entry.others = tuple((journal.resource, uri) for uri, journal in journals.items())
         journals |= {uri: self.at(name, uri) for name, uri in entry.record.beside if uri not in journals}
         for _uri, journal in sorted(journals.items()):
             journal._claim(owner, timeout, home=entry.home)  # noqa: SLF001 - the same class
@@ -192,7 +191,7 @@ class Journal:
         number = self.newest()
         lease, record = self._living_lease(number), self.record(number)
         if lease is None or record is None or lease.owner.run != owner.run:
-            raise overlaps.taken_over(self.connector, holder=self.holder(number))
+            raise overlaps.taken_over(self.resource, holder=self.holder(number))
         entry = self._entry(number, record)
         with self._kept(entry, replace(owner, pid=0), seconds_after=seconds):
             yield entry
@@ -214,7 +213,7 @@ class Journal:
         waiting = retrying(retry, timeout=timeout, clock=self._clock, wait=tenacity.wait_fixed(0.5))
         entry = waiting(self._try_claim, owner, home)
         if entry is None:
-            raise overlaps.under_way(self.connector, holder=self.holder(self.newest()))
+            raise overlaps.under_way(self.resource, holder=self.holder(self.newest()))
         return entry
 
     def _try_claim(self, owner: Owner, home: str) -> JournalEntry | None:
@@ -222,7 +221,7 @@ class Journal:
         number = self.newest()
         lease = None if self._has_home_of(number, home) else self._living_lease(number)
         if lease is not None and lease.owner.run != owner.run:
-            raise overlaps.under_way(self.connector, holder=self.holder(number))
+            raise overlaps.under_way(self.resource, holder=self.holder(number))
         if lease is not None and lease.owner.pid:
             return None
         # Before the next generation exists: raises for a damaged journal and for the rest of another saga.
@@ -230,7 +229,7 @@ class Journal:
         now = self._wall()
         lease = Lease(owner, now, now + DEAD_AFTER, home)
         if not files.create_bytes(self.file(number + 1, "lease"), files.to_json(lease.as_json())):
-            raise overlaps.under_way(self.connector, holder=self.holder(number + 1))
+            raise overlaps.under_way(self.resource, holder=self.holder(number + 1))
         try:
             return self._begun(number, owner, home)
         except BaseException:
@@ -241,7 +240,7 @@ class Journal:
     def _begun(self, number: int, owner: Owner, home: str) -> JournalEntry:
         """Return the entry of the generation after ``number``, with what an earlier one has left unfinished."""
         taken_over, left = self._unfinished(number, home)
-        record = left or SagaRecord(self.connector, owner)
+        record = left or SagaRecord(self.resource, owner)
         entry = self._entry(number + 1, record, taken_over)
         if not home:
             entry.write(record)
@@ -267,13 +266,13 @@ class Journal:
                 return None, None
             its_home = self._home_of(earlier)
             if its_home.rpartition("/")[0] != (home.rpartition("/")[0] or self.uri):
-                raise overlaps.part_of_another(self.connector, record)
+                raise overlaps.part_of_another(self.resource, record)
             return f"{its_home}.record.json", record
         return None, None
 
     def _home_of(self, number: int) -> str:
         """Return the URI of the generation that keeps the record and the lease of a generation."""
-        own = stored(self.connector, self.home(number), "lease", Lease.from_json)
+        own = stored(self.resource, self.home(number), "lease", Lease.from_json)
         return (own and own.home) or self.home(number)
 
     def _has_home_of(self, number: int, home: str) -> bool:
@@ -297,4 +296,4 @@ class Journal:
 
     def _lease(self, number: int) -> Lease | None:
         """Read a generation's lease: that of its home."""
-        return stored(self.connector, self._home_of(number), "lease", Lease.from_json)
+        return stored(self.resource, self._home_of(number), "lease", Lease.from_json)

@@ -13,7 +13,7 @@ def journals(root: str) -> Iterator[Journal]:
     """Yield all journals under ``root``, each named after its directory."""
     for cluster in files.list_names(root):
         for name in files.list_names(join(root, cluster)):
-            yield Journal(root, cluster=cluster, connector=name).at(name, join(root, cluster, name))
+            yield Journal(root, cluster=cluster, resource=name).at(name, join(root, cluster, name))
 
 
 def journals_of(root: str, *, cluster: str, resources: Iterable[str]) -> Iterator[Journal]:
@@ -21,4 +21,4 @@ def journals_of(root: str, *, cluster: str, resources: Iterable[str]) -> Iterato
     present = set(files.list_names(join(root, unique_segment(cluster))))
     for name in resources:
         if unique_segment(name) in present:
-            yield Journal(root, cluster=cluster, connector=name)
+            yield Journal(root, cluster=cluster, resource=name)

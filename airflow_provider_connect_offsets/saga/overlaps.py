@@ -6,22 +6,22 @@ from airflow_provider_connect_offsets.exceptions import Overlap
 from airflow_provider_connect_offsets.saga.record import SagaRecord
 
 
-def under_way(connector: str, *, holder: str) -> Overlap:
+def under_way(resource: str, *, holder: str) -> Overlap:
     """Another run is changing the resource."""
-    return Overlap(f"Nothing was done: {connector!r} is being changed by {holder}. Try again when that has ended.")
+    return Overlap(f"Nothing was done: {resource!r} is being changed by {holder}. Try again when that has ended.")
 
 
-def taken_over(connector: str, *, holder: str) -> Overlap:
+def taken_over(resource: str, *, holder: str) -> Overlap:
     """Another run took the resource between two tasks of this run."""
     return Overlap(
-        f"Nothing was done: this run no longer has the lease of {connector!r}, which belongs to {holder}. Begin again."
+        f"Nothing was done: this run no longer has the lease of {resource!r}, which belongs to {holder}. Begin again."
     )
 
 
-def part_of_another(connector: str, record: SagaRecord) -> Overlap:
+def part_of_another(resource: str, record: SagaRecord) -> Overlap:
     """The resource is one of several of an unfinished saga."""
     return Overlap(
-        f"Nothing was done: {record.operation} by run {record.owner.run!r} ended before its time, and {connector!r} "
+        f"Nothing was done: {record.operation} by run {record.owner.run!r} ended before its time, and {resource!r} "
         "belongs to what it has left. Run it once more with the same parameters (a dry run does not do it), which "
         "finishes or restores it; then try again."
     )

@@ -31,6 +31,16 @@ class SagaState(StrEnum):
         return self in {SagaState.FORWARD, SagaState.BACK}
 
 
+class Toward(StrEnum):
+    """How an unfinished saga is settled: FORWARD finishes it if all its undoable stages are found DONE; BACK undoes it.
+
+    Whatever is requested, a saga that has passed its pivot is finished, and one that is being undone is undone.
+    """
+
+    FORWARD = "forward"
+    BACK = "back"
+
+
 class Progress(StrEnum):
     """How far a stage has come: PENDING until it is captured, BEGUN until its ``do`` returns."""
 

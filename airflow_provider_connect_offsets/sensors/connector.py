@@ -29,6 +29,8 @@ class ConnectorPositionSensor(WaitingSensor):
     not observed. Transaction markers are not records: a connector that has read all records has caught up, even if
     markers follow. Which records count is decided by its own ``isolation.level`` (of a sink
     ``consumer.override.isolation.level``).
+
+    Fails if the connector is behind, and it or one of its tasks has failed.
     """
 
     parameters: ClassVar[Models] = (AwaitedPositionParams,)

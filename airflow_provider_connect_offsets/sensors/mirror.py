@@ -17,7 +17,7 @@ class MirrorLagSensor(WaitingSensor):
     the records of an open transaction are, also under ``isolation.level=read_committed``.
 
     Offsets that the connector's worker has not flushed yet (``offset.flush.interval.ms``) count as not replicated.
-    Fails if the connector or one of its tasks has failed.
+    Fails if the connector lags behind, and it or one of its tasks has failed.
     """
 
     parameters: ClassVar[Models] = (AwaitedLagParams,)

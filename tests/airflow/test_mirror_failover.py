@@ -81,7 +81,7 @@ def test_a_group_that_a_change_is_changing_is_left_to_it(
     group, cluster = min(positions), groups_of(str(flowing.sandbox.target.cluster_id()))
     change = Owner.here(run="group_offsets_change/manual", task="change.apply")
 
-    with Journal(journal_root(workspace), cluster=cluster, connector=group).claim(change):
+    with Journal(journal_root(workspace), cluster=cluster, resource=group).claim(change):
         ran = run_dag("mirror_failover", **requested(flowing))
 
     assert (ran.state, ran.tasks["failover.open"], ran.tasks["failover.begin"]) == (

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorStatus, State
+from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.strimzi import client as strimzi_client
 from airflow_provider_connect_offsets.connect.strimzi.client import ConnectStrimzi
 from airflow_provider_connect_offsets.connect.strimzi.with_rest import StrimziWithRest
@@ -223,7 +224,7 @@ def test_state_by_the_resource_and_offsets_by_rest(connection: SetConnection, ma
             clients = connect.clients
 
     assert isinstance(clients.control, StrimziWithRest)
-    assert clients.offsets is clients.control
+    assert isinstance(clients.offsets, ConnectRest)
     assert (clients.origin, clients.cluster, clients.timeout) == (Origin.REST, "K1", 300.0)
     assert made[0]["cluster"] == "orders"
 

@@ -10,7 +10,7 @@ import pytest
 from airflow_provider_connect_offsets.cli import recovering
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError
-from airflow_provider_connect_offsets.saga.executor import Toward
+from airflow_provider_connect_offsets.saga import Toward
 from airflow_provider_connect_offsets.saga.lease import Owner
 from sandbox import Sandbox
 from tests.support.faults.fault_table import Ending, Note

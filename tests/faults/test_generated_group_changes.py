@@ -21,7 +21,7 @@ from airflow_provider_connect_offsets.operations.connector import stepwise
 from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
 from airflow_provider_connect_offsets.operations.connector.plans import read_plan
 from airflow_provider_connect_offsets.operations.groups.group_clients import group_clients
-from airflow_provider_connect_offsets.saga.executor import Toward
+from airflow_provider_connect_offsets.saga import Toward
 from airflow_provider_connect_offsets.saga.lease import Owner
 from sandbox import Sandbox
 from tests.support.faults.fault_table import Ending, Note

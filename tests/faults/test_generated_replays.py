@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from airflow_provider_connect_offsets.cli import recovering
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError
 from airflow_provider_connect_offsets.operations.connector.plans import read_replay
-from airflow_provider_connect_offsets.saga.executor import Toward
+from airflow_provider_connect_offsets.saga import Toward
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.layout import ReplayDirectory
 from airflow_provider_connect_offsets.workspace.replay import ReplayResult

@@ -22,7 +22,7 @@ from airflow_provider_connect_offsets.operations.flow.flow_reset import (
     undo_reset,
 )
 from airflow_provider_connect_offsets.operations.stages import recovery
-from airflow_provider_connect_offsets.saga.executor import Toward
+from airflow_provider_connect_offsets.saga import Toward
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 from sandbox import Sandbox

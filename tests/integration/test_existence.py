@@ -21,7 +21,7 @@ from airflow_provider_connect_offsets.offsets.document import Offsets, parse_kip
 from airflow_provider_connect_offsets.operations.existence import create_delete
 from airflow_provider_connect_offsets.operations.existence.new_connector import NewConnector
 from airflow_provider_connect_offsets.operations.stages import recovery
-from airflow_provider_connect_offsets.saga.executor import Toward
+from airflow_provider_connect_offsets.saga import Toward
 from sandbox import Sandbox, wait_for
 from sandbox.connectors import mirror_checkpoint_config, mirror_source_config
 from tests.support.faults.faulty_clients import Fault, Faults, Killed

@@ -90,7 +90,7 @@ def test_consumer_groups(sandbox: Sandbox, topic: str, protocol: str) -> None:
     group = f"g-{uuid4().hex[:8]}"
     settings = {"bootstrap.servers": sandbox.target.bootstrap}
     with ConsumerGroups(settings) as groups:
-        assert groups.state(group) == GroupStatus(group, GroupState.EMPTY, members=0)
+        assert groups.state(group) == GroupStatus(GroupState.EMPTY, members=0)
         assert groups.offsets(group) == {}
 
         own = {
@@ -104,7 +104,7 @@ def test_consumer_groups(sandbox: Sandbox, topic: str, protocol: str) -> None:
         first = wait_until(lambda: consumer.poll(0.1), 60, "no record came")
         assert first is not None
         consumer.commit(message=first, asynchronous=False)
-        wait_for(lambda: groups.state(group), GroupStatus(group, GroupState.STABLE, members=1), 60, "it is not stable")
+        wait_for(lambda: groups.state(group), GroupStatus(GroupState.STABLE, members=1), 60, "it is not stable")
         assert not groups.state(group).inactive
 
         consumer.close()

@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.operations.connector import stepwise
 from airflow_provider_connect_offsets.operations.connector.plans import read_plan
 from airflow_provider_connect_offsets.operations.stages import recovery
-from airflow_provider_connect_offsets.saga.executor import Toward
+from airflow_provider_connect_offsets.saga import Toward
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from tests.support.flows.flows import RECORDS, Changer, SinkFlow

@@ -161,7 +161,7 @@ def test_a_group_whose_offsets_another_run_is_changing_is_not_moved(
     change = Owner.here(run="group_offsets_change/manual", task="change.apply")
     cluster_name = groups_of(target.cluster_id())
 
-    with Journal(journal_root(workspace), cluster=cluster_name, connector=changing).claim(change):
+    with Journal(journal_root(workspace), cluster=cluster_name, resource=changing).claim(change):
         with pytest.raises(Overlap, match=f"{changing}' is being changed by run 'group_offsets_change/manual'"):
             moved_by("dag/run", made_up, target, workspace, digest)
         assert made_up.on_target(changing, other) == {changing: {}, other: {}}

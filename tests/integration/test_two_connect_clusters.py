@@ -48,7 +48,7 @@ def members(clusters: dict[str, Connect], tmp_path: Path) -> Iterator[list[stopp
         root = journal_root(tmp_path.as_uri())
         yield [
             stopped.Member(
-                Clients(connect, connect, timeout=60, cluster=cluster), Journal(root, cluster=cluster, connector=NAME)
+                Clients(connect, connect, timeout=60, cluster=cluster), Journal(root, cluster=cluster, resource=NAME)
             )
             for cluster, connect in (("here", here), ("there", there))
         ]

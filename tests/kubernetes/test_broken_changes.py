@@ -87,7 +87,7 @@ def _ready(made: Managed) -> None:
 
 
 def _journal(folder: Path, made: Managed) -> Journal:
-    return Journal((folder / uuid4().hex).as_uri(), cluster="strimzi", connector=made.connector)
+    return Journal((folder / uuid4().hex).as_uri(), cluster="strimzi", resource=made.connector)
 
 
 def _broken(strimzi: Strimzi, made: Managed, journal: Journal, faults: Faults, monkeypatch: pytest.MonkeyPatch) -> None:

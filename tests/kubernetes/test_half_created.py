@@ -9,6 +9,7 @@ import pytest
 from airflow_provider_connect_offsets.connect.protocols import HELD, State
 from airflow_provider_connect_offsets.connect.strimzi import client as strimzi_client
 from airflow_provider_connect_offsets.connect.strimzi.client import ConnectStrimzi
+from airflow_provider_connect_offsets.connect.strimzi.operation import OffsetOperations
 from airflow_provider_connect_offsets.connect.strimzi.patches import held
 from airflow_provider_connect_offsets.exceptions import NotApplied
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
@@ -88,14 +89,15 @@ def test_a_configuration_that_is_refused_after_the_first_step_leaves_nothing(
 
 def _killed_between(strimzi: Strimzi, new: NewConnector, journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a process leaves that dies when the connector is STOPPED and held: no undo, and no other write."""
-    with monkeypatch.context() as patched, opened(strimzi) as client, journal.claim(MINE) as entry:
+    with opened(strimzi) as client, journal.claim(MINE) as entry:
         clients = _clients(client)
         stage = CreateConnector(new.name, clients, new.config)
         entry.begin(MINE, operation="the creation", key="create", stages=[stage])
         recovery.executor(clients, entry, [stage]).announce(stage)
-        patched.setattr(ConnectStrimzi, "_patched", _dies)
-        with pytest.raises(KeyboardInterrupt):
-            stage.do(entry.record.stages[0].captured)
+        with monkeypatch.context() as patched:
+            patched.setattr(OffsetOperations, "patch", _dies)
+            with pytest.raises(KeyboardInterrupt):
+                stage.do(entry.record.stages[0].captured)
 
 
 def _dies(*_arguments: object) -> None:
@@ -107,7 +109,7 @@ def _clients(client: ConnectStrimzi) -> Clients:
 
 
 def _journal(folder: Path, made: Managed) -> Journal:
-    return Journal(folder.as_uri(), cluster="strimzi", connector=f"{made.name}-copy")
+    return Journal(folder.as_uri(), cluster="strimzi", resource=f"{made.name}-copy")
 
 
 def _new(made: Managed, others: dict[str, str] | None = None) -> NewConnector:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 
 from airflow_provider_connect_offsets.connect.protocols import State
+from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import KubernetesApi
 from airflow_provider_connect_offsets.connect.strimzi.operation import Marker, OffsetOperation, OffsetOperations
-from airflow_provider_connect_offsets.connect.strimzi.resources import REQUESTED_BY
+from airflow_provider_connect_offsets.connect.strimzi.resources import REQUESTED_BY, CustomResource
 from airflow_provider_connect_offsets.exceptions import NotReconciled, OutcomeUnknown
 from sandbox.kubernetes import Release
 from tests.support.strimzi.reconciler import Killed, Reconciler
@@ -120,6 +123,28 @@ def test_what_a_killed_process_has_left_is_withdrawn(strimzi: Strimzi) -> None:
             assert client.read_offsets(made.connector).stored() == {}
         assert REQUESTED_BY not in annotations_of(made.read())
         made.change({"alterOffsets": None})
+
+
+def test_what_was_added_is_removed_also_if_someone_writes_at_that_moment(
+    strimzi: Strimzi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the operator does after each change of a state."""
+    patch = KubernetesApi.patch
+
+    def written_before(
+        api: KubernetesApi, resource: CustomResource, operations: Sequence[Mapping[str, Any]]
+    ) -> CustomResource:
+        monkeypatch.undo()
+        strimzi.resources.annotate("KafkaConnector", resource.name, {"example.com/touched": "yes"})
+        return patch(api, resource, operations)
+
+    with plain(strimzi) as made:
+        before = made.read()["spec"]
+        with opened(strimzi, made) as client:
+            client.read_offsets(made.connector)
+            assert made.read()["spec"] != before
+            monkeypatch.setattr(KubernetesApi, "patch", written_before)
+        assert made.read()["spec"] == before
 
 
 def test_a_client_that_was_interrupted_withdraws_its_own_request_first(

@@ -65,7 +65,7 @@ def test_a_run_that_also_used_rest_is_undone_by_both(strimzi: Strimzi, run: Shel
         with opened(strimzi) as client, ConnectRest(ConnectEndpoint((strimzi.connect.url,)), timeout=30) as rest:
             both = StrimziWithRest(client, rest)
             cluster = rest.version().kafka_cluster_id
-            clients = Clients(both, both, timeout=30, cluster=cluster, also=client.cluster_id, connections=CONNECTIONS)
+            clients = Clients(rest, both, timeout=30, cluster=cluster, also=client.cluster_id, connections=CONNECTIONS)
             _leave_stopped(made, clients, tmp_path)
         asked = ("recover", made.connector, "--workspace", tmp_path.as_uri(), "--url", strimzi.connect.url)
 
@@ -90,7 +90,7 @@ def test_without_a_kubeconfig_the_command_says_so(run: Shell, monkeypatch: pytes
 def _leave_stopped(made: Managed, clients: Clients, folder: Path) -> None:
     """What a change leaves whose process dies after the stop."""
     root = journal_root(folder.as_uri())
-    journal = Journal(root, cluster=clients.cluster, connector=made.connector, also=clients.also)
+    journal = Journal(root, cluster=clients.cluster, resource=made.connector, also=clients.also)
     stage = StopConnector(made.connector, clients)
     with journal.claim(DEAD) as entry:
         entry.begin(DEAD, operation="the change of offsets", key="change", stages=[stage])

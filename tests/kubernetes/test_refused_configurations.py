@@ -96,7 +96,7 @@ def test_a_refused_run_with_one_record_a_poll_is_undone_after_a_kill(
         before = made.read()["spec"]
         with ConnectRest(ConnectEndpoint((strimzi.connect.url,)), timeout=30) as rest:
             both = StrimziWithRest(resources, rest)
-            stage = RunOneByOne(made.connector, Clients(both, both, timeout=30), "reports")
+            stage = RunOneByOne(made.connector, Clients(rest, both, timeout=30), "reports")
             captured = stage.capture({})
             _configure(made, {**REFUSED, "unknown.setting": "reports"})
             made.not_ready()

@@ -39,7 +39,7 @@ def overviews_of(body: Any) -> dict[str, ConnectorOverview]:
 def plugins_of(body: Any) -> dict[str, ConnectorType]:
     """Read the body of ``GET /connector-plugins``: class → type; converters and the like are left out."""
     kinds = set(ConnectorType)
-    return {str(one["class"]): ConnectorType(one["type"]) for one in body if one["type"] in kinds}
+    return {str(one["class"]): ConnectorType(one["type"]) for one in body if one.get("type") in kinds}
 
 
 def info_of(body: Any) -> ConnectorInfo:

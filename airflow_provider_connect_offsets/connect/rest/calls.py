@@ -2,7 +2,7 @@
 
 A reading call is repeated whenever it failed for a temporary reason. A changing call is repeated, or sent to the next
 worker, only if certainly nothing was done: there was no connection, or the refusal means so. Any other failure raises
-:class:`OutcomeUnknown`, and the caller reads back.
+:class:`~.exceptions.OutcomeUnknown`, and the caller reads back.
 """
 
 from __future__ import annotations
@@ -29,13 +29,12 @@ from airflow_provider_connect_offsets.connect.rest.endpoint import (
     OAuthClient,
     without_secrets,
 )
-from airflow_provider_connect_offsets.connect.rest.refusals import Answer, Call, Refusal, refusal_of
+from airflow_provider_connect_offsets.connect.rest.refusals import Answer, Call, Refusal, lost, refusal_of
 from airflow_provider_connect_offsets.connect.rest.tokens import AccessTokens, basic
 from airflow_provider_connect_offsets.exceptions import (
     ConnectionRefused,
     InvalidInput,
     NotReady,
-    OutcomeUnknown,
     Unreachable,
 )
 
@@ -225,8 +224,7 @@ def _failure(url: str, call: Call, error: requests.RequestException) -> Refusal:
     unsent = unsent or any(isinstance(link, urllib3.exceptions.NewConnectionError) for link in chain)
     what = f"Can't {call.purpose}: {url} gives no answer ({_reason(error, chain)})."
     if call.changes and not unsent:
-        text = "It is unknown whether it was done or still will be: read the present state before anything else."
-        return Refusal(OutcomeUnknown(f"{what} {text}"))
+        return lost(call, what)
     # A proxy that refuses a connection is no evidence about the worker behind it.
     refused = not isinstance(error, requests.exceptions.ProxyError) and any(
         isinstance(link, ConnectionRefusedError) for link in chain

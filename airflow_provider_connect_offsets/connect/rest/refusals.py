@@ -161,7 +161,7 @@ def _server_error(said: _Said) -> Refusal:
         text = f"{said.sentence} Make sure that no task and no other client is left in the group."
         return Refusal(NotStopped(text), repeat=True)
     if any(text in said.message for text in _UNFINISHED):
-        return _lost(said.call, said.sentence)
+        return lost(said.call, said.sentence)
     hint = next((hint for text, hint in _HINTS if said.message.startswith(text)), "")
     return Refusal(Rejected(said.sentence + hint))
 
@@ -213,7 +213,7 @@ _HINTS = (
 def _not_by_connect(call: Call, answer: Answer, cannot: str) -> Refusal:
     """Return the meaning of an answer without Connect's body: of Jetty before the worker started, or of a proxy."""
     if answer.status >= 500 or (answer.status < 300 and call.changes):
-        return _lost(call, f"{cannot} answers {answer.status} without Connect's JSON.")
+        return lost(call, f"{cannot} answers {answer.status} without Connect's JSON.")
     if answer.status == 404:
         text = "answers, but no Connect worker does, or it is still starting (404 without Connect's JSON)."
         return Refusal(NotReady(f"{cannot} {text} Check the base URL."), repeat=True, elsewhere=True)
@@ -225,7 +225,8 @@ def _not_by_connect(call: Call, answer: Answer, cannot: str) -> Refusal:
     return Refusal(NotReady(f"{cannot} {where}, and is no Connect worker ({answer.status}). Correct the base URL."))
 
 
-def _lost(call: Call, sentence: str) -> Refusal:
+def lost(call: Call, sentence: str) -> Refusal:
+    """Return the meaning of an answer that is lost, or does not say what was done."""
     if call.changes:
         text = "It is unknown whether it was done or still will be: read the present state before anything else."
         return Refusal(OutcomeUnknown(f"{sentence} {text}"))

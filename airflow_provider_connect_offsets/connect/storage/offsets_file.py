@@ -30,11 +30,19 @@ _NULL, _END = b"p", b"x"
 
 
 def read_mappings(path: Path) -> dict[bytes, bytes | None]:
-    """Return all keys and values in the file's order; raises :class:`StoreDamaged` if it is incomplete."""
+    """Return all keys and values in the file's order.
+
+    Raises:
+        StoreDamaged: It is incomplete.
+        StoreError: It can't be read.
+    """
     # The library loads much, and only files need it.
     from airflow_provider_connect_offsets.connect.storage.java_stream import parse_map_of_bytes  # noqa: PLC0415
 
-    content = path.read_bytes()
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise StoreError(f"{path} can't be read: {error.strerror}. Run this as a user who may read it.") from error
     try:
         return parse_map_of_bytes(content)
     # The library raises various errors for a damaged stream.
@@ -51,11 +59,17 @@ def write_mappings(path: Path, records: Records) -> Path | None:
     The worker must be down: it reads the file only when it starts, and overwrites it.
 
     Raises:
-        StoreError: Another process has locked the file; nothing was written.
+        StoreError: Another process has locked the file, or it can't be replaced; nothing was written.
     """
-    _refuse_locked(path)
-    backup = _back_up(path)
-    _replace(path, serialize(records))
+    try:
+        _refuse_locked(path)
+        backup = _back_up(path)
+        _replace(path, serialize(records))
+    except OSError as error:
+        raise StoreError(
+            f"Nothing was written: {path} can't be replaced, as {error.filename or path} gives: {error.strerror}. Run "
+            "this where that file and its directory can be written."
+        ) from error
     return backup
 
 

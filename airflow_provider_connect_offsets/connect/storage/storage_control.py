@@ -23,7 +23,13 @@ from airflow_provider_connect_offsets.connect.storage.config_topic import Config
 from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
 from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage
 from airflow_provider_connect_offsets.connect.storage.worker_group import Worker, WorkerGroups
-from airflow_provider_connect_offsets.exceptions import ConnectionRefused, NotStopped, StoreError, UnknownConnector
+from airflow_provider_connect_offsets.exceptions import (
+    ConnectionRefused,
+    NotStopped,
+    StoreDamaged,
+    StoreError,
+    UnknownConnector,
+)
 from airflow_provider_connect_offsets.offsets.document import parse_map
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, config_told_by
 
@@ -32,6 +38,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+#: The offsets of all connectors of a Connect cluster.
+Storage: TypeAlias = TopicStorage | StandaloneFile
 # Opens the REST API of a Connect cluster, given the URLs of its workers and a timeout in seconds.
 OpenRest: TypeAlias = "Callable[[tuple[str, ...], float], AbstractContextManager[ConnectRest]]"
 # Timeouts: rebalances end by themselves; whether a worker answers is known at once.
@@ -50,9 +58,7 @@ class StorageControl(ConnectorControl):
         rest_urls: URLs of the worker of a standalone file; workers of a topic are members of their group.
     """
 
-    def __init__(
-        self, storage: TopicStorage | StandaloneFile, open_rest: OpenRest, *, rest_urls: tuple[str, ...] = ()
-    ) -> None:
+    def __init__(self, storage: Storage, open_rest: OpenRest, *, rest_urls: tuple[str, ...] = ()) -> None:
         self._storage = storage
         self._open_rest = open_rest
         self._rest_urls = rest_urls
@@ -77,9 +83,14 @@ class StorageControl(ConnectorControl):
         return sorted({*self._storage.connectors(), *self.configured()})
 
     def overview(self) -> dict[str, ConnectorOverview]:
-        """Return type, configuration and state of all connectors that exist or have an offset."""
-        statuses = self.statuses(self.connectors())
-        return {name: ConnectorOverview(self.info(name), status) for name, status in statuses.items()}
+        """Return type, configuration and state of all connectors that exist or have an offset that can be read."""
+        configured, overview = self.configured(), dict[str, ConnectorOverview]()
+        for name, status in self.statuses(sorted({*self._storage.connectors(), *configured})).items():
+            try:
+                overview[name] = ConnectorOverview(self._info(name, configured.get(name)), status)
+            except StoreDamaged as error:
+                log.warning("%s It is left out.", error)
+        return overview
 
     def info(self, connector: str) -> ConnectorInfo:
         """Return type and configuration; if that is not stored, the settings in a source partition.
@@ -87,7 +98,9 @@ class StorageControl(ConnectorControl):
         Raises:
             UnknownConnector: The connector neither exists nor has an offset.
         """
-        known = self.configured().get(connector)
+        return self._info(connector, self.configured().get(connector))
+
+    def _info(self, connector: str, known: ConfiguredConnector | None) -> ConnectorInfo:
         if known is not None:
             return ConnectorInfo(connector, known.type, known.config)
         first = next(iter(self._storage.read_offsets(connector)), None)

@@ -85,7 +85,9 @@ class TopicStorage:
 
     def connectors(self) -> list[str]:
         """Return the names of all connectors that have an offset, sorted."""
-        return [name for name, offsets in self.read_all() if len(offsets)]
+        own = self._own_topics()
+        shared = set(self._shared().stored().connectors()) - own.keys()
+        return sorted(shared | {name for name, topic in own.items() if name in topic.connectors()})
 
     def read_all(
         self, progress: Progress | None = None, *, names: Collection[str] | None = None

@@ -117,7 +117,7 @@ class ConnectStrimzi(StrimziControl):
             status = self.await_status(name, lambda one: one.is_stopped, timeout=self._timeout, clock=self._clock)
             if not status.is_stopped:
                 raise NotReconciled(f"Connector {name!r} is {status.state}, {self._timeout:g} s after its creation.")
-            self._patched(name, lambda place: replaced_config(place, config))
+            self._operations.patch(name, lambda place: replaced_config(place, config))
             self.status(name)
         return self.info(name)
 
@@ -153,7 +153,7 @@ class ConnectStrimzi(StrimziControl):
             Rejected: Connect refuses it. The resource has its prior configuration again: with a refused one, the
                 operator would carry out nothing else, not even a stop.
         """
-        prior = self._patched(name, lambda place: replaced_config(place, config))
+        prior = self._operations.patch(name, lambda place: replaced_config(place, config))
         try:
             self.status(name)
         except Rejected as error:
@@ -164,7 +164,7 @@ class ConnectStrimzi(StrimziControl):
     def _restored(self, name: str, config: Mapping[str, str], prior: Place) -> str:
         """Restore the configuration that a resource had before ``config``; return a sentence about what it has now."""
         try:
-            self._patched(name, lambda place: restored_config(place, config, prior=prior))
+            self._operations.patch(name, lambda place: restored_config(place, config, prior=prior))
             if settings_of(self._cluster.locate(name)) != settings_of(prior):
                 return f"Someone else has changed {prior.resource} meanwhile, so it is left as it is now."
             self.status(name)
@@ -178,7 +178,7 @@ class ConnectStrimzi(StrimziControl):
         place = self._operations.quiet(name)
         self._leftovers.forget(name)
         if names_ours(place.resource):
-            self._operations.remove_document(place.resource)
+            self._operations.documents.remove(place.resource)
         self._api.delete(ResourceKind.CONNECTOR, name)
 
     def _begin_operation(self, connector: str) -> None:

@@ -1,11 +1,11 @@
-"""Which ``KafkaConnect`` or ``KafkaMirrorMaker2`` a client works on, and where its connectors stand."""
+"""The ``KafkaConnect`` or ``KafkaMirrorMaker2`` that a client works on, and the places of its connectors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
 
-from airflow_provider_connect_offsets.connect.protocols import State
+from airflow_provider_connect_offsets.connect.rest.bodies import plugins_of
 from airflow_provider_connect_offsets.connect.strimzi import preconditions
 from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import KubernetesApi
 from airflow_provider_connect_offsets.connect.strimzi.places import Place, placed, places_in
@@ -33,13 +33,8 @@ class StrimziCluster:
         self._name = name
         self._known: dict[str, Place] = {}
 
-    @property
-    def namespace(self) -> str:
-        """The namespace of its resources."""
-        return self._api.namespace
-
     def known(self, connector: str) -> Place | None:
-        """Return where a connector stood when it was read last; None if it never was."""
+        """Return the place of a connector as it was read last; None if it never was."""
         return self._known.get(connector)
 
     @cached_property
@@ -67,12 +62,12 @@ class StrimziCluster:
 
     @property
     def connector_kind(self) -> ResourceKind:
-        """Kind of the resources that its connectors stand in."""
+        """Kind of the resources that have its connectors."""
         is_mirror_maker = self.resource.kind is ResourceKind.MIRROR_MAKER
         return ResourceKind.MIRROR_MAKER if is_mirror_maker else ResourceKind.CONNECTOR
 
     def locate(self, connector: str) -> Place:
-        """Read where a connector stands; raises :class:`UnknownConnector`."""
+        """Read the place of a connector; raises :class:`UnknownConnector`."""
         self._known[connector] = self._read(connector)
         return self._known[connector]
 
@@ -93,7 +88,7 @@ class StrimziCluster:
         return placed(resource, connector)
 
     def places(self) -> Iterator[Place]:
-        """Read where all connectors of the cluster stand."""
+        """Read the places of all connectors of the cluster."""
         if self.connector_kind is ResourceKind.MIRROR_MAKER:
             yield from places_in(self._api.read(ResourceKind.MIRROR_MAKER, self.resource.name))
             return
@@ -103,9 +98,7 @@ class StrimziCluster:
     def plugins(self) -> dict[str, ConnectorType]:
         """Return the connector classes in the status of a ``KafkaConnect``, with their types."""
         resource = self._api.read(self.resource.kind, self.resource.name)
-        kinds = set(ConnectorType)
-        plugins = resource.status.get("connectorPlugins") or ()
-        return {str(one["class"]): ConnectorType(one["type"]) for one in plugins if one.get("type") in kinds}
+        return plugins_of(resource.status.get("connectorPlugins") or ())
 
     def require_kafka_connect(self, connector: str) -> None:
         """Raise :class:`Unsupported` for a ``KafkaMirrorMaker2``, which creates and deletes its connectors itself."""
@@ -123,37 +116,3 @@ class StrimziCluster:
             *((ResourceKind.CONNECT, name) for name in sorted(connects)),
             *((ResourceKind.MIRROR_MAKER, name) for name in mirrors),
         ]
-
-
-class CommandsByHand:
-    """Names commands of ``kubectl``, for the resources as they were read last; runs and reads nothing.
-
-    Args:
-        cluster: The cluster.
-    """
-
-    def __init__(self, cluster: StrimziCluster) -> None:
-        self._of = cluster
-
-    def by_hand(self, connector: str, state: State) -> str:
-        """Name the command that requests RUNNING, PAUSED or STOPPED."""
-        value, place = state.value.lower(), self._of.known(connector)
-        if place is None:
-            return f"set the state of connector {connector!r} to {value} in its resource"
-        patch = f'[{{"op":"add","path":"{place.pointer("state")}","value":"{value}"}}]'
-        return f"run {self._kubectl('patch', connector)} --type json -p '{patch}'"
-
-    def configure_by_hand(self, name: str) -> str:
-        """Name the command that changes a configuration."""
-        return f"run {self._kubectl('edit', name)}"
-
-    def delete_by_hand(self, name: str) -> str:
-        """Name the command that deletes a connector."""
-        return f"run {self._kubectl('delete', name)}"
-
-    def _kubectl(self, verb: str, connector: str) -> str:
-        place = self._of.known(connector)
-        named = (
-            f"kafkaconnector {connector}" if place is None else f"{place.resource.kind.plural} {place.resource.name}"
-        )
-        return f"kubectl {verb} -n {self._of.namespace} {named}"

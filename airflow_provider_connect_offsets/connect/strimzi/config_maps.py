@@ -1,18 +1,20 @@
 """The ConfigMaps through which Strimzi lists and alters offsets: ours, or those that the resource names already.
 
-Ours are two. The operator works on what an event had, so it may list once more a moment after a listing is done: into a
-shared one it would write over the offsets that are to be altered.
+We create two. The operator works on the resource as an event had it, so it may list once more right after a listing: in
+a shared ConfigMap it would overwrite the offsets that are to be altered.
 """
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import ConfigMap, KubernetesApi
 from airflow_provider_connect_offsets.connect.strimzi.places import Place, places_in
 from airflow_provider_connect_offsets.connect.strimzi.resources import CustomResource
-from airflow_provider_connect_offsets.exceptions import Rejected, UnknownConnector
+from airflow_provider_connect_offsets.exceptions import Rejected, StoreError, UnknownConnector
 
+log = logging.getLogger(__name__)
 _LABEL, _MANAGER = "app.kubernetes.io/managed-by", "airflow-provider-connect-offsets"
 _OURS = {_LABEL: _MANAGER}
 #: Field of a connector's settings → what the name of our ConfigMap ends with.
@@ -101,13 +103,15 @@ class Documents:
             self._api.write_texts(place.config_map("alterOffsets"), {place.key: None})
 
     def restore(self) -> None:
-        """Write the earlier texts of ConfigMaps that the resources named themselves."""
+        """Write the earlier texts of ConfigMaps that the resources named themselves; what fails is logged."""
         while self._prior:
             (name, key), text = self._prior.popitem()
             try:
                 self._api.write_texts(name, {key: text})
             except UnknownConnector:
                 continue  # someone has deleted it meanwhile
+            except StoreError as error:
+                log.warning("%s Its earlier text under %r was not restored.", error, key)
 
     def remove(self, resource: CustomResource) -> None:
         """Delete our ConfigMaps of a resource."""

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from typing import Any
 
-import tenacity
-
-from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock, retrying
+from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock
 from airflow_provider_connect_offsets.connect.protocols import (
     ConnectorInfo,
     ConnectorOverview,
@@ -17,13 +14,13 @@ from airflow_provider_connect_offsets.connect.protocols import (
     StatusTest,
 )
 from airflow_provider_connect_offsets.connect.strimzi import preconditions
-from airflow_provider_connect_offsets.connect.strimzi.clusters import CommandsByHand, StrimziCluster
+from airflow_provider_connect_offsets.connect.strimzi.clusters import StrimziCluster
 from airflow_provider_connect_offsets.connect.strimzi.config_maps import naming
 from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import KubernetesApi, Right
 from airflow_provider_connect_offsets.connect.strimzi.leftovers import Leftovers
 from airflow_provider_connect_offsets.connect.strimzi.operation import OffsetOperations
 from airflow_provider_connect_offsets.connect.strimzi.patches import requesting
-from airflow_provider_connect_offsets.connect.strimzi.places import Place, place_of
+from airflow_provider_connect_offsets.connect.strimzi.places import place_of
 from airflow_provider_connect_offsets.connect.strimzi.refusals import is_refused
 from airflow_provider_connect_offsets.connect.strimzi.resources import NUDGE, CustomResource
 from airflow_provider_connect_offsets.connect.strimzi.watching import awaited
@@ -44,7 +41,7 @@ log = logging.getLogger(__name__)
 _LOOK_AGAIN = 1.0
 
 
-class StrimziControl(CommandsByHand):
+class StrimziControl:
     """Observes connectors by their resources, and requests their states.
 
     Args:
@@ -65,7 +62,6 @@ class StrimziControl(CommandsByHand):
         self._operations = OffsetOperations(self._api, self._cluster.locate, timeout=timeout, clock=clock)
         self._leftovers = Leftovers(self._api, self._operations)
         self._granted: set[Right] = set()
-        super().__init__(self._cluster)
 
     def require_offset_changes(self) -> None:
         """Raise :class:`AccessDenied` if the rights for offset operations are missing; names all that are."""
@@ -145,22 +141,30 @@ class StrimziControl(CommandsByHand):
         self.require_state_changes()
         preconditions.refuse_idle(self._cluster.locate(connector).resource, self._api)
         self._leftovers.expect(connector)
-        self._patched(connector, lambda place: [*requesting(place, state), *(naming(place) if names else ())])
+        self._operations.patch(connector, lambda place: [*requesting(place, state), *(naming(place) if names else ())])
 
-    def _patched(self, connector: str, changes: Callable[[Place], list[dict[str, Any]]]) -> Place:
-        """Apply a JSON patch that is made anew if the resource changed meanwhile; none while an operation stands.
+    def by_hand(self, connector: str, state: State) -> str:
+        """Name the command that requests RUNNING, PAUSED or STOPPED, of the resource as it was read last."""
+        value, place = state.value.lower(), self._cluster.known(connector)
+        if place is None:
+            return f"set the state of connector {connector!r} to {value} in its resource"
+        patch = f'[{{"op":"add","path":"{place.pointer("state")}","value":"{value}"}}]'
+        return f"run {self._kubectl('patch', connector)} --type json -p '{patch}'"
 
-        Returns the place as it was before.
-        """
+    def configure_by_hand(self, name: str) -> str:
+        """Name the command that changes a configuration."""
+        return f"run {self._kubectl('edit', name)}"
 
-        def patch() -> Place:
-            place = self._operations.quiet(connector)
-            operations = changes(place)
-            if operations:
-                self._api.patch(place.resource, [*place.guards(), *operations])
-            return place
+    def delete_by_hand(self, name: str) -> str:
+        """Name the command that deletes a connector."""
+        return f"run {self._kubectl('delete', name)}"
 
-        return retrying(tenacity.retry_if_exception_type(Conflict), timeout=self._timeout, clock=self._clock)(patch)
+    def _kubectl(self, verb: str, connector: str) -> str:
+        place = self._cluster.known(connector)
+        named = (
+            f"kafkaconnector {connector}" if place is None else f"{place.resource.kind.plural} {place.resource.name}"
+        )
+        return f"kubectl {verb} -n {self._api.namespace} {named}"
 
     def last_read(self, connector: str) -> CustomResource | None:
         """Return the resource of a connector as it was read last; None if it never was."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -92,24 +92,15 @@ class KubernetesApi:
         )
 
     def _serves(self, version: str) -> bool:
-        try:
-            served = self._objects.get_api_resources(GROUP, version, _request_timeout=_TIMEOUT)
-        except ApiException as error:
-            if error.status == 404:
-                return False
-            raise
-        return any(one.name == ResourceKind.CONNECTOR.plural for one in served.resources)
+        served = _if_any(lambda: self._objects.get_api_resources(GROUP, version, _request_timeout=_TIMEOUT))
+        return served is not None and any(one.name == ResourceKind.CONNECTOR.plural for one in served.resources)
 
     def find(self, kind: ResourceKind, name: str) -> CustomResource | None:
         """Return a resource; None if there is none of that name."""
         with _asking(f"read {kind.title} {name!r} in namespace {self.namespace!r}"):
-            try:
-                body = self._objects.get_namespaced_custom_object(*self._at(kind), name, _request_timeout=_TIMEOUT)
-            except ApiException as error:
-                if error.status == 404:
-                    return None
-                raise
-        return CustomResource(kind, body)
+            get, where = self._objects.get_namespaced_custom_object, self._at(kind)
+            body = _if_any(lambda: get(*where, name, _request_timeout=_TIMEOUT))
+        return None if body is None else CustomResource(kind, body)
 
     def read(self, kind: ResourceKind, name: str) -> CustomResource:
         """Return a resource; raises :class:`UnknownConnector` if there is none of that name."""
@@ -181,12 +172,10 @@ class KubernetesApi:
     def config_map(self, name: str) -> ConfigMap | None:
         """Return a ConfigMap; None if there is none of that name."""
         with _asking(f"read ConfigMap {name!r} in namespace {self.namespace!r}"):
-            try:
-                found = self._core.read_namespaced_config_map(name, self.namespace, _request_timeout=_TIMEOUT)
-            except ApiException as error:
-                if error.status == 404:
-                    return None
-                raise
+            read = self._core.read_namespaced_config_map
+            found = _if_any(lambda: read(name, self.namespace, _request_timeout=_TIMEOUT))
+        if found is None:
+            return None
         owners = frozenset(one.uid for one in found.metadata.owner_references or [])
         return ConfigMap(name, found.data or {}, found.metadata.labels or {}, owners)
 
@@ -209,11 +198,8 @@ class KubernetesApi:
     def delete_config_map(self, name: str) -> None:
         """Delete a ConfigMap, if it is there."""
         with _asking(f"delete ConfigMap {name!r} in namespace {self.namespace!r}", changes=True):
-            try:
-                self._core.delete_namespaced_config_map(name, self.namespace, _request_timeout=_TIMEOUT)
-            except ApiException as error:
-                if error.status != 404:
-                    raise
+            delete = self._core.delete_namespaced_config_map
+            _if_any(lambda: delete(name, self.namespace, _request_timeout=_TIMEOUT))
 
     def has(self, right: Right) -> bool:
         """Return whether the API server grants a right (``SelfSubjectAccessReview``)."""
@@ -238,6 +224,16 @@ class KubernetesApi:
                 *self._at(kind), resource.name, body, _content_type=content_type, _request_timeout=_TIMEOUT
             )
         return CustomResource(kind, patched)
+
+
+def _if_any(call: Callable[[], Any]) -> Any:
+    """Return what the call does; None if what it is about does not exist."""
+    try:
+        return call()
+    except ApiException as error:
+        if error.status == 404:
+            return None
+        raise
 
 
 @contextmanager

@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 class Leftovers:
-    """The resources that a client has touched: what is removed are its annotations, names of ConfigMaps, and those.
+    """The resources that a client has changed: its annotations, and its ConfigMaps with their names, are removed again.
 
     Args:
         api: The API server.
@@ -29,19 +29,16 @@ class Leftovers:
         self._connectors: set[str] = set()
 
     def expect(self, connector: str) -> None:
-        """Look at the resource of a connector at the end."""
+        """Clean up the resource of a connector at the end."""
         self._connectors.add(connector)
 
     def forget(self, connector: str) -> None:
-        """Do not look at it: it is deleted."""
+        """Leave its resource out: it is deleted."""
         self._connectors.discard(connector)
 
     def remove(self) -> None:
         """Remove everything; what fails is logged and left, since the change itself is over."""
-        try:
-            self._operations.restore()
-        except StoreError as error:
-            log.warning("%s Its earlier text was not restored.", error)
+        self._operations.documents.restore()
         for connector in sorted(self._connectors):
             try:
                 self._remove(connector)
@@ -52,14 +49,10 @@ class Leftovers:
         self._connectors.clear()
 
     def _remove(self, connector: str) -> None:
-        place = self._operations.quiet(connector)
-        patch = _removals(place)
-        if not patch:
-            return
-        resource = self._api.patch(place.resource, [*place.guards(), *patch])
-        if names_ours(place.resource) and not names_ours(resource):
+        before = self._operations.patch(connector, _removals).resource
+        if names_ours(before) and not names_ours(self._api.read(before.kind, before.name)):
             self._operations.await_passes(connector)  # one that lists late would create our ConfigMap again
-            self._operations.remove_document(resource)
+            self._operations.documents.remove(before)
 
 
 def _removals(place: Place) -> list[dict[str, Any]]:

@@ -3,10 +3,10 @@
 The order is Strimzi's contract (``AbstractConnectOperator``; the wait for the removal, and why a failed one is
 withdrawn, in docs/strimzi.md):
 
-1. Wait until the operator has acted on the resource, no operation stands, and no warning of an earlier one.
+1. Wait until the operator has acted on the resource, no operation is pending, and no warning of an earlier one is left.
 2. Let the resource name a ConfigMap, in a change of its own; wait again.
 3. Annotate, on condition that the resource did not change since: then write nothing to it.
-4. The annotation is gone: done, also if the status still says otherwise. A warning stands: failed.
+4. The annotation is gone: done, also if the status still says otherwise. There is a warning: failed.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from __future__ import annotations
 import json
 import logging
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any, TypeVar
 
 import tenacity
 
@@ -51,6 +52,7 @@ from airflow_provider_connect_offsets.offsets.document import Offsets, load_json
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 # Seconds at the end of a task for passes that the operator still owes.
 _LAST_PASSES = 10.0
 _BETWEEN_ATTEMPTS = tenacity.wait_exponential(multiplier=0.05, max=1.0)
@@ -66,7 +68,7 @@ class OffsetOperation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Marker(JsonRecord):
-    """Which client of ours has asked for the operation that stands on a resource."""
+    """Which client of ours has requested the pending operation of a resource."""
 
     client: str
     operation: OffsetOperation
@@ -74,14 +76,14 @@ class Marker(JsonRecord):
 
     @classmethod
     def on(cls, resource: CustomResource) -> Marker | None:
-        """Return the marker that belongs to the standing operation; None if that is someone else's."""
+        """Return the marker that belongs to the pending operation; None if that is someone else's."""
         annotations = resource.annotations
         try:
             marker = cls.from_json(json.loads(annotations.get(REQUESTED_BY, "")))
         except (ValueError, TypeError, AttributeError):
             return None
-        stands = annotations.get(OFFSETS), annotations.get(OFFSETS_OF, marker.connector)
-        return marker if stands == (marker.operation, marker.connector) else None
+        pending = annotations.get(OFFSETS), annotations.get(OFFSETS_OF, marker.connector)
+        return marker if pending == (marker.operation, marker.connector) else None
 
 
 class OffsetOperations:
@@ -92,6 +94,9 @@ class OffsetOperations:
         locate: Reads a connector's place.
         timeout: Seconds to wait for each thing that the operator does.
         clock: Measures them.
+
+    Attributes:
+        documents: The ConfigMaps that they read and write.
     """
 
     def __init__(self, api: KubernetesApi, locate: Callable[[str], Place], *, timeout: float, clock: Clock) -> None:
@@ -101,7 +106,7 @@ class OffsetOperations:
         self._clock = clock
         self._client = uuid.uuid4().hex
         self._unfinished = False
-        self._documents = Documents(api)
+        self.documents = Documents(api)
 
     def list(self, connector: str) -> Offsets:
         """Return the offsets of a connector, in any state of it; raises :class:`NotReconciled` and store errors."""
@@ -122,48 +127,61 @@ class OffsetOperations:
         self._repeated(connector, OffsetOperation.RESET)
 
     def quiet(self, connector: str) -> Place:
-        """Wait until no operation stands on the resource, so that it may be changed, and return the place.
+        """Wait until no operation of the resource is pending, so that it may be changed, and return the place.
 
         Raises:
-            Rejected: One stands that none of our clients has requested.
-            NotReconciled: One of another client of ours still stands at the timeout; it is withdrawn.
+            Rejected: One is pending that none of our clients has requested.
+            NotReconciled: One of another client of ours is still pending at the timeout; it is withdrawn.
         """
-        return self._settled(connector, _in_any_case)
+        return self._settled(connector, lambda _: True)
+
+    def patch(self, connector: str, changes: Callable[[Place], Sequence[Mapping[str, Any]]]) -> Place:
+        """Apply a JSON patch that is made anew if the resource changed meanwhile; none while an operation is pending.
+
+        Raises as :meth:`quiet`, and store errors.
+
+        Returns:
+            The place as it was before.
+        """
+
+        def patched() -> Place:
+            place = self.quiet(connector)
+            operations = changes(place)
+            if operations:
+                self._api.patch(place.resource, [*place.guards(), *operations])
+            return place
+
+        return self._unless_changed(patched)
 
     def await_passes(self, connector: str) -> None:
         """Wait until the operator has acted on the resource as it is, but not as long as for what is needed."""
         seconds = min(self._timeout, _LAST_PASSES)
         self._awaited(connector, lambda one: one.is_observed, timeout=seconds)
 
-    def restore(self) -> None:
-        """Restore what was overwritten in ConfigMaps that are not ours."""
-        self._documents.restore()
-
-    def remove_document(self, resource: CustomResource) -> None:
-        """Delete our ConfigMap of a resource."""
-        self._documents.remove(resource)
-
     def _repeated(self, connector: str, operation: OffsetOperation, text: str = "") -> str:
         """Carry an operation out; again if someone changed the resource or deleted the ConfigMap meanwhile."""
-        attempts = retrying(
+        return self._unless_changed(lambda: self._once(connector, operation, text))
+
+    def _unless_changed(self, call: Callable[[], T]) -> T:
+        """Repeat a call while it fails because someone changed the resource meanwhile."""
+        return retrying(
             tenacity.retry_if_exception_type(Conflict),
             timeout=self._timeout,
             clock=self._clock,
             wait=_BETWEEN_ATTEMPTS,
-        )
-        return str(attempts(self._once, connector, operation, text))
+        )(call)
 
     def _once(self, connector: str, operation: OffsetOperation, text: str) -> str:
         place = self._named(connector, operation)
         if operation is OffsetOperation.ALTER:
-            self._documents.write(place, text)
+            self.documents.write(place, text)
         elif operation is OffsetOperation.LIST:
-            self._documents.prepare(place)
+            self.documents.prepare(place)
         self._annotate(place, operation)
         self._await(place, operation, text)
         if operation is OffsetOperation.ALTER:
-            self._documents.clear(place)
-        listed = self._documents.listed(place) if operation is OffsetOperation.LIST else ""
+            self.documents.clear(place)
+        listed = self.documents.listed(place) if operation is OffsetOperation.LIST else ""
         if listed is None:
             raise Conflict(f"The ConfigMap with the offsets of connector {connector!r} was deleted: list them again.")
         return listed
@@ -192,13 +210,17 @@ class OffsetOperations:
         return place
 
     def _settled(self, connector: str, also: Callable[[CustomResource], bool]) -> Place:
-        """Wait until no operation stands and ``also`` holds; an operation of a client that is gone is withdrawn."""
+        """Wait until no operation is pending and ``also`` holds; an operation of a client that is gone is withdrawn."""
         if self._unfinished:  # interrupted while it waited
             self._withdraw(connector)
         resource = self._awaited(connector, lambda one: _is_free(one) and also(one))
         if not _is_free(resource):
             if self._withdraw(connector):
-                log.warning("%s: an operation of another client stood for %g s; withdrawn.", resource, self._timeout)
+                log.warning(
+                    "%s: an operation of another client was pending for %g s, and is withdrawn.",
+                    resource,
+                    self._timeout,
+                )
             resource = self._awaited(connector, lambda one: _is_free(one) and also(one))
             if not _is_free(resource):
                 raise NotReconciled(
@@ -233,24 +255,21 @@ class OffsetOperations:
                 f"{resource.said()} Is the operator running?"
             )
         is_late = any(part in failures[0].message for part in NO_DOCUMENT)  # of a pass before the text was written
-        if operation is OffsetOperation.ALTER and (is_late or not self._documents.is_written(place, text)):
+        if operation is OffsetOperation.ALTER and (is_late or not self.documents.is_written(place, text)):
             raise Conflict(f"The ConfigMap that was to {purpose} was changed or deleted; try again.")
         raise refusal_of(purpose, resource, failures[0])
 
     def _withdraw(self, connector: str) -> bool:
-        """Remove the standing operation; False if it is done meanwhile."""
-        attempts = retrying(
-            tenacity.retry_if_exception_type(Conflict), timeout=self._timeout, clock=self._clock, wait=_BETWEEN_ATTEMPTS
-        )
+        """Remove the pending operation; False if it is done meanwhile."""
 
         def remove() -> bool:
             resource = self._locate(connector).resource
-            if stands := resource.has_operation:
+            if pending := resource.has_operation:
                 self._api.annotate(resource, {OFFSETS: None, OFFSETS_OF: None, REQUESTED_BY: None})
             self._unfinished = False
-            return stands
+            return pending
 
-        return bool(attempts(remove))
+        return self._unless_changed(remove)
 
     def _awaited(
         self, connector: str, until: Callable[[CustomResource], bool], *, timeout: float | None = None
@@ -264,19 +283,14 @@ class OffsetOperations:
         )
 
 
-def _in_any_case(resource: CustomResource) -> bool:
-    del resource
-    return True
-
-
 def _is_free(resource: CustomResource) -> bool:
-    """Whether no operation stands; raises :class:`Rejected` for one that none of our clients has requested."""
+    """Whether no operation is pending; raises :class:`Rejected` for one that none of our clients has requested."""
     if not resource.has_operation:
         return True
     if Marker.on(resource) is None:
-        standing = {name: resource.annotations[name] for name in (OFFSETS, OFFSETS_OF) if name in resource.annotations}
-        texts = " and ".join(f"{name}: {value!r}" for name, value in standing.items())
-        remove = " ".join(f"{name}-" for name in standing)
+        pending = {name: resource.annotations[name] for name in (OFFSETS, OFFSETS_OF) if name in resource.annotations}
+        texts = " and ".join(f"{name}: {value!r}" for name, value in pending.items())
+        remove = " ".join(f"{name}-" for name in pending)
         raise Rejected(
             f"Nothing was changed: {resource} already has the annotations {texts}, from someone else. Wait until the "
             f"operator has removed them, or remove them: kubectl annotate -n {resource.namespace} "

@@ -1,4 +1,4 @@
-"""Where a connector stands in a custom resource: its settings, requested state and status, in ``v1`` and ``v1beta2``.
+"""The place of a connector in a custom resource: its settings, requested state and status, in ``v1`` and ``v1beta2``.
 
 A ``KafkaConnector`` is one connector. A ``KafkaMirrorMaker2`` has up to three for each of its ``mirrors``, named
 ``<source alias>-><target alias>.MirrorSourceConnector`` and so on (Strimzi's ``KafkaMirrorMaker2Connectors``).
@@ -99,10 +99,6 @@ class Place:
         of = {"listOffsets": "toConfigMap", "alterOffsets": "fromConfigMap"}[operation]
         return str(((self.section.get(operation) or {}).get(of) or {}).get("name") or "")
 
-    def config_maps(self) -> set[str]:
-        """Names of all ConfigMaps that the resource names for its offsets."""
-        return {name for operation in ("listOffsets", "alterOffsets") if (name := self.config_map(operation))}
-
     def status(self) -> ConnectorStatus | None:
         """The state that the operator has observed, and the requested one; None if it has observed none yet."""
         body = self._status_body()
@@ -141,7 +137,7 @@ class Place:
 
 
 def place_of(resource: CustomResource, connector: str) -> Place | None:
-    """Return where ``connector`` stands in ``resource``; None if it is not there."""
+    """Return the place of ``connector`` in ``resource``; None if it is not there."""
     return next((place for place in places_in(resource) if place.connector == connector), None)
 
 

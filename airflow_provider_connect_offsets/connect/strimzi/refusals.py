@@ -43,7 +43,8 @@ _PASSING = ("returned 409", "the object has been modified", "Conflict")
 def offset_failures(resource: CustomResource, operation: str) -> list[Condition]:
     """Return the conditions by which an operation (list, alter, reset) has failed.
 
-    Not those of another one, of which a late pass of the operator may tell, nor those that its next attempt may mend.
+    Conditions of another operation, which a late pass of the operator may set, are left out, and so are those that its
+    next attempt may mend.
     """
     reasons = {f"{operation.capitalize()}Offsets", _BOTH_ANNOTATIONS}
     of_this = [one for one in offset_warnings(resource) if one.reason in reasons]
@@ -51,7 +52,7 @@ def offset_failures(resource: CustomResource, operation: str) -> list[Condition]
 
 
 def offset_warnings(resource: CustomResource) -> list[Condition]:
-    """Return the standing conditions that are about offset operations."""
+    """Return the conditions about offset operations that hold now."""
     return [one for one in resource.conditions("Warning") if one.reason in REASONS]
 
 

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Any
 
 GROUP = "kafka.strimzi.io"
-#: Newest first; which of them an API server serves, it is asked.
+#: Newest first; the API server is asked which of them it serves.
 VERSIONS = ("v1", "v1beta2")
 
 CLUSTER_LABEL = "strimzi.io/cluster"
@@ -49,7 +49,7 @@ class ResourceKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One condition of a status, that stands (its ``status`` is True)."""
+    """A condition of a resource's status that holds now (its own ``status`` is True)."""
 
     type: str
     reason: str
@@ -69,7 +69,7 @@ class CustomResource:
     body: Mapping[str, Any]
 
     def __str__(self) -> str:
-        """ResourceKind, name and namespace, as messages name it."""
+        """Kind, name and namespace, as messages name it."""
         return f"{self.kind.title} {self.name!r} in namespace {self.namespace!r}"
 
     @property
@@ -129,16 +129,16 @@ class CustomResource:
 
     @property
     def has_operation(self) -> bool:
-        """True if an offset operation stands on it; until it is done, nothing may be written to the resource."""
+        """True while an offset operation is pending; until it is done, nothing may be written to the resource."""
         return OFFSETS in self.annotations or OFFSETS_OF in self.annotations
 
     @property
     def is_paused(self) -> bool:
-        """True if its annotation lets the operator leave it alone."""
+        """True if its annotation pauses the reconciliation, so that the operator leaves it alone."""
         return self.annotations.get(PAUSED, "").lower() == "true"
 
     def conditions(self, kind: str) -> Iterator[Condition]:
-        """Yield the standing conditions of a type: ``Ready``, ``NotReady``, ``Warning``."""
+        """Yield the conditions of a type (``Ready``, ``NotReady``, ``Warning``) that hold now."""
         for one in self.status.get("conditions") or ():
             if one.get("type") == kind and one.get("status") == "True":
                 yield Condition(kind, str(one.get("reason") or ""), str(one.get("message") or ""))

@@ -36,8 +36,8 @@ def awaited(
         until: Whether the resource is as awaited; what it raises ends the wait.
         timeout: Seconds to wait.
         clock: Measures them.
-        nudge: Seconds without that state after which a function is called, and again after twice as many each time, up
-            to 30; None: nothing is.
+        nudge: Seconds after which a function is called that makes the operator look again, and that function. After
+            each call the seconds double, up to 30. None: no function.
 
     Returns:
         The resource as awaited, or as it was at the timeout.

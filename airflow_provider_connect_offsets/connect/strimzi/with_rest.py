@@ -1,7 +1,7 @@
 """States through Strimzi's resources, everything else through Connect's REST API, where that is reachable.
 
-That is the procedure of Cloudera's CSM: the operator would set back a state that is set over REST, but leaves offsets
-alone.
+The store of the offsets is ``ConnectRest`` itself. That is the procedure of Cloudera's CSM: the operator would set back
+a state that is set over REST, but leaves offsets alone.
 """
 
 from __future__ import annotations
@@ -15,21 +15,19 @@ from airflow_provider_connect_offsets.connect.protocols import (
     ConnectorStatus,
     State,
     StatusTest,
-    WriteReply,
 )
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.strimzi.client import ConnectStrimzi
 from airflow_provider_connect_offsets.exceptions import StoreError
-from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
 
 
 class StrimziWithRest:
-    """An offset store, a control and a registry; raises what the two clients raise.
+    """A control and a registry; raises what the two clients raise.
 
     Args:
         strimzi: Requests states, creates, configures and deletes connectors.
-        rest: Reads states, and reads and writes offsets.
+        rest: Reads types, configurations and states.
     """
 
     def __init__(self, strimzi: ConnectStrimzi, rest: ConnectRest) -> None:
@@ -91,18 +89,6 @@ class StrimziWithRest:
     def resume(self, connector: str) -> None:
         """Request RUNNING in the resource."""
         self._strimzi.resume(connector)
-
-    def read_offsets(self, connector: str) -> Offsets:
-        """Return all offsets."""
-        return self._rest.read_offsets(connector)
-
-    def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
-        """Overwrite the listed partitions (offset None removes) of a STOPPED connector."""
-        return self._rest.write_offsets(connector, changes)
-
-    def reset_offsets(self, connector: str) -> WriteReply:
-        """Remove all offsets of a STOPPED connector."""
-        return self._rest.reset_offsets(connector)
 
     def plugins(self) -> dict[str, ConnectorType]:
         """Return the connector classes that are installed, with their types."""

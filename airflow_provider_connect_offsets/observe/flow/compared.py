@@ -17,9 +17,8 @@ from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
     RemotePartition,
     timed_topics,
 )
-from airflow_provider_connect_offsets.observe.flow.single_records import is_same, mapping_of, records_of
+from airflow_provider_connect_offsets.observe.flow.single_records import is_same, mapping_of, mappings_of, records_of
 from airflow_provider_connect_offsets.observe.partitions import partition_of
-from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.workspace.datasets import Parts, read_dataset, write_dataset, writing_parts
@@ -98,11 +97,8 @@ def write_checked_claims(
         return
     claims = read_dataset(sampled.sampled_claims, SAMPLED_CLAIMS)
     by_source = {one.where: one for one in remote_partitions}
-    mappings: dict[TopicPartition, list[OffsetMapping]] = {}
     covered = [claim for claim in claims if _covers(by_source.get(partition_of(claim)), claim)]
-    for claim in covered:
-        mappings.setdefault(partition_of(claim), []).append(mapping_of(claim))
-    records = records_of(clusters, by_source.values(), mappings)
+    records = records_of(clusters, by_source.values(), mappings_of(covered))
     for claim in claims:
         claim["same"] = None
     for claim in covered:

@@ -32,7 +32,7 @@ from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
     remote_partitions_of,
     remote_partitions_without_source,
 )
-from airflow_provider_connect_offsets.observe.flow.single_records import anchored, mapping_of
+from airflow_provider_connect_offsets.observe.flow.single_records import anchored, mapping_of, mappings_of
 from airflow_provider_connect_offsets.observe.partitions import first_few, partition_of
 from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
@@ -203,9 +203,7 @@ def _mappings(
     kept: Iterable[Mapping[str, Any]],
 ) -> dict[TopicPartition, list[OffsetMapping]]:
     """Return the offset mappings that are known before any record is searched."""
-    mappings: dict[TopicPartition, list[OffsetMapping]] = {}
-    for row in kept:
-        mappings.setdefault(partition_of(row), []).append(mapping_of(row))
+    mappings = mappings_of(kept)
     return {one.where: current(one, syncs.get(one.where, ()), mappings.get(one.where, ())) for one in remote_partitions}
 
 

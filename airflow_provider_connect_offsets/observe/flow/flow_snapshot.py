@@ -75,16 +75,14 @@ def find_flow(connectors: FlowConnectors, clients: Clients) -> FlowReset:
     return reset
 
 
-def take_flow_snapshot(
-    request: Request, reset: FlowReset, clients: Clients, run: ResetDirectory, *, cluster: str
-) -> None:
+def take_flow_snapshot(request: Request, reset: FlowReset, clients: Clients, run: ResetDirectory) -> None:
     """Write everything that the reset may change, and that its plan needs; change nothing.
 
     Writes what ``take_snapshot`` writes, ``flow.json``, the records of the flow's internal topics, and the bounds of
     the remote topics. Raises as ``take_snapshot`` does.
     """
     also = (reset.checkpoint_connector,) if reset.checkpoint_connector else ()
-    take_snapshot(request, clients, run, cluster=cluster, also=also)
+    take_snapshot(request, clients, run, also=also)
     files.write_json(run.flow, reset.as_json())
     keep_records(reset, clients, run)
     stored = read_dataset(run.connector_offsets, CONNECTOR_OFFSETS)

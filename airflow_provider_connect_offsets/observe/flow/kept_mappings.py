@@ -1,25 +1,110 @@
-"""Offset mappings that earlier resets of a flow have kept, as far as the records still prove them."""
+"""The exact offset mappings at which a flow is stopped: resets keep them, later translations read them.
+
+Two mappings of one generation translate all offsets between them. A reset that moves a partition back ends one
+generation (its closing mapping) and begins another (its opening mapping); in a partition that it leaves alone, both
+mappings belong to the same generation. Only mappings are read that the records of both logs still prove.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
+from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.observe.flow.flow_snapshot import remote_bounds
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters, RemotePartition
-from airflow_provider_connect_offsets.observe.flow.single_records import mapping_of, mapping_rows, same_records
+from airflow_provider_connect_offsets.observe.flow.single_records import (
+    mapping_of,
+    mapping_rows,
+    mappings_of,
+    same_records,
+)
 from airflow_provider_connect_offsets.observe.flow.topic_ids import TopicIds
 from airflow_provider_connect_offsets.observe.partitions import partition_of
 from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping
+from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.offsets.flow import Flow, Side
+from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
 from airflow_provider_connect_offsets.workspace import files
-from airflow_provider_connect_offsets.workspace.datasets import is_finished, read_dataset
+from airflow_provider_connect_offsets.workspace.datasets import is_finished, read_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import REWINDS
+from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 from airflow_provider_connect_offsets.workspace.paths import join
 
 log = logging.getLogger(__name__)
 # Only the newest resets are read.
 _RESETS = 20
+
+
+def keep_rewinds(run: ResetDirectory, plan: OffsetPlan, at_stop: Offsets, clients: Clients, flow: Flow) -> None:
+    """Write the dataset ``rewinds``; the flow must be stopped on ``at_stop``. Raises store errors."""
+    names = {row.topic: flow.target_topic(row.topic) for row in plan.rows if row.topic is not None}
+    source, target = clients.clusters[Side.SOURCE], clients.clusters[Side.TARGET]
+    ends = {where: bounds.log_end for where, bounds in remote_bounds(target, flow, set(names)).items()}
+    ids = TopicIds.observed(names, source, target)
+    write_dataset(run.rewinds, REWINDS, rewinds(plan, at_stop, ends, flow, now=datetime.now(tz=UTC), ids=ids))
+
+
+def rewinds(
+    plan: OffsetPlan,
+    at_stop: Offsets,
+    ends: dict[TopicPartition, int],
+    flow: Flow,
+    *,
+    now: datetime,
+    ids: TopicIds,
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the dataset ``rewinds``.
+
+    Args:
+        plan: The reset.
+        at_stop: The offsets at which the MirrorSource is stopped.
+        ends: Log end offsets of the remote topics; a missing partition does not exist yet and ends at 0.
+        flow: The flow.
+        now: The time of the stop.
+        ids: Ids of the topics.
+    """
+    stored = at_stop.stored()
+    for row in plan.rows:
+        if row.topic is None or row.kafka_partition is None:
+            continue
+        end = ends.get(TopicPartition(flow.target_topic(row.topic), row.kafka_partition), 0)
+        position = plan.family.position_in(stored.get(row.partition))
+        closes = position is not None and end > 0
+        yield {
+            "topic": row.topic,
+            "kafka_partition": row.kafka_partition,
+            "closing_upstream": position - 1 if closes and position is not None else None,
+            "closing_downstream": end - 1 if closes else None,
+            "opening_upstream": _opening(row, position),
+            "opening_downstream": end,
+            "written_at": now,
+            "topic_id": ids.source.get(row.topic),
+            "target_topic_id": ids.target.get(flow.target_topic(row.topic)),
+        }
+
+
+def append_rewinds(run: ResetDirectory, root: str, *, digest: str) -> str:
+    """Copy the run's dataset ``rewinds`` into the directory with those of all resets of the flow.
+
+    A repeated call writes the same dataset once more.
+
+    Args:
+        run: Directory of the run.
+        root: URI of the directory for all resets.
+        digest: Digest of the plan; part of the new dataset's name.
+
+    Returns:
+        URI of the new dataset.
+    """
+    rows = read_dataset(run.rewinds, REWINDS)
+    stopped_at = min((row["written_at"] for row in rows), default=datetime.now(tz=UTC))
+    uri = join(root, f"{stopped_at:%Y%m%dT%H%M%S}Z-{digest[:12]}")
+    write_dataset(uri, REWINDS, rows)
+    return uri
 
 
 def kept_mappings(root: str, clusters: Clusters, remote_partitions: Iterable[RemotePartition]) -> list[dict[str, Any]]:
@@ -50,12 +135,9 @@ def still_proved(
 ) -> list[dict[str, Any]]:
     """Return those rows of an earlier dataset ``kept_mappings`` that the records still prove; raises store errors."""
     by_source = {one.where: one for one in remote_partitions}
-    mappings: dict[TopicPartition, dict[OffsetMapping, None]] = {}
-    for row in rows:
-        where, mapping = partition_of(row), mapping_of(row)
-        if where in by_source and by_source[where].covers(mapping):
-            mappings.setdefault(where, {})[mapping] = None
-    return _proved(clusters, by_source.values(), mappings)
+    known = (row for row in rows if partition_of(row) in by_source)
+    covered = (row for row in known if by_source[partition_of(row)].covers(mapping_of(row)))
+    return _proved(clusters, by_source.values(), mappings_of(covered))
 
 
 def _proved(
@@ -69,8 +151,8 @@ def _proved(
 def _of_resets(
     root: str, by_source: Mapping[TopicPartition, RemotePartition], ids: TopicIds
 ) -> dict[TopicPartition, list[OffsetMapping]]:
-    """Read the mappings of the newest resets, each once, as far as both logs cover them."""
-    mappings: dict[TopicPartition, dict[OffsetMapping, None]] = {}
+    """Read the mappings of the newest resets, as far as both logs cover them."""
+    mappings: dict[TopicPartition, list[OffsetMapping]] = {}
     for name in sorted(files.list_names(root))[-_RESETS:]:
         if not is_finished(join(root, name)):
             log.warning("%s is left out: the reset that wrote it was interrupted.", join(root, name))
@@ -81,8 +163,8 @@ def _of_resets(
                 continue
             for mapping in _mappings(row):
                 if by_source[where].covers(mapping):
-                    mappings.setdefault(where, {})[mapping] = None
-    return {where: list(some) for where, some in mappings.items()}
+                    mappings.setdefault(where, []).append(mapping)
+    return mappings
 
 
 def _same_topics(row: Mapping[str, Any], one: RemotePartition, ids: TopicIds) -> bool:
@@ -99,3 +181,8 @@ def _mappings(row: Mapping[str, Any]) -> Iterator[OffsetMapping]:
         upstream, downstream = row[f"{moment}_upstream"], row[f"{moment}_downstream"]
         if upstream is not None and downstream is not None:
             yield OffsetMapping(upstream, downstream)
+
+
+def _opening(row: PlanRow, position: int | None) -> int | None:
+    """Return the offset of the next record to be replicated; None if ``auto.offset.reset`` decides."""
+    return position if row.action is Action.KEEP else row.after_position

@@ -10,6 +10,7 @@ from typing import Any
 
 from airflow_provider_connect_offsets.kafka.spans import Spans
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters, RemotePartition, timed_topics
+from airflow_provider_connect_offsets.observe.partitions import partition_of
 from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping, RecordOffsets, Records
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 
@@ -76,6 +77,14 @@ def same_records(
 def mapping_of(row: Mapping[str, Any]) -> OffsetMapping:
     """Return the mapping in a dataset's row: its columns ``upstream`` and ``downstream``."""
     return OffsetMapping(row["upstream"], row["downstream"])
+
+
+def mappings_of(rows: Iterable[Mapping[str, Any]]) -> dict[TopicPartition, list[OffsetMapping]]:
+    """Return the mappings in a dataset's rows, by partition of the source."""
+    mappings: dict[TopicPartition, list[OffsetMapping]] = {}
+    for row in rows:
+        mappings.setdefault(partition_of(row), []).append(mapping_of(row))
+    return mappings
 
 
 def mapping_rows(mappings: Mapping[TopicPartition, Iterable[OffsetMapping]]) -> list[dict[str, Any]]:

@@ -43,14 +43,7 @@ def apply_plan(plan: OffsetPlan, clients: Clients, journal: Journal, owner: Owne
         RecordsDeleted: Offsets and state are as planned; records at its positions are gone.
         StoreError: A system could not be reached before anything was written.
     """
-    undone = undo_import(journal, owner, clients)
-    if undone is not None:
-        refuse_undone(plan, clients.offsets.read_offsets(plan.connector), undone)
-    with journal.claim(owner) as entry:
-        outcome = carry_out(
-            plan, clients, journal, entry, owner, _stages(plan, clients), operation="the change of offsets"
-        )
-    return _warned(outcome, undone)
+    return carry_out(plan, clients, journal, owner, _stages(plan, clients), operation="the change of offsets")
 
 
 def _stages(plan: OffsetPlan, clients: Clients) -> Sequence[Stage]:
@@ -63,38 +56,42 @@ def carry_out(  # noqa: PLR0913 - each has its own meaning
     plan: OffsetPlan,
     clients: Clients,
     journal: Journal,
-    entry: JournalEntry,
     owner: Owner,
     stages: Sequence[Stage],
     *,
     operation: str,
+    others: Sequence[Journal] = (),
 ) -> Outcome:
     """Make the stages that apply ``plan``, unless an earlier attempt of the run has; raises as :func:`apply_plan`.
+
+    What a dead run or a dead import left unfinished is finished or undone first.
 
     Args:
         plan: The approved plan.
         clients: Clients of its connector.
         journal: The connector's journal.
-        entry: Its entry, whose lease this process has.
         owner: This process.
         stages: The stages; empty: there is nothing to change.
         operation: What is done, in words.
+        others: Journals of other resources that the stages change.
     """
-    settled = recover(entry, Toward.FORWARD, clients)
-    earlier = journal.record_of(owner.run, outcomes.key_of(plan))
-    if earlier is not None and is_applied(earlier):
-        if deleted_in(earlier):
-            raise RecordsDeleted(deleted_in(earlier))
-        return outcomes.applied_before(plan, earlier)
-    if settled is not None:
+    undone = undo_import(journal, owner, clients, others=others)
+    refuse_undone(plan, clients, undone)
+    with journal.claim(owner, others=others) as entry:
+        settled = recover(entry, Toward.FORWARD, clients)
+        earlier = journal.record_of(owner.run, outcomes.key_of(plan))
+        if earlier is not None and is_applied(earlier):
+            if deleted_in(earlier):
+                raise RecordsDeleted(deleted_in(earlier))
+            return _warned(outcomes.applied_before(plan, earlier), undone)
         refuse_planned_on(entry.record, plan, settled)
-    entry.begin(owner, operation=operation, key=outcomes.key_of(plan), stages=stages)
-    outcome = _made(plan, clients, entry, stages, owner) if stages else outcomes.unchanged(plan, owner)
-    return _warned(outcome, settled)
+        entry.begin(owner, operation=operation, key=outcomes.key_of(plan), stages=stages)
+        outcome = _made(plan, clients, entry, stages, owner) if stages else outcomes.unchanged(plan, owner)
+    return _warned(outcome, undone, settled)
 
 
-def _warned(outcome: Outcome, warning: str | None) -> Outcome:
-    return outcome if warning is None else replace(outcome, warnings=(warning, *outcome.warnings))
+def _warned(outcome: Outcome, *warnings: str | None) -> Outcome:
+    return replace(outcome, warnings=(*filter(None, warnings), *outcome.warnings))
 
 
 def _made(plan: OffsetPlan, clients: Clients, entry: JournalEntry, stages: Sequence[Stage], owner: Owner) -> Outcome:

@@ -6,14 +6,14 @@ connector restores them if the process dies.
 
 from __future__ import annotations
 
-from airflow_provider_connect_offsets.connect.protocols import State, WriteReply
+from airflow_provider_connect_offsets.connect.protocols import WriteReply
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, JournalLost, NotApplied
 from airflow_provider_connect_offsets.observe import log_positions
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.operations.connector.stepwise import refuse_unless_stopped
 from airflow_provider_connect_offsets.operations.stages import recovery, steps
-from airflow_provider_connect_offsets.operations.stages.captured import Alteration, alteration_in
+from airflow_provider_connect_offsets.operations.stages.captured import Alteration, PriorState, alteration_in
 from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets
 from airflow_provider_connect_offsets.saga import (
     Captures,
@@ -47,7 +47,7 @@ def alter(clients: Clients, journal: Journal, owner: Owner, changes: Offsets) ->
         NotApplied: The prior offsets are restored.
         LeftStopped: The prior offsets could not be proved.
     """
-    connector = journal.connector
+    connector = journal.resource
     clients.control.require_offset_changes()
     info = clients.control.info(connector)
     steps.refuse_invalid(info, changes, otherwise="Nothing was written")
@@ -64,7 +64,7 @@ def reset(clients: Clients, journal: Journal, owner: Owner) -> Alteration:
 
     Raises as :func:`alter` does, and the worker's error if it refuses.
     """
-    connector = journal.connector
+    connector = journal.resource
     clients.control.require_offset_changes()
     refuse_unless_stopped(clients, connector)
 
@@ -75,13 +75,13 @@ def _changed(clients: Clients, journal: Journal, owner: Owner, stage: AlterOffse
     """Make the stage as a saga of its own; returns what it captured."""
     if journal.is_claimed_for(owner.run):
         raise InvalidRequest(
-            f"Nothing was written: this run has claimed {journal.connector!r} for the plan that it has begun. Give "
+            f"Nothing was written: this run has claimed {journal.resource!r} for the plan that it has begun. Give "
             "run_uri and digest of that plan, or leave the begin out."
         )
     recovery.undo_import(journal, owner, clients)
     with journal.claim(owner) as entry:
         recovery.recover(entry, Toward.BACK, clients)
-        refuse_unless_stopped(clients, journal.connector)
+        refuse_unless_stopped(clients, journal.resource)
         entry.begin(owner, operation="a change of offsets without a plan", key="", stages=[stage])
         settled = Executor(entry, [stage], _Explained(), clock=clients.clock).run()
     return Alteration.from_json(settled.record.captures[stage.name])
@@ -108,12 +108,13 @@ class WriteOffsets(AlterOffsets):
         self._changes = changes
 
     def capture(self, earlier: Captures) -> JsonMap:
-        """Capture all offsets."""
+        """Capture all offsets; raises what :meth:`changes` does, and store errors."""
+        before = PriorState.before(earlier, self.subject, cluster=self.cluster)
         prior = self._clients.offsets.read_offsets(self.subject)
-        return Alteration(State.STOPPED, prior, self.changes(prior)).as_json()
+        return Alteration(before.state, prior, self.changes(prior)).as_json()
 
     def changes(self, prior: Offsets) -> Offsets:
-        """Return what is written over ``prior``."""
+        """Return what is written over ``prior``; what this raises ends the operation before anything is written."""
         return self._changes
 
 

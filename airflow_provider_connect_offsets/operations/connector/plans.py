@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import Drift, PlanRefused
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.partitions import first_few
-from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow, plan_digest
 from airflow_provider_connect_offsets.offsets.replay import ReplayAction, ReplayPlan, ReplayRow
 from airflow_provider_connect_offsets.offsets.requests.replay import ReplayRequest
@@ -36,9 +37,7 @@ def read_plan(run: RunDirectory, *, digest: str | None = None) -> OffsetPlan:
     request = Request.from_json(read_json(run.request))
     own = run.of(request.connector)
     verdicts = read_dataset(run.verdicts, VERDICTS, **own)
-    errors = [row["message"] for row in verdicts if row["severity"] == Severity.ERROR]
-    if errors:
-        raise PlanRefused(f"Nothing was stopped or changed. The plan in {run.uri} has errors: {errors[0]}")
+    _refuse_errors(run, verdicts, nothing="Nothing was stopped or changed.")
     rows = read_dataset(run.offset_plan, OFFSET_PLAN, **own)
     observed = next(iter(read_dataset(run.connectors, CONNECTORS, connector=(request.connector,))), None)
     plan = OffsetPlan.of(
@@ -47,11 +46,7 @@ def read_plan(run: RunDirectory, *, digest: str | None = None) -> OffsetPlan:
         was_running=observed is not None and observed["state"] == State.RUNNING,
         observed_at=None if observed is None else observed["observed_at"],
     )
-    if digest is not None and plan.digest != digest:
-        raise PlanRefused(
-            f"Nothing was stopped or changed. The plan in {run.uri} is not the one that was approved: its digest is "
-            f"{plan.digest}, not {digest}. Plan again."
-        )
+    refuse_unapproved(run, plan.digest, approved=digest)
     return plan
 
 
@@ -69,21 +64,39 @@ def read_plans(members: Mapping[str, RunDirectory], *, digest: str | None = None
 
 def read_replay(run: ReplayDirectory, *, digest: str | None = None) -> ReplayPlan:
     """Read the plan of a replay; arguments and errors as of :func:`read_plan`."""
-    errors = [row["message"] for row in read_dataset(run.verdicts, VERDICTS) if row["severity"] == Severity.ERROR]
-    if errors:
-        raise PlanRefused(f"Nothing was created. The plan in {run.uri} has errors: {errors[0]}")
+    _refuse_errors(run, read_dataset(run.verdicts, VERDICTS), nothing="Nothing was created.")
     rows = read_dataset(run.replay_plan, REPLAY_PLAN)
     plan = ReplayPlan.of(
         ReplayRequest.from_json(read_json(run.request)),
         [ReplayRow(**{**row, "action": ReplayAction(row["action"])}) for row in rows],
         observed_at=datetime.fromisoformat(read_json(run.summary)["planned_at"]),
     )
-    if digest is not None and plan.digest != digest:
-        raise PlanRefused(
-            f"Nothing was created. The plan in {run.uri} is not the one that was approved: its digest is "
-            f"{plan.digest}, not {digest}. Plan again."
-        )
+    refuse_unapproved(run, plan.digest, approved=digest, nothing="Nothing was created.")
     return plan
+
+
+def refuse_unapproved(
+    run: Directory, digest: str, *, approved: str | None, nothing: str = "Nothing was stopped or changed."
+) -> None:
+    """Raise :class:`PlanRefused` for a plan that is not the approved one.
+
+    Args:
+        run: Directory of the run that made it.
+        digest: Its digest.
+        approved: Digest of the approved plan; None: it is not compared.
+        nothing: What the error begins with.
+    """
+    if approved is not None and digest != approved:
+        raise PlanRefused(
+            f"{nothing} The plan in {run.uri} is not the one that was approved: its digest is {digest}, not "
+            f"{approved}. Plan again."
+        )
+
+
+def _refuse_errors(run: Directory, verdicts: Iterable[Mapping[str, Any]], *, nothing: str) -> None:
+    errors = [row["message"] for row in verdicts if row["severity"] == Severity.ERROR]
+    if errors:
+        raise PlanRefused(f"{nothing} The plan in {run.uri} has errors: {errors[0]}")
 
 
 def refuse_stale(run: Directory, *, ttl: timedelta) -> None:
@@ -97,13 +110,13 @@ def refuse_stale(run: Directory, *, ttl: timedelta) -> None:
         )
 
 
-def refuse_planned_on(record: SagaRecord, plan: OffsetPlan, message: str) -> None:
+def refuse_planned_on(record: SagaRecord, plan: OffsetPlan, message: str | None) -> None:
     """Raise :class:`Drift` for a plan that keeps an offset which a dead run had written, and which was undone since.
 
     Args:
         record: The dead run's saga, as settled.
         plan: The plan.
-        message: Describes how the saga was settled.
+        message: Describes how the saga was settled; None: no run had left any.
     """
     alteration = alteration_of(record, plan.connector)
     if alteration is None or record.state is not SagaState.UNDONE:
@@ -113,20 +126,22 @@ def refuse_planned_on(record: SagaRecord, plan: OffsetPlan, message: str) -> Non
     _refuse_kept(plan.left_alone_at(undone), message)
 
 
-def refuse_undone(plan: OffsetPlan, stored: Offsets, message: str) -> None:
+def refuse_undone(plan: OffsetPlan, clients: Clients, message: str | None) -> None:
     """Raise :class:`Drift` for a plan that keeps an offset which a dead import had written, and which was undone since.
 
     Args:
         plan: The plan.
-        stored: The connector's offsets now, while it is down.
-        message: Describes how the import was settled.
+        clients: Clients of its connector, which is down.
+        message: Describes how the import was settled; None: no import had left anything.
     """
-    now = stored.stored()
+    if message is None:
+        return
+    now = clients.offsets.read_offsets(plan.connector).stored()
     moved = {row.partition: row.before for row in plan.rows if now.get(row.partition) != row.before}
     _refuse_kept(plan.left_alone_at(moved), message)
 
 
-def _refuse_kept(partitions: list[str], message: str) -> None:
+def _refuse_kept(partitions: list[str], message: str | None) -> None:
     if partitions:
         raise Drift(
             f"Nothing was changed by this run: its plan was made from what a dead run had left, and keeps the offset "

@@ -6,8 +6,10 @@
 
 from __future__ import annotations
 
+import logging
+
 from airflow_provider_connect_offsets.connect.protocols import State
-from airflow_provider_connect_offsets.exceptions import NotStopped
+from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, NotStopped
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
@@ -18,6 +20,8 @@ from airflow_provider_connect_offsets.operations.stages.captured import ALTER, R
 from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets, change_stages
 from airflow_provider_connect_offsets.saga import Journal, Owner, Toward
 from airflow_provider_connect_offsets.workspace.outcome import Outcome
+
+log = logging.getLogger(__name__)
 
 
 def begin(plan: OffsetPlan, clients: Clients, journal: Journal, owner: Owner, *, seconds: float) -> State:
@@ -38,18 +42,27 @@ def begin(plan: OffsetPlan, clients: Clients, journal: Journal, owner: Owner, *,
         Drift: The plan was made from what a dead run had left.
         StoreError: A system does not answer, or refuses.
     """
-    undone = recovery.undo_import(journal, owner, clients)
-    if undone is not None:
-        refuse_undone(plan, clients.offsets.read_offsets(plan.connector), undone)
+    refuse_undone(plan, clients, recovery.undo_import(journal, owner, clients))
     with journal.claim(owner) as unfinished:  # ends with the block: an error leaves no lease behind
         settled = recovery.recover(unfinished, Toward.BACK, clients)
-        if settled is not None:
-            refuse_planned_on(unfinished.record, plan, settled)
+        refuse_planned_on(unfinished.record, plan, settled)
     entry = journal.claim_for_run(owner, seconds=seconds)
     stages = change_stages(plan, clients)
-    entry.begin(owner, operation="the change of offsets", key=outcomes.key_of(plan), stages=stages)
-    recovery.executor(clients, entry, stages).announce(stages[0])
+    try:
+        entry.begin(owner, operation="the change of offsets", key=outcomes.key_of(plan), stages=stages)
+        recovery.executor(clients, entry, stages).announce(stages[0])
+    except BaseException:
+        _end_lease(journal, owner, clients)
+        raise
     return PriorState.from_json(entry.record.captures[stages[0].name]).state
+
+
+def _end_lease(journal: Journal, owner: Owner, clients: Clients) -> None:
+    """End the lease of steps that did not begin, as no later task of the run does; if that fails, it runs out."""
+    try:
+        recovery.undo(journal, owner, clients)
+    except ConnectOffsetsError as error:
+        log.warning("%s", error)
 
 
 def refuse_unless_stopped(clients: Clients, connector: str) -> None:

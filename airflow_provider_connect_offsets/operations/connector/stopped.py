@@ -45,16 +45,18 @@ def stop_for_run(members: Sequence[Member], owner: Owner, *, seconds: float) -> 
     if not members:
         return []
     counts = Counter(one.journal.uri for one in members)
-    if twice := [one.journal.connector for one in members if counts[one.journal.uri] > 1]:
+    if twice := [one.journal.resource for one in members if counts[one.journal.uri] > 1]:
         raise InvalidRequest(
             f"Nothing was stopped, and no group was moved: {twice[0]!r} is named for two connectors of the flow, and "
             "both lead to the same Connect cluster. Name the MirrorSource, the MirrorCheckpoint and the forward flow's "
             "connector, each with its own Connect connection."
         )
+    for one in members:
+        recovery.undo_import(one.journal, owner, one.clients)
     home, *others = members
     entry = home.journal.claim_for_run(owner, seconds=seconds, others=[one.journal for one in others])
     recovery.recover(entry, Toward.BACK, *_clients(members))
-    stages = [StopConnector(one.journal.connector, one.clients) for one in members]
+    stages = [StopConnector(one.journal.resource, one.clients) for one in members]
     entry.begin(owner, operation="the failover", key="", stages=stages)
     stopping = recovery.executor(home.clients, entry, list(stages))
     for stage in stages:
@@ -77,7 +79,7 @@ def resume(members: Sequence[Member], owner: Owner, *, seconds: float) -> None:
     if not members:
         return
     with members[0].journal.continued(owner, seconds=seconds) as entry:
-        stages = [ResumeConnector(one.journal.connector, one.clients) for one in members]
+        stages = [ResumeConnector(one.journal.resource, one.clients) for one in members]
         entry.add(stages)
         recovery.executor(members[0].clients, entry, recovery.built(entry.record, *_clients(members))).run()
 

@@ -96,8 +96,8 @@ class RewindRun:
 class Turn(JsonRecord):
     """A turn that a run has taken.
 
-    The attributes are those of :class:`RewindRun`; ``begins`` is that of its interval. As they are known only where the
-    turn is kept: ``number``, and ``ended``: whether the run was cleared since.
+    The attributes are those of :class:`RewindRun`; ``begins`` is that of its interval. ``number`` is that of its file,
+    and ``ended`` is true if the run was cleared since.
     """
 
     run_id: str

@@ -61,10 +61,10 @@ class Copied:
 
     @property
     def removes_offsets(self) -> bool:
-        """Whether a rename removes the original's offsets: not from a group that the copy takes over.
+        """Whether a rename removes the original's offsets; it does not if the copy takes over the consumer group.
 
-        Nor from an offsets topic of its own: where workers run with ``exactly.once.source.support``, Kafka answers such
-        a removal only after 90 s, and leaves it half done.
+        Nor does it if the original has an offsets topic of its own: where workers run with
+        ``exactly.once.source.support``, Kafka answers such a removal only after 90 s, and leaves it half done.
         """
         is_shared = self.original.group_id is not None and self.original.group_id == self.info.group_id
         return not is_shared and _OWN_TOPIC not in self.original.config

@@ -107,7 +107,7 @@ def _both(copying: Copying, journal: Journal) -> tuple[Journal, Journal]:
 
 
 class CopiedOffsets(StartingOffsets):
-    """Write the offsets at which the original is stopped as those of its copy."""
+    """Writes the offsets at which the original is stopped as those of its copy."""
 
     def __init__(self, checked: Copied, clients: Clients, copying: Copying) -> None:
         super().__init__(checked.new, clients)
@@ -152,8 +152,8 @@ def _again(record: SagaRecord, copying: Copying, clients: Clients) -> int:
     """Request the states once more, for a copy of an earlier attempt of this task: it may not have started."""
     try:
         for resumed in (one for one in record.stages if one.title == RESUME):
-            wanted = PriorState.from_json(resumed.captured)
-            steps.restore_state(clients, resumed.subject, wanted.state, tasks=wanted.tasks)
+            prior = PriorState.from_json(resumed.captured)
+            steps.restore_state(clients, resumed.subject, prior.state, tasks=prior.tasks)
     except NotRunning as error:
         raise _not_running(copying, error, clients) from error
     return stored_in(record)

@@ -25,12 +25,22 @@ from airflow_provider_connect_offsets.operations.stages.existence_stages import 
     registry_of,
 )
 from airflow_provider_connect_offsets.operations.stages.explained import ConnectorExplained
-from airflow_provider_connect_offsets.saga.executor import Executor, Toward
-from airflow_provider_connect_offsets.saga.explanation import Explanation, Settled
-from airflow_provider_connect_offsets.saga.journal import Journal
-from airflow_provider_connect_offsets.saga.lease import Owner
-from airflow_provider_connect_offsets.saga.record import SagaRecord, SagaState
-from airflow_provider_connect_offsets.saga.stage import Captures, Done, JsonMap, Kind, Stage, Undoing
+from airflow_provider_connect_offsets.saga import (
+    Captures,
+    Done,
+    Executor,
+    Explanation,
+    Journal,
+    JsonMap,
+    Kind,
+    Owner,
+    SagaRecord,
+    SagaState,
+    Settled,
+    Stage,
+    Toward,
+    Undoing,
+)
 from airflow_provider_connect_offsets.workspace.files import write_bytes
 
 log = logging.getLogger(__name__)
@@ -64,7 +74,7 @@ def create(new: NewConnector, clients: Clients, journal: Journal, owner: Owner) 
 
 def created_by(journal: Journal, clients: Clients, owner: Owner) -> int | None:
     """Return the result of an earlier attempt of this task to create the journal's connector; None if it has none."""
-    if journal.connector not in clients.control.connectors():
+    if journal.resource not in clients.control.connectors():
         return None
     done = _earlier(journal, owner, CREATE)
     return None if done is None else stored_in(done)
@@ -103,7 +113,7 @@ def delete(connector: str, clients: Clients, journal: Journal, owner: Owner, *, 
 
 
 class StartingOffsets(WriteOffsets):
-    """Write the offsets of a connector that has never run, and remove those that an earlier one has left."""
+    """Writes the offsets of a connector that has never run, and removes those that an earlier one has left."""
 
     def __init__(self, new: NewConnector, clients: Clients) -> None:
         super().__init__(new.name, clients, new.offsets)
@@ -117,7 +127,7 @@ class StartingOffsets(WriteOffsets):
 
 
 class RemovedOffsets(ResetOffsets):
-    """Remove all offsets of a connector, which are written to a file before; ``kept``: its URI, or empty for none."""
+    """Removes all offsets of a connector, and writes them to a file before; ``kept``: its URI, or empty for none."""
 
     def __init__(self, connector: str, clients: Clients, kept: str, *, optional: bool = False) -> None:
         super().__init__(connector, clients, optional=optional)
@@ -126,15 +136,14 @@ class RemovedOffsets(ResetOffsets):
     def capture(self, earlier: Captures) -> JsonMap:
         """Write the file, and return what is stored."""
         captured = super().capture(earlier)
-        prior = Offsets.from_json(captured["prior_offsets"])
         if self._kept:
+            prior = Offsets.from_json(captured["prior_offsets"])
             write_bytes(self._kept, kip199_document({self.subject: prior}).encode())
-        before = PriorState.before(earlier, self.subject, cluster=self.cluster)
-        return {**captured, "prior_state": before.state.value}
+        return captured
 
 
 class StartConnector(ResumeConnector):
-    """Start a connector that was created STOPPED; undone, it is stopped."""
+    """Starts a connector that was created STOPPED; the undo stops it."""
 
     kind = Kind.UNDOABLE
 

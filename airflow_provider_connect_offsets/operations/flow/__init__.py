@@ -1,1 +1,1 @@
-"""The reset of a MirrorMaker 2 flow (``flow_reset``), its proof (``new_syncs``), and emptying its internal topics."""
+"""The reset of a MirrorMaker 2 flow as a whole, and the emptying of its topics alone; ``new_syncs`` proves a reset."""

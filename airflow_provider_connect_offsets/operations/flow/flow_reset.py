@@ -10,9 +10,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from airflow_provider_connect_offsets.connect.protocols import State
-from airflow_provider_connect_offsets.exceptions import Drift, PlanRefused
+from airflow_provider_connect_offsets.exceptions import Drift, InvalidInput
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.observe.flow.rewinds import append_rewinds, keep_rewinds
+from airflow_provider_connect_offsets.observe.flow.flow_snapshot import keep_records
+from airflow_provider_connect_offsets.observe.flow.kept_mappings import append_rewinds, keep_rewinds
 from airflow_provider_connect_offsets.observe.partitions import first_few
 from airflow_provider_connect_offsets.observe.waiting import consumes
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan, plan_digest
@@ -20,20 +21,21 @@ from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowRes
 from airflow_provider_connect_offsets.offsets.sync_record import parse_sync
 from airflow_provider_connect_offsets.operations.connector import outcomes
 from airflow_provider_connect_offsets.operations.connector.apply import carry_out
-from airflow_provider_connect_offsets.operations.connector.plans import read_plan
+from airflow_provider_connect_offsets.operations.connector.plans import read_plan, refuse_unapproved
+from airflow_provider_connect_offsets.operations.connector.stepwise import refuse_unless_stopped
 from airflow_provider_connect_offsets.operations.flow.new_syncs import await_new_syncs, openings
 from airflow_provider_connect_offsets.operations.stages import recovery
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
 from airflow_provider_connect_offsets.operations.stages.flow_stages import EmptyTopics
 from airflow_provider_connect_offsets.operations.stages.offset_stages import change_stages
-from airflow_provider_connect_offsets.saga import Journal, Owner, Stage
+from airflow_provider_connect_offsets.saga import Journal, Owner, Stage, Toward
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.flow_schemas import RESET_TOPICS, REWINDS
 from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
 
-_NAMED = 3
+_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +54,7 @@ class ResetPlan:
 def read_reset(run: ResetDirectory, *, digest: str | None = None) -> ResetPlan:
     """Read the plan of ``run``; raises as ``read_plan`` does."""
     plan = ResetPlan(read_plan(run), FlowReset.from_json(read_json(run.flow)))
-    if digest is not None and plan.digest != digest:
-        raise PlanRefused(
-            f"Nothing was stopped or changed. The plan in {run.uri} is not the one that was approved: its digest is "
-            f"{plan.digest}, not {digest}. Plan again."
-        )
+    refuse_unapproved(run, plan.digest, approved=digest)
     return plan
 
 
@@ -97,14 +95,19 @@ def reset_flow(
     Raises:
         NotRunning: The flow was reset, but no new sync proves it. Other errors are those of ``apply_plan``.
     """
-    offsets = plan.offsets
     _refuse_unforeseen(plan, clients, run)
-    with journals.journal.claim(owner, others=journals.locks) as entry:
-        stages = reset_stages(plan, clients, run)
-        outcome = carry_out(offsets, clients, journals.journal, entry, owner, stages, operation="the reset of the flow")
+    outcome = carry_out(
+        plan.offsets,
+        clients,
+        journals.journal,
+        owner,
+        reset_stages(plan, clients, run),
+        operation="the reset of the flow",
+        others=journals.locks,
+    )
     if outcome.result is not Result.APPLIED:
         return outcome
-    append_rewinds(run, journals.history, digest=offsets.digest)
+    append_rewinds(run, journals.history, digest=plan.offsets.digest)
     return _proved(outcome, plan, clients, run, sync_timeout)
 
 
@@ -128,6 +131,44 @@ def undo_reset(plan: ResetPlan, clients: Clients, journals: ResetJournals, owner
     """Undo what a reset of the same run left unfinished; returns None if nothing was left."""
     undone = recovery.undo(journals.journal, owner, clients, others=journals.locks)
     return None if undone is None else outcomes.recovered(plan.offsets, *undone)
+
+
+def clear_syncs(
+    reset: FlowReset, clients: Clients, journals: ResetJournals, owner: Owner, run: ResetDirectory, *, foreign: bool
+) -> dict[str, int]:
+    """Keep the records of the flow's internal topics in ``run``, and empty the topics, as a step of its own.
+
+    What a dead run left is undone first.
+
+    Args:
+        reset: The flow, and which topics are emptied.
+        clients: Clients of its connectors and both clusters.
+        journals: The journals of the reset.
+        owner: This process.
+        run: Directory of the run.
+        foreign: True if syncs of topics that the flow does not replicate may be deleted as well.
+
+    Returns:
+        Topic → how many offsets were emptied.
+
+    Raises:
+        NotStopped: A connector runs; nothing was changed.
+        InvalidInput: There are foreign syncs, and ``foreign`` is false; nothing was changed.
+        Overlap: Another run changes the flow; nothing was changed.
+        StoreError: A system does not answer, or refuses; some records may be gone.
+    """
+    recovery.undo_import(journals.journal, owner, clients, others=journals.locks)
+    with journals.journal.claim(owner, others=journals.locks) as entry:
+        recovery.recover(entry, Toward.BACK, clients)
+        for connector in filter(None, (reset.source_connector, reset.checkpoint_connector)):
+            refuse_unless_stopped(clients, connector)
+        if not foreign:
+            _refuse_foreign(reset, clients)
+        keep_records(reset, clients, run)
+        stage = EmptyTopics(reset.source_connector, clients, reset.emptied, kept=run.uri)
+        entry.begin(owner, operation="the emptying of the flow's topics", key="", stages=[stage])
+        settled = recovery.executor(clients, entry, [stage]).run()
+        return dict(settled.record.stage(stage.name).facts.get("emptied", {}))
 
 
 def _proved(outcome: Outcome, plan: ResetPlan, clients: Clients, run: ResetDirectory, timeout: float) -> Outcome:
@@ -155,7 +196,7 @@ def _refuse_unforeseen(plan: ResetPlan, clients: Clients, run: ResetDirectory) -
     """Raise :class:`Drift` if the reset would delete syncs of another flow's topics that were not approved."""
     reset = plan.reset
     foreseen = {row["topic"] for row in read_dataset(run.reset_topics, RESET_TOPICS)}
-    if foreign := foreign_topics(reset, clients, foreseen=foreseen):
+    if foreign := _foreign_topics(reset, clients, foreseen=foreseen):
         raise Drift(
             f"Nothing was stopped or changed. Since the plan was made, syncs of topics that {reset.source_connector!r} "
             f"does not replicate have come into {reset.syncs.topic!r}: {first_few(foreign, _NAMED)}. The reset would "
@@ -163,7 +204,16 @@ def _refuse_unforeseen(plan: ResetPlan, clients: Clients, run: ResetDirectory) -
         )
 
 
-def foreign_topics(reset: FlowReset, clients: Clients, *, foreseen: Collection[str] = ()) -> list[str]:
+def _refuse_foreign(reset: FlowReset, clients: Clients) -> None:
+    if foreign := _foreign_topics(reset, clients):
+        raise InvalidInput(
+            f"Nothing was written. {reset.syncs.topic!r} holds syncs of topics that {reset.source_connector!r} does "
+            f"not replicate: {first_few(foreign, _NAMED)}. Emptying the topic deletes them for the flow that does. If "
+            "that is intended, set foreign."
+        )
+
+
+def _foreign_topics(reset: FlowReset, clients: Clients, *, foreseen: Collection[str] = ()) -> list[str]:
     """List topics that the flow's offset-syncs topic has syncs of, though its MirrorSource does not replicate them.
 
     If the MirrorSource's configuration is unknown, it may replicate any topic.

@@ -49,7 +49,7 @@ TIMEOUT = 600.0
 
 def groups_journal(workspace: str, *, cluster: str) -> Journal:
     """Return the journal of all consumer groups of the Kafka cluster with that id."""
-    return Journal(journal_root(workspace), cluster=cluster, connector=f"consumer groups of {cluster}")
+    return Journal(journal_root(workspace), cluster=cluster, resource=f"consumer groups of {cluster}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ def move_groups(
     """
     results: list[T] = []
     stage = MoveGroups(
-        groups.journal.connector,
+        groups.journal.resource,
         groups.cluster,
         directory,
         lambda: results.append(move()),

@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 def orphans_journal(workspace: str, topic: OffsetsTopic) -> Journal:
     """Return the journal of an offsets topic; raises store errors."""
-    return Journal(journal_root(workspace), cluster=topic.cluster_id(), connector=f"offsets topic {topic.topic}")
+    return Journal(journal_root(workspace), cluster=topic.cluster_id(), resource=f"offsets topic {topic.topic}")
 
 
 class RemoveOrphans(Stage):

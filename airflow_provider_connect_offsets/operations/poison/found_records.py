@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
-from airflow_provider_connect_offsets.observe.failed_records import FailedRecord, FailedSink, Way, described
+from airflow_provider_connect_offsets.observe.failed_records import FailedRecord, FailedSink, Place, Way, described
 from airflow_provider_connect_offsets.observe.partitions import first_few
-
-#: Topic, partition and offset of a record.
-Place: TypeAlias = tuple[str, int, int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from airflow_provider_connect_offsets.kafka.topic_reader import FullRecord
-from airflow_provider_connect_offsets.observe.failed_records import FailedRecord, Way
+from airflow_provider_connect_offsets.observe.failed_records import FailedRecord, Place, Way
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.workspace.datasets import read_newest, write_newest
 from airflow_provider_connect_offsets.workspace.layout import PoisonDirectory
@@ -58,7 +58,7 @@ class KeptRecords:
             if row["connector"] == self.connector
         ]
 
-    def passed(self, positions: Mapping[TopicPartition, int | None]) -> list[tuple[str, int, int]]:
+    def passed(self, positions: Mapping[TopicPartition, int | None]) -> list[Place]:
         """Return the places of kept records that lie before the positions: they were skipped."""
         return [one.place for one in self.found() if (positions.get(one.record.where) or 0) > one.record.offset]
 
@@ -87,7 +87,7 @@ class KeptRecords:
         }
 
 
-def _place(row: Mapping[str, Any]) -> tuple[str, int, int]:
+def _place(row: Mapping[str, Any]) -> Place:
     return row["topic"], row["kafka_partition"], row["offset"]
 
 

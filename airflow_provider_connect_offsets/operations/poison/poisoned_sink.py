@@ -19,6 +19,7 @@ from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.failed_records import (
     FailedRecord,
     FailedSink,
+    Place,
     described,
     observe_sink,
     read_reported,
@@ -31,7 +32,6 @@ from airflow_provider_connect_offsets.observe.partitions import first_few
 from airflow_provider_connect_offsets.offsets.requests.poison import PoisonRequest
 from airflow_provider_connect_offsets.operations.poison.found_records import (
     FoundRecords,
-    Place,
     SkippedRecords,
     named_skipped,
 )

@@ -9,8 +9,6 @@ from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.failed_records import FailedRecord
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.operations.connector.direct import WriteOffsets
-from airflow_provider_connect_offsets.operations.stages.captured import Alteration, PriorState
-from airflow_provider_connect_offsets.saga import Captures, JsonMap
 
 
 class SkipRecords(WriteOffsets):
@@ -20,10 +18,8 @@ class SkipRecords(WriteOffsets):
         super().__init__(connector, clients, Offsets.of(_entry(one, one.record.offset + 1) for one in records))
         self._records = records
 
-    def capture(self, earlier: Captures) -> JsonMap:
-        """Capture all offsets; raises :class:`Drift` if a position is not the one at which the record was found."""
-        before = PriorState.before(earlier, self.subject, cluster=self.cluster)
-        prior = self._clients.offsets.read_offsets(self.subject)
+    def changes(self, prior: Offsets) -> Offsets:
+        """Return the next positions; raises :class:`Drift` if one is not where the record was found."""
         stored = prior.stored()
         for one in self._records:
             expected = _entry(one, one.position)
@@ -32,7 +28,7 @@ class SkipRecords(WriteOffsets):
                     f"Nothing was skipped: {self.subject!r} stood on {one} at position {one.position}, and is now at "
                     f"{stored.get(expected.partition, 'no offset')}. Run it again."
                 )
-        return Alteration(before.state, prior, self.changes(prior)).as_json()
+        return super().changes(prior)
 
 
 def _entry(failed: FailedRecord, position: int | None) -> Entry:

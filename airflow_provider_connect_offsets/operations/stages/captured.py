@@ -100,7 +100,7 @@ def alteration_in(record: SagaRecord) -> Alteration | None:
 
 
 def alteration_of(record: SagaRecord, connector: str) -> Alteration | None:
-    """Return the same if they are the offsets of ``connector``: a dead copy of it has altered those of another one."""
+    """Return the same of ``connector`` alone: the saga of a copy alters the offsets of another connector."""
     of_connector = (one for one in record.stages if (one.title, one.subject) == (ALTER, connector))
     return _captured_by(next(of_connector, None))
 
@@ -148,13 +148,12 @@ def by_hand(clients: Clients, connector: str, alteration: Alteration, undoing: U
     except Exception:  # of any file system: the message must still name what is stored
         log.exception("The prior offsets of %r, which could not be kept as a file: %s", connector, json.dumps(body))
         kept = ""
-    if clients.origin is Origin.GROUP:
-        where = kept or "a file that holds the offsets which the log of this task shows"
-        return f"run group_offsets_change with groups={re.escape(connector)}, to=file and value={where}"
     if clients.origin is Origin.REST:
         where = f"kept in {kept}" if kept else "that the log of this task shows"
         return f"send PATCH /connectors/{connector}/offsets with the body {where}"
     where = kept or "a file that holds the offsets which the log of this task shows"
+    if clients.origin is Origin.GROUP:
+        return f"run group_offsets_change with groups={re.escape(connector)}, to=file and value={where}"
     control = "strimzi" if clients.origin is Origin.STRIMZI else "storage"
     return f"run connector_offsets_change with control={control}, to=file and value={where}"
 

@@ -33,7 +33,7 @@ class ConnectorStage(Stage):
         clients: Clients of its Connect cluster.
 
     Attributes:
-        arguments: Arguments of the class that :meth:`spec` keeps for :meth:`built`.
+        arguments: Arguments of the class, and attributes of those names, that :meth:`spec` keeps for :meth:`built`.
     """
 
     arguments: ClassVar[tuple[str, ...]] = ()
@@ -50,7 +50,7 @@ class ConnectorStage(Stage):
 
     def spec(self) -> JsonMap:
         """Return the connections, and the values of ``arguments``."""
-        return {CONNECTIONS: dict(self._clients.connections)}
+        return {CONNECTIONS: dict(self._clients.connections), **{name: getattr(self, name) for name in self.arguments}}
 
 
 class _StateStage(ConnectorStage):
@@ -60,15 +60,11 @@ class _StateStage(ConnectorStage):
 
     def __init__(self, connector: str, clients: Clients, *, optional: bool = False) -> None:
         super().__init__(connector, clients)
-        self._optional = optional
-
-    def spec(self) -> JsonMap:
-        """Return also whether a deleted connector is left out."""
-        return {**super().spec(), "optional": self._optional}
+        self.optional = optional
 
     def _pass_over(self, error: UnknownConnector, *, otherwise: Exception) -> None:
         """Raise ``otherwise`` for a connector that someone has deleted, unless it may be left out."""
-        if self._optional:
+        if self.optional:
             log.warning("%s It is left out.", error)
         elif otherwise is error:
             raise error
@@ -111,7 +107,7 @@ class StopConnector(_StateStage):
         try:
             state = steps.lasting_status(self._clients, self.subject).state
         except UnknownConnector as error:
-            return StageState(Found.DONE) if self._optional else StageState(Found.FOREIGN, deleted_by_others(error))
+            return StageState(Found.DONE) if self.optional else StageState(Found.FOREIGN, deleted_by_others(error))
         if state is State.STOPPED:
             return StageState(Found.DONE)
         return StageState(
@@ -166,22 +162,18 @@ class ResumeConnector(_StateStage):
         may_fail: bool = False,
     ) -> None:
         super().__init__(connector, clients, optional=optional)
-        self._state_of = state_of
-        self._may_fail = may_fail
-
-    def spec(self) -> JsonMap:
-        """Return also whether it may fail again, and whose state it gets if that is another connector's."""
-        return {**super().spec(), "state_of": self._state_of, "may_fail": self._may_fail}
+        self.state_of = state_of
+        self.may_fail = may_fail
 
     def capture(self, earlier: Captures) -> JsonMap:
         """Capture the state that it had, as :class:`PriorState`."""
-        return PriorState.before(earlier, self._state_of or self.subject, cluster=self.cluster).as_json()
+        return PriorState.before(earlier, self.state_of or self.subject, cluster=self.cluster).as_json()
 
     def do(self, captured: JsonMap) -> Done:
         """Restore the state, unless the connector has it already; raises :class:`NotRunning` and store errors."""
         try:
             _restore_state(
-                self._clients, self.subject, PriorState.from_json(captured), always=False, may_fail=self._may_fail
+                self._clients, self.subject, PriorState.from_json(captured), always=False, may_fail=self.may_fail
             )
         except UnknownConnector as error:
             self._pass_over(error, otherwise=NotRunning(f"{error} Someone has deleted it, so it can't be resumed."))

@@ -22,7 +22,7 @@ from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.kept_config import kept_config
 from airflow_provider_connect_offsets.operations.stages.captured import CREATE, DELETE
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ConnectorStage
-from airflow_provider_connect_offsets.saga.stage import Captures, Done, Found, JsonMap, Kind, StageState, Undoing
+from airflow_provider_connect_offsets.saga import Captures, Done, Found, JsonMap, Kind, StageState, Undoing
 
 
 class ExistenceStage(ConnectorStage):
@@ -47,10 +47,10 @@ class ExistenceStage(ConnectorStage):
 
 
 class CreateConnector(ExistenceStage):
-    """Create a connector that is STOPPED; undone, it is deleted.
+    """Creates a connector as STOPPED; the undo deletes it.
 
-    Only settings that are no secrets are compared and kept in the journal, as a digest: enough to tell the connector
-    from one that someone else has created under the same name.
+    The journal keeps a digest of the settings that are no secrets, which distinguishes the connector from one that
+    someone else has created under the same name.
 
     Args:
         connector: Its name.
@@ -82,7 +82,7 @@ class CreateConnector(ExistenceStage):
         return Done()
 
     def find(self, captured: JsonMap) -> StageState:
-        """DONE if the connector exists with these settings; PARTIAL as long as it is held; FOREIGN with others."""
+        """DONE if the connector exists with these settings; PARTIAL while its creation has not ended; else FOREIGN."""
         existing = self._existing()
         if existing is None:
             return StageState(Found.BEFORE, NotApplied(f"There is no connector {self.subject!r}."))
@@ -111,7 +111,7 @@ class CreateConnector(ExistenceStage):
 
 
 class DeleteConnector(ExistenceStage):
-    """Delete a connector; nobody can undo it, as its configuration has secrets that the journal must not hold."""
+    """Deletes a connector. That can't be undone: its configuration has secrets, which the journal must not keep."""
 
     title = DELETE
     kind = Kind.PIVOT

@@ -138,29 +138,21 @@ def describe(settled: Settled) -> str:
     if ended := _without_offsets(settled):
         return f"{named} {ended}{settled.lost}"
     more = "".join(f" {text}" for text in (*settled.warnings, deleted_in(record)) if text)
-    if is_of_group(record):
-        return f"{named} {_of_group(record)}{more}{settled.lost}"
-    return f"{named} {_of_connector(record, more, settled.lost)}"
+    return f"{named} {_of_offsets(record, more)}{settled.lost}"
 
 
-def _of_connector(record: SagaRecord, more: str, lost: str) -> str:
-    """Describe what has become of the offsets and the state of a connector."""
+def _of_offsets(record: SagaRecord, more: str) -> str:
+    """Describe what has become of the offsets, and of the state of a connector: a consumer group has none."""
     states = _restored_states(record)
-    if record.state is SagaState.DONE:
-        return f"was applied and proved; {states}{more}"
     if record.state is SagaState.ABANDONED:
-        return f"was given up.{more} {states}{lost}"
-    if alteration_in(record) is None:
-        return f"had written nothing; {states}{lost}"
-    return f"was undone: prior offsets are proved, and {states}{lost}"
-
-
-def _of_group(record: SagaRecord) -> str:
+        return f"was given up.{more} {states}".rstrip()
     if record.state is SagaState.DONE:
-        return "was applied and proved."
-    if record.state is SagaState.ABANDONED:
-        return "was given up."
-    return "had written nothing." if alteration_in(record) is None else "was undone: its prior offsets are proved."
+        ended, joint = "was applied and proved", "; "
+    elif alteration_in(record) is None:
+        ended, joint = "had written nothing", "; "
+    else:
+        ended, joint = "was undone: prior offsets are proved", ", and "
+    return f"{ended}{joint}{states}{more}" if states else f"{ended}.{more}"
 
 
 def _without_offsets(settled: Settled) -> str:

@@ -1,4 +1,4 @@
-"""What differs if the offsets of a consumer group are changed, which nothing here stops or resumes."""
+"""What differs for a change of a consumer group, whose members are neither stopped nor started here."""
 
 from __future__ import annotations
 

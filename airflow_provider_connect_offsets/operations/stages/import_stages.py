@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
-from airflow_provider_connect_offsets.connect.protocols import WriteReply
+from airflow_provider_connect_offsets.connect.storage.storage_control import Storage
 from airflow_provider_connect_offsets.exceptions import (
     Drift,
     Interfered,
@@ -23,27 +22,6 @@ from airflow_provider_connect_offsets.saga import Captures, Done, Found, JsonMap
 from airflow_provider_connect_offsets.workspace import files
 
 _NAMED = 3
-
-
-class Storage(Protocol):
-    """The offsets of all connectors of a Connect cluster (``TopicStorage``, ``StandaloneFile``)."""
-
-    @property
-    def name(self) -> str:
-        """Its name in messages."""
-
-    @property
-    def resource(self) -> str:
-        """The topic's or file's name in journals."""
-
-    def cluster(self) -> str:
-        """Return the Connect cluster's name in journals; raises store errors."""
-
-    def read_all(self, *, names: Collection[str] | None = None) -> Iterator[tuple[str, Offsets]]:
-        """Read the offsets of these connectors."""
-
-    def write_all(self, changes: Mapping[str, Offsets]) -> WriteReply:
-        """Write the changes of several connectors."""
 
 
 def read(storage: Storage, names: Collection[str]) -> dict[str, Offsets]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
+from airflow_provider_connect_offsets.connect.storage.storage_control import Storage
 from airflow_provider_connect_offsets.exceptions import (
     ConnectOffsetsError,
     JournalLost,
@@ -15,7 +16,7 @@ from airflow_provider_connect_offsets.exceptions import (
     NotStopped,
     WorkspaceUnwritable,
 )
-from airflow_provider_connect_offsets.operations.stages.import_stages import ImportOffsets, Storage, StoredChange
+from airflow_provider_connect_offsets.operations.stages.import_stages import ImportOffsets, StoredChange
 from airflow_provider_connect_offsets.saga import (
     Executor,
     Explanation,
@@ -67,7 +68,7 @@ class Imports:
     def into(cls, storage: Storage, owner: Owner, *, workspace: str, refuse_running: RefuseRunning) -> Imports:
         """Use the journal in ``workspace``; raises store errors."""
         root, cluster = journal_root(workspace), storage.cluster()
-        journal = Journal(root, cluster=cluster, connector=_imports_into(storage))
+        journal = Journal(root, cluster=cluster, resource=_imports_into(storage))
         return cls(storage, journal, owner, refuse_running)
 
     @classmethod

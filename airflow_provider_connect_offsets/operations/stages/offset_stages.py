@@ -81,13 +81,13 @@ class AlterOffsets(ConnectorStage):
         super().__init__(connector, clients)
         self._plan = plan
         self._at_stop = at_stop
-        self._optional = optional
+        self.optional = optional
         self.fitted: OffsetPlan | None = None
 
     def spec(self) -> JsonMap:
-        """Return also whether the connector may be deleted, and whether the offsets are a consumer group's."""
+        """Return also whether the offsets are a consumer group's."""
         of_group = {ORIGIN: Origin.GROUP.value} if self._clients.origin is Origin.GROUP else {}
-        return {**super().spec(), "optional": self._optional, **of_group}
+        return {**super().spec(), **of_group}
 
     def capture(self, earlier: Captures) -> JsonMap:
         """Capture an :class:`Alteration`; raises :class:`Drift` and store errors."""
@@ -123,7 +123,7 @@ class AlterOffsets(ConnectorStage):
         try:
             is_resumed = self._is_resumed(alteration)
         except UnknownConnector as error:
-            return StageState(Found.DONE) if self._optional else StageState(Found.FOREIGN, deleted_by_others(error))
+            return StageState(Found.DONE) if self.optional else StageState(Found.FOREIGN, deleted_by_others(error))
         if is_resumed:
             return StageState(Found.FOREIGN, Interfered(f"{self.subject!r}: {interference(self._clients)}."))
         try:

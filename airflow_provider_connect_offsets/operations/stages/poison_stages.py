@@ -51,11 +51,7 @@ class RunOneByOne(ConnectorStage):
     def __init__(self, connector: str, clients: Clients, topic: str) -> None:
         super().__init__(connector, clients)
         self._settings = one_by_one(topic)
-        self._topic = topic
-
-    def spec(self) -> JsonMap:
-        """Return also the topic of the reports."""
-        return {**super().spec(), "topic": self._topic}
+        self.topic = topic
 
     def capture(self, earlier: Captures) -> JsonMap:
         """Capture the prior values of the settings; None: it has no such setting."""
@@ -63,14 +59,17 @@ class RunOneByOne(ConnectorStage):
         return {"prior": {name: config.get(name) for name in self._settings}}
 
     def do(self, captured: JsonMap) -> Done:
-        """Change the settings, run, stop, and restore the settings; raises :class:`NotApplied` and store errors."""
+        """Change the settings, run, stop, and restore the settings; raises :class:`NotApplied` and store errors.
+
+        Warns of settings that someone else has changed meanwhile.
+        """
         self._configure(self._settings)
         before = observe_sink(self._clients, self.subject)
         steps.request_state(self._clients, self.subject, State.RUNNING)
         ended = self._clients.settle(lambda: observe_sink(self._clients, self.subject), until=_has_ended(before))
         steps.stop(self._clients, self.subject)
-        self._restore(captured)
-        return Done(facts={"failed": ended.has_failed})
+        left = self._restore(captured).strip()
+        return Done((left,) if left else (), {"failed": ended.has_failed})
 
     def find(self, captured: JsonMap) -> StageState:
         """DONE if the settings have their prior values."""
@@ -118,9 +117,9 @@ class RunOneByOne(ConnectorStage):
         config = self._clients.control.info(self.subject).config
         prior: Mapping[str, str | None] = captured["prior"]
         theirs = [name for name, value in prior.items() if config.get(name) not in {value, self._settings[name]}]
-        wanted = {name: value for name, value in prior.items() if name not in theirs}
+        ours = {name: value for name, value in prior.items() if name not in theirs}
         if always or self._left(config, captured):
-            self._configure(wanted)
+            self._configure(ours)
         if not theirs:
             return ""
         return (

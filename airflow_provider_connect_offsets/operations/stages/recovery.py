@@ -5,9 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 
-from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
-from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
-from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage
+from airflow_provider_connect_offsets.connect.storage.storage_control import Storage, StorageControl
 from airflow_provider_connect_offsets.exceptions import Overlap
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.operations.stages.captured import EMPTY, connections_of
@@ -90,7 +88,7 @@ def release(journal: Journal, owner: Owner, clients: Clients) -> tuple[str, Saga
 
 
 def undo_left(journal: Journal, owner: Owner, clients: Clients) -> tuple[str, SagaRecord] | None:
-    """Undo the unfinished saga that a dead run, whichever, has left in ``journal``; returns, raises as :func:`release`.
+    """Undo the unfinished saga that any dead run has left in ``journal``; returns and raises as :func:`release`.
 
     Raises :class:`Overlap` if the run is not dead.
     """
@@ -121,8 +119,8 @@ def undo(
         return None if message is None else (message, entry.record)
 
 
-def undo_import(journal: Journal, owner: Owner, clients: Clients) -> str | None:
-    """Undo what a dead import has left of the connector of ``journal``.
+def undo_import(journal: Journal, owner: Owner, clients: Clients, *, others: Iterable[Journal] = ()) -> str | None:
+    """Undo what a dead import has left of the connector of ``journal``, or of one of ``others``.
 
     Does nothing unless ``clients`` reach the workers' storage, which the import has written. Without them the journal
     can't be claimed, and the error names the command to run. Raises as ``Imports.settle_left`` does.
@@ -131,10 +129,12 @@ def undo_import(journal: Journal, owner: Owner, clients: Clients) -> str | None:
         A sentence about what was done; None if nothing was left.
     """
     storage, control = clients.offsets, clients.control
-    if not isinstance(storage, TopicStorage | StandaloneFile) or not isinstance(control, StorageControl):
+    if not isinstance(storage, Storage) or not isinstance(control, StorageControl):
         return None
     imports = Imports.of_sibling(journal, storage, owner, refuse_running=control.refuse_running)
-    message = imports.settle_left() if journal.is_left_in(imports.journal) else None
+    if not any(one.is_left_in(imports.journal) for one in (journal, *others)):
+        return None
+    message = imports.settle_left()
     if message is not None:
         log.warning("%s", message)
     return message

@@ -11,8 +11,16 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Self
 
-from airflow_provider_connect_offsets.connect.protocols import State
-from airflow_provider_connect_offsets.exceptions import Interfered, InvalidRequest, NotApplied, UnknownConnector
+import tenacity
+
+from airflow_provider_connect_offsets.connect.protocols import ConnectorStatus, State
+from airflow_provider_connect_offsets.exceptions import (
+    Interfered,
+    InvalidRequest,
+    NotApplied,
+    UnknownConnector,
+    Unreachable,
+)
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.replay import ReplayProgress, observe_replay
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
@@ -23,13 +31,13 @@ from airflow_provider_connect_offsets.operations.stages.existence_stages import 
 from airflow_provider_connect_offsets.saga import Captures, Done, Found, JsonMap, Kind, StageState, Undoing
 
 log = logging.getLogger(__name__)
-# Seconds between two looks at a clone that delivers. What it delivers after the interval until it stops is counted.
+# Seconds between two observations of a clone that delivers. What it delivers after the interval is counted.
 _EVERY = 0.5
 _NOTHING = Offsets()
 
 
 class PlaceClone(ExistenceStage):
-    """Write the offsets at which a clone starts, and read them back; undone, its offsets are removed.
+    """Writes the offsets at which a clone starts, and reads them back; the undo removes its offsets.
 
     Args:
         clone: Its name.
@@ -88,7 +96,7 @@ class PlaceClone(ExistenceStage):
 
 
 class StartClone(ExistenceStage):
-    """Start a clone that was created STOPPED; undone, it is stopped."""
+    """Starts a clone that was created STOPPED; the undo stops it."""
 
     title = START
     kind = Kind.UNDOABLE
@@ -116,7 +124,7 @@ class StartClone(ExistenceStage):
 
 
 class DeliverInterval(ExistenceStage):
-    """Wait until a clone has passed the end of each range; after that the replay only goes forward.
+    """Waits until a clone has passed the end of each range; after that the replay only goes forward.
 
     Args:
         clone: Its name.
@@ -144,14 +152,15 @@ class DeliverInterval(ExistenceStage):
     def do(self, captured: JsonMap) -> Done:
         """Wait; raises :class:`NotApplied` if the clone fails or the time is up, and store errors.
 
-        The error says how far each partition was delivered.
+        The error says how far each partition was delivered. A worker or broker that restarts meanwhile is waited for,
+        as long as for a state of the connector: hours of delivery must not be repeated for it.
         """
         clock = self._clients.clock
         deadline, known = clock.now() + self._limit, None
         while True:
+            waiting = self._clients.retrying(tenacity.retry_if_exception_type(Unreachable))
             try:
-                known = self._observed(known)
-                status = self._clients.control.status(self.subject)
+                known, status = waiting(self._observed_with_status, known)
             except UnknownConnector as error:
                 raise deleted_by_hand(error) from error
             if not known.behind:
@@ -170,6 +179,9 @@ class DeliverInterval(ExistenceStage):
             return StageState(Found.BEFORE, deleted_by_hand(error))
         return StageState(Found.BEFORE, NotApplied(f"{known}.")) if known.behind else StageState(Found.DONE)
 
+    def _observed_with_status(self, known: ReplayProgress | None) -> tuple[ReplayProgress, ConnectorStatus]:
+        return self._observed(known), self._clients.control.status(self.subject)
+
     def _observed(self, known: ReplayProgress | None = None) -> ReplayProgress:
         progress = observe_replay(self._clients, self.subject, self._ranges, known=known)
         if known is None or known.positions != progress.positions:
@@ -178,7 +190,7 @@ class DeliverInterval(ExistenceStage):
 
 
 class StopClone(DeliverInterval):
-    """Stop a clone that has delivered its interval, and read its last positions."""
+    """Stops a clone that has delivered its interval, and reads its last positions."""
 
     title = HALT
     kind = Kind.FORWARD
@@ -201,7 +213,7 @@ class StopClone(DeliverInterval):
 
 
 class RemoveClone(ExistenceStage):
-    """Remove the offsets of a stopped clone, and delete it."""
+    """Removes the offsets of a stopped clone, and deletes it."""
 
     title = REMOVE
     kind = Kind.FORWARD

@@ -32,7 +32,7 @@ from airflow_provider_connect_offsets.workspace.poison import PoisonOutcome, Poi
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_connect_offsets.operations.poison.found_records import Place
+    from airflow_provider_connect_offsets.observe.failed_records import Place
     from airflow_provider_connect_offsets.operations.poison.poisoned_sink import PoisonedSink
 
 

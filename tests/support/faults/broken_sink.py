@@ -20,7 +20,7 @@ from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.operations.connector.plans import read_plan
 from airflow_provider_connect_offsets.operations.stages import recovery
-from airflow_provider_connect_offsets.saga.executor import Toward
+from airflow_provider_connect_offsets.saga import Toward
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from sandbox import Sandbox, wait_until
@@ -219,7 +219,7 @@ class SinkCell:
         """As a teardown of the same run does, a person, or another run: refused as long as the connector is leased."""
         if self.successor is RecoveredBy.PERSON:
             systems = recovering.Systems(changer.worker, kafka=changer.kafka.bootstrap)
-            recovering.recover(changer.workspace, journal.connector, systems, toward=Toward.BACK, run=self.owner.run)
+            recovering.recover(changer.workspace, journal.resource, systems, toward=Toward.BACK, run=self.owner.run)
             return
         if self.successor is RecoveredBy.OTHER_RUN:
             stranger = Owner.here(run=f"test/{uuid4().hex}", task="apply")

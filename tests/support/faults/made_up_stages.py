@@ -10,8 +10,8 @@ from airflow_provider_connect_offsets.exceptions import (
     Interfered,
     NotApplied,
 )
+from airflow_provider_connect_offsets.saga import Executor, Toward
 from airflow_provider_connect_offsets.saga.entry import JournalEntry
-from airflow_provider_connect_offsets.saga.executor import Executor, Toward
 from airflow_provider_connect_offsets.saga.explanation import Explanation, Settled
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner

@@ -214,7 +214,7 @@ class FailingOver:
 
     def journal(self, connector: str) -> Journal:
         """The journal of a connector."""
-        return Journal(journal_root(self.workspace), cluster="sandbox", connector=connector)
+        return Journal(journal_root(self.workspace), cluster="sandbox", resource=connector)
 
     def owner(self) -> Owner:
         """The owner of the saga."""

@@ -76,7 +76,7 @@ class FlowChanger:
         request = Request.parse(connector=requested["source_connector"], to=to, value=value, now=now, **selection)
         with self.clients() as clients:
             reset = find_flow(FlowConnectors(**requested), clients)
-            take_flow_snapshot(request, reset, clients, run, cluster=self.cluster_id)
+            take_flow_snapshot(request, reset, clients, run)
         assert self.spark is not None
         return run, mirror_reset_job.run(self.spark, run)
 
@@ -102,7 +102,7 @@ class FlowChanger:
 
     def journal(self, name: str) -> Journal:
         """The journal of a connector."""
-        return Journal(journal_root(self.workspace), cluster=self.cluster_id, connector=name)
+        return Journal(journal_root(self.workspace), cluster=self.cluster_id, resource=name)
 
     def through(self, cluster: type[KafkaCluster]) -> FlowChanger:
         """The same with another client of either cluster."""

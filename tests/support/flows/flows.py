@@ -87,7 +87,7 @@ class Changer:
         now = datetime.now(tz=UTC)
         with self.clients() as clients:
             request = Request.parse(connector=connector, to=to, value=value, now=now, noun=clients.noun, **selection)
-            take_snapshot(request, clients, run, cluster=self.cluster)
+            take_snapshot(request, clients, run)
         return run, plan_job.run(self.spark, run)
 
     def plan_fleet(self, connectors: Sequence[str], to: str) -> FleetDirectory:
@@ -96,7 +96,7 @@ class Changer:
         now = datetime.now(tz=UTC)
         requests = [(fleet.member(name), Request.parse(connector=name, to=to, now=now)) for name in connectors]
         with self.clients() as clients:
-            take_snapshots(requests, clients, cluster=self.cluster)
+            take_snapshots(requests, clients)
         fleet.publish(connectors)
         plan_job.run_all(self.spark, list(fleet.members().values()))
         return fleet
@@ -132,7 +132,7 @@ class Changer:
 
     def journal(self, connector: str) -> Journal:
         """The journal of a connector."""
-        return Journal(journal_root(self.workspace), cluster=self.cluster, connector=connector)
+        return Journal(journal_root(self.workspace), cluster=self.cluster, resource=connector)
 
 
 @dataclass(frozen=True)

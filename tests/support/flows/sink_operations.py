@@ -81,7 +81,7 @@ class Order:
     def carry_out(self, faults: Faults) -> None:
         """Run the operation with a journal, as in the tests' own process."""
         connector = self.requested.plan.connector
-        journal = Journal(journal_root(self.workspace), cluster=self.address.cluster, connector=connector)
+        journal = Journal(journal_root(self.workspace), cluster=self.address.cluster, resource=connector)
         with self.address.clients() as clients:
             self.operation(self.requested, faults.clients(clients), journal, Owner.here(run=self.run, task="apply"))
 

@@ -38,7 +38,7 @@ def main(run: str, worker: str, kafka: str, of_groups: str, workspace: str, time
         ConsumerGroups({"bootstrap.servers": of_groups}) as groups,
     ):
         clients = Clients(connect, connect, logs=logs, groups=groups, timeout=float(timeout), cluster="sandbox")
-        journal = Journal(journal_root(workspace), cluster="sandbox", connector=plan.connector)
+        journal = Journal(journal_root(workspace), cluster="sandbox", resource=plan.connector)
         try:
             outcome = apply_plan(plan, clients, journal, Owner.here(run="faults", task="apply"))
         except ConnectOffsetsError as error:

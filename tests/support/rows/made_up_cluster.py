@@ -112,7 +112,7 @@ class WithReader(MadeUpCluster):
         return ["reader"]
 
     def states(self, names: Iterable[str]) -> dict[str, GroupStatus]:
-        return {name: GroupStatus(name, GroupState.EMPTY, 0) for name in names}
+        return {name: GroupStatus(GroupState.EMPTY, 0) for name in names}
 
     def offsets_of(self, names: Iterable[str]) -> dict[str, Mapping[TopicPartition, Committed]]:
         return {name: {TopicPartition("orders", 0): Committed(0, "")} for name in names}

@@ -77,6 +77,18 @@ def test_a_damaged_file_is_refused_and_left_alone(store: StandaloneFile) -> None
         store.read_offsets("lines")
 
 
+def test_a_file_that_cannot_be_read_or_written_is_an_error_of_the_store(tmp_path: Path) -> None:
+    """So that a change of it ends as any other: undone, with a sentence that names the file."""
+    gone, folder = StandaloneFile(tmp_path / "gone" / "connect.offsets"), StandaloneFile(tmp_path)
+
+    with pytest.raises(
+        StoreError, match=r"Nothing was written: .*gone/connect.offsets can't be replaced.*No such file"
+    ):
+        gone.write_offsets("lines", Offsets.of([Entry(A, '{"position":0}')]))
+    with pytest.raises(StoreError, match="can't be read: Is a directory"):
+        folder.read_offsets("lines")
+
+
 @pytest.mark.parametrize("lock", [fcntl.flock, fcntl.lockf])
 def test_a_locked_file_is_left_alone(store: StandaloneFile, lock: Callable[[int, int], None]) -> None:
     """Locked by another process, for example one that starts workers."""

@@ -11,6 +11,7 @@ import pytest
 
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
+from airflow_provider_connect_offsets.connect.storage.offsets_file import write_mappings
 from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
 from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
 from airflow_provider_connect_offsets.exceptions import NotStopped
@@ -98,3 +99,15 @@ def test_only_a_refused_connection_shows_that_nobody_is_there(tmp_path: Path, wo
     assert control_of(tmp_path, closed_url).workers() == ()
     control_of(tmp_path, closed_url).refuse_running(["lines"])
     assert [one.url for one in control_of(tmp_path, closed_url, worker.url).workers()] == [worker.url]
+
+
+def test_a_connector_whose_offset_cannot_be_read_does_not_hide_the_others(
+    tmp_path: Path, closed_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A snapshot of all of them names it."""
+    records = {b'["lines",{"filename":"a"}]': b"[1]", b'["others",{"filename":"b"}]': b'{"position":1}'}
+    write_mappings(tmp_path / "connect.offsets", records)
+
+    assert list(control_of(tmp_path, closed_url).overview()) == ["others"]
+
+    assert "has an offset of 'lines' that can't be read" in caplog.text

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from airflow_provider_connect_offsets.connect.storage.config_topic import ConfiguredConnector
+from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage, WorkerTopics
 from airflow_provider_connect_offsets.exceptions import InvalidInput
+from airflow_provider_connect_offsets.kafka.topic_reader import Progress, TopicRecord
 from airflow_provider_connect_offsets.kafka.topic_writer import task_transactional_ids
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
 
@@ -21,6 +25,30 @@ def test_another_cluster_is_not_taken_for_this_one() -> None:
         storage._topic_of(ConfiguredConnector("lines", OWN))
     here = storage._topic_of(ConfiguredConnector("lines", {"offsets.storage.topic": "own"}))
     assert (here.topic, here.servers) == ("own", "here:9092")
+
+
+def test_connectors_are_known_by_their_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One whose offset can't be read is listed, and so are all others."""
+    storage = TopicStorage(WorkerTopics({"bootstrap.servers": "here:9092"}, "connect-offsets"))
+    lines, others = b'["lines",{"filename":"a"}]', b'["others",{"filename":"b"}]'
+    shared, own = Stored({lines: b"[1]", others: b'{"position":1}'}), Stored({})
+    monkeypatch.setattr(storage, "_shared", lambda: shared)
+    assert storage.connectors() == ["lines", "others"]
+
+    monkeypatch.setattr(storage, "_own_topics", lambda: {"others": own})
+    assert storage.connectors() == ["lines"]
+
+
+class Stored(OffsetsTopic):
+    """An offsets topic with these records."""
+
+    def __init__(self, values: dict[bytes, bytes]) -> None:
+        super().__init__({"bootstrap.servers": "127.0.0.1:1"}, "connect-offsets")
+        self._values = values
+
+    def records(self, progress: Progress | None = None) -> Iterator[TopicRecord]:
+        del progress
+        return (TopicRecord(0, at, 0, *one) for at, one in enumerate(self._values.items()))
 
 
 def test_settings_hold_secrets_that_nobody_sees() -> None:

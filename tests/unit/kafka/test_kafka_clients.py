@@ -11,10 +11,11 @@ from typing import Any, cast
 import pytest
 from confluent_kafka import KafkaError
 
-from airflow_provider_connect_offsets.exceptions import InvalidInput, StoreError, Unreachable
+from airflow_provider_connect_offsets.exceptions import InvalidInput, OutcomeUnknown, StoreError, Unreachable
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
 from airflow_provider_connect_offsets.kafka.logs import KafkaLogs
+from airflow_provider_connect_offsets.kafka.topic_writer import TopicWriter
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 
 NOBODY = {"bootstrap.servers": "127.0.0.1:1"}
@@ -66,6 +67,16 @@ def test_coordinators_that_do_not_come_are_an_error_that_callers_know() -> None:
         groups._client = cast("Any", Restarting(10_000))
         with pytest.raises(Unreachable, match="Can't list the consumer groups"):
             groups.list_groups()
+
+
+def test_a_record_that_librdkafka_refuses_leaves_the_outcome_unknown() -> None:
+    """With or without a transaction the caller reads back: records before it may be written."""
+    writer = TopicWriter({**NOBODY, "message.max.bytes": 1000}, "offsets")
+
+    with pytest.raises(
+        OutcomeUnknown, match=r"1 records of 'flow' were not confirmed by topic 'offsets' \(.*too large"
+    ):
+        writer.write({b"key": b"x" * 2000}, {}, whose="flow")
 
 
 def test_settings_that_cannot_work_are_refused() -> None:

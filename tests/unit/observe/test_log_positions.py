@@ -98,7 +98,7 @@ def change(store: StandaloneFile, *starts: int | None) -> Outcome:
     request = Request.parse(connector="flow", to="offset", value="10", now=datetime.now(tz=UTC))
     control = StorageControl(store, lambda urls, timeout: ConnectRest(ConnectEndpoint(urls), timeout=timeout))
     clients = Clients(store, control, Logs(iter(starts)), timeout=0.05, origin=Origin.FILE)
-    journal = Journal((store.path.parent / "journal").as_uri(), cluster="alone", connector="flow")
+    journal = Journal((store.path.parent / "journal").as_uri(), cluster="alone", resource="flow")
     return apply_plan(OffsetPlan.of(request, [row]), clients, journal, Owner.here(run="test/run", task="apply"))
 
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from airflow_provider_connect_offsets.kafka.cluster import CleanupPolicy
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
 from airflow_provider_connect_offsets.observe.flow import kept_mappings
+from airflow_provider_connect_offsets.observe.flow.kept_mappings import rewinds
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import RemotePartition
-from airflow_provider_connect_offsets.observe.flow.rewinds import rewinds
 from airflow_provider_connect_offsets.observe.flow.topic_ids import TopicIds
 from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets

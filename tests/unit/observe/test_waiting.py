@@ -1,14 +1,21 @@
-"""How a wait for a state ends if tasks have failed."""
+"""How waits end if tasks have failed."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorControl, ConnectorStatus, State, TaskStatus
 from airflow_provider_connect_offsets.exceptions import NotRunning
-from airflow_provider_connect_offsets.observe.waiting import observe_state
+from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.observe.lag import AwaitedLag, observe_lag
+from airflow_provider_connect_offsets.observe.positions import Awaited, observe_positions
+from airflow_provider_connect_offsets.observe.waiting import Observation, observe_state
+from tests.support.rows.made_up_cluster import MadeUpCluster, MadeUpFlow, MadeUpLog
 
 
 class Failed:
@@ -32,3 +39,25 @@ def test_a_failed_connector_may_still_be_stopped() -> None:
     """Its task exists until the stop was carried out; FAILED itself is reached."""
     assert not observe_state(CONTROL, "flow", "STOPPED").reached
     assert observe_state(CONTROL, "flow", "FAILED").reached
+
+
+@pytest.mark.parametrize(
+    "observe",
+    [
+        lambda clients: observe_lag(clients, "mirror", AwaitedLag()),
+        lambda clients: observe_positions(clients, "mirror", Awaited()),
+    ],
+    ids=["lag", "positions"],
+)
+def test_a_failed_task_ends_the_waiting_for_records(observe: Callable[[Clients], Observation]) -> None:
+    """It reads no more of them; once all are read, it does not matter that it has failed."""
+    source, target = (MadeUpCluster({"orders": [MadeUpLog.of("a", "b")]}) for _ in range(2))
+
+    def clients_at(stored: int) -> Clients:
+        flow = MadeUpFlow(source, target, {("orders", 0): stored}, {"topics": "orders"})
+        control = cast("ConnectorControl", cast("Any", SimpleNamespace(info=flow.info, status=Failed().status)))
+        return replace(flow.clients, control=control, logs=cast("Any", source))
+
+    assert observe(clients_at(1)).reached
+    with pytest.raises(NotRunning, match=r"'mirror' \(RUNNING\): orders-0 .* It has failed: Boom"):
+        observe(clients_at(0))

@@ -51,7 +51,9 @@ class Recording(dict[str, str]):
 def test_no_secret_is_written() -> None:
     """The row has only listed settings, whatever the connector and the names of its secrets."""
     config = {**SECRETS, "connector.class": "X", "topics": "orders", "file": "sftp://me:s3cret@host/in"}
-    observed = ObservedConnector(ConnectorInfo("c", ConnectorType.SINK, config), "RUNNING", "[]", Offsets())
+    observed = ObservedConnector(
+        ConnectorInfo("c", ConnectorType.SINK, config), ConnectorStatus(State.RUNNING, ""), Offsets()
+    )
 
     row = connector_row(observed, "k", datetime(2026, 1, 31, tzinfo=UTC))
 

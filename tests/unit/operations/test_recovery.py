@@ -41,7 +41,7 @@ def test_they_are_refused_and_the_error_names_what_to_run(title: str, cluster: s
 
 def test_a_connector_that_is_named_twice_is_not_claimed(tmp_path: Path) -> None:
     """Refused before anything is requested of it."""
-    journal = Journal(tmp_path.as_uri(), cluster="here", connector="mirror")
+    journal = Journal(tmp_path.as_uri(), cluster="here", resource="mirror")
     members = [Member(Clients(NO_CLIENT, NO_CLIENT), journal)] * 2
 
     with pytest.raises(InvalidRequest, match=r"Nothing was stopped, .* 'mirror' is named for two connectors"):

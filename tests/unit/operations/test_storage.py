@@ -3,32 +3,45 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
-from airflow_provider_connect_offsets.connect.protocols import WriteReply
+from airflow_provider_connect_offsets.connect.protocols import ConnectorStatus, WriteReply
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.connect.storage.offsets_file import write_mappings
 from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
 from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
-from airflow_provider_connect_offsets.exceptions import Drift, LeftStopped
+from airflow_provider_connect_offsets.exceptions import Drift, LeftStopped, Unreachable
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
+from airflow_provider_connect_offsets.offsets.flow import Flow, Side
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
+from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
 from airflow_provider_connect_offsets.offsets.requests.request import Request
-from airflow_provider_connect_offsets.operations.connector import direct
+from airflow_provider_connect_offsets.operations.connector import direct, stepwise, stopped
 from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
+from airflow_provider_connect_offsets.operations.flow.flow_reset import (
+    ResetJournals,
+    ResetPlan,
+    clear_syncs,
+    reset_flow,
+)
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
-from airflow_provider_connect_offsets.workspace.layout import journal_root
+from airflow_provider_connect_offsets.workspace.datasets import write_dataset
+from airflow_provider_connect_offsets.workspace.flow_schemas import RESET_TOPICS
+from airflow_provider_connect_offsets.workspace.layout import ResetDirectory, journal_root
 from airflow_provider_connect_offsets.workspace.outcome import Result
 from tests.support.programs.import_process import killed
 
 PARTITION = '{"filename":"a"}'
+RESET = FlowReset(source_connector="lines", checkpoint_connector=None, checkpoints=False, flow=Flow())
 
 
 class Lying(StandaloneFile):
@@ -37,6 +50,14 @@ class Lying(StandaloneFile):
     def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
         wrong = Offsets.of(Entry(change.partition, '{"position":1}') for change in changes)
         return super().write_offsets(connector, wrong)
+
+
+class Elsewhere(StandaloneFile):
+    """Answers as Connect does for a connector that may keep its position elsewhere as well."""
+
+    def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
+        super().write_offsets(connector, changes)
+        return WriteReply("Alter them manually in its system, too.", externally_managed=True)
 
 
 @pytest.fixture
@@ -79,7 +100,7 @@ def clients_of(store: StandaloneFile) -> Clients:
 
 
 def journal_of(store: StandaloneFile) -> Journal:
-    return Journal(journal_root(store.path.parent.as_uri()), cluster=store.cluster(), connector="lines")
+    return Journal(journal_root(store.path.parent.as_uri()), cluster=store.cluster(), resource="lines")
 
 
 def apply(plan: OffsetPlan, store: StandaloneFile) -> Result:
@@ -110,6 +131,16 @@ def test_the_error_names_what_works_without_rest(path: Path) -> None:
     assert json.loads(kept.read_text()) == {"offsets": [{"partition": {"filename": "a"}, "offset": {"position": 8}}]}
 
 
+def test_what_connect_warns_of_is_logged(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Of a change, and of offsets without a plan, which have no outcome to show it."""
+    store = Elsewhere(path)
+
+    apply(set_back(store, before=8, was_running=False), store)
+    direct.alter(clients_of(store), journal_of(store), OWNER, Offsets.of([Entry(PARTITION, '{"position":5}')]))
+
+    assert caplog.messages.count("Alter them manually in its system, too.") == 2
+
+
 @pytest.fixture
 def after_a_killed_import(path: Path, monkeypatch: pytest.MonkeyPatch) -> StandaloneFile:
     """The file as an import left it that was killed, with Airflow's workspace, before it had read back."""
@@ -122,6 +153,24 @@ def after_a_killed_import(path: Path, monkeypatch: pytest.MonkeyPatch) -> Standa
     store = StandaloneFile(path)
     assert store.read_offsets("others").stored() == {PARTITION: '{"position":100}'}
     return store
+
+
+def kept_from_the_import(store: StandaloneFile) -> OffsetPlan:
+    """A plan that leaves the offset alone that the killed import has written."""
+    row = replace(set_back(store, before=100, was_running=False).rows[0], after='{"position":100}', action=Action.KEEP)
+    request = Request.parse(connector="lines", to="file", value=store.path.as_uri(), now=datetime.now(tz=UTC))
+    return OffsetPlan.of(request, [row], was_running=False)
+
+
+class Silent:
+    """A Kafka cluster that does not answer."""
+
+    def topics(self) -> dict[str, int]:
+        raise Unreachable("no answer")
+
+
+def journals_of(store: StandaloneFile) -> ResetJournals:
+    return ResetJournals(journal_of(store), (), "")
 
 
 def test_a_change_undoes_what_a_killed_import_has_left(after_a_killed_import: StandaloneFile) -> None:
@@ -139,13 +188,68 @@ def test_a_change_undoes_what_a_killed_import_has_left(after_a_killed_import: St
 def test_a_plan_that_rests_on_what_a_killed_import_has_left_is_refused(after_a_killed_import: StandaloneFile) -> None:
     """It kept the offset of a partition, which is no longer stored."""
     store = after_a_killed_import
-    row = replace(set_back(store, before=100, was_running=False).rows[0], after='{"position":100}', action=Action.KEEP)
-    request = Request.parse(connector="lines", to="file", value=store.path.as_uri(), now=datetime.now(tz=UTC))
 
     with pytest.raises(Drift, match=r"its plan was made from what a dead run had left.* was undone, .*new run"):
-        apply_plan(OffsetPlan.of(request, [row], was_running=False), clients_of(store), journal_of(store), OWNER)
+        apply_plan(kept_from_the_import(store), clients_of(store), journal_of(store), OWNER)
 
     assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":8}'}}
+
+
+def test_so_is_a_reset_of_a_flow(after_a_killed_import: StandaloneFile) -> None:
+    """Its plan kept an offset of the import, which is undone before the reset stops or empties anything."""
+    store = after_a_killed_import
+    plan = kept_from_the_import(store)
+    run = ResetDirectory((store.path.parent / "reset").as_uri())
+    write_dataset(run.reset_topics, RESET_TOPICS, [])
+
+    with pytest.raises(Drift, match=r"its plan was made from what a dead run had left.* was undone, .*new run"):
+        reset_flow(ResetPlan(plan, RESET), clients_of(store), journals_of(store), OWNER, run)
+
+    assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":8}'}}
+
+
+@pytest.mark.parametrize("imported", ["source", "checkpoint"])
+def test_so_does_the_emptying_of_a_flows_topics(after_a_killed_import: StandaloneFile, imported: str) -> None:
+    """Whichever of its connectors the import has written; before it reads the topics, which fails here."""
+    store = after_a_killed_import
+    theirs, other = journal_of(store), journal_of(store).sibling("other")
+    source, checkpoint = (theirs, other) if imported == "source" else (other, theirs)
+    journals = ResetJournals(source, (checkpoint,), "")
+    clients = replace(clients_of(store), clusters={Side.SOURCE: cast("Any", Silent())})
+    run = ResetDirectory((store.path.parent / "reset").as_uri())
+
+    with pytest.raises(Unreachable, match="no answer"):
+        clear_syncs(RESET, clients, journals, OWNER, run, foreign=True)
+
+    assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":8}'}}
+
+
+def test_so_does_a_run_that_keeps_connectors_stopped(after_a_killed_import: StandaloneFile) -> None:
+    """A failover, which reads their offsets."""
+    store = after_a_killed_import
+
+    stopped.stop_for_run([stopped.Member(clients_of(store), journal_of(store))], OWNER, seconds=60)
+
+    assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":8}'}}
+
+
+class Silenced(StorageControl):
+    """Its workers do not answer any more."""
+
+    def status(self, connector: str) -> ConnectorStatus:
+        raise Unreachable(f"no answer about {connector}")
+
+
+def test_single_steps_that_do_not_begin_leave_no_lease(path: Path) -> None:
+    """Otherwise no other run could change the connector for as long as the steps may take."""
+    store = StandaloneFile(path)
+    silenced = replace(clients_of(store), control=Silenced(store, lambda _urls, _timeout: nullcontext(cast("Any", 0))))
+    plan = set_back(store, before=8, was_running=False)
+
+    with pytest.raises(Unreachable, match="no answer about lines"):
+        stepwise.begin(plan, silenced, journal_of(store), OWNER, seconds=3600)
+
+    journal_of(store).refuse_overlap("another/run")
 
 
 def test_so_do_offsets_without_a_plan(after_a_killed_import: StandaloneFile) -> None:

@@ -30,7 +30,7 @@ NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 def test_any_name_of_a_connector_has_a_journal(tmp_path: Path, connector: str) -> None:
     """Connect allows any name; a journal's directory never has such a name as it is."""
     root = tmp_path / "workspace" / "_journal"
-    journal = Journal(root.as_uri(), cluster="c", connector=connector)
+    journal = Journal(root.as_uri(), cluster="c", resource=connector)
 
     with journal.claim(Owner.here(run="run", task="apply")) as entry:
         assert entry.number == 1
@@ -45,7 +45,7 @@ def test_only_one_of_many_gets_the_lease(tmp_path: Path) -> None:
     let_go = threading.Event()
 
     def ask(number: int) -> None:
-        mine = Journal(tmp_path.as_uri(), cluster="c", connector="x")
+        mine = Journal(tmp_path.as_uri(), cluster="c", resource="x")
         ready.wait()
         try:
             with mine.claim(Owner.here(run=f"run-{number}", task="apply")):
@@ -193,7 +193,7 @@ def test_a_damaged_journal_stops_every_change(journal: Journal, time: Time, name
 def test_a_saga_of_several_resources_has_one_lease(tmp_path: Path, time: Time) -> None:
     """The error for any of them names the run that has the lease; after its end all are free."""
     made = [
-        Journal(tmp_path.as_uri(), cluster="c", connector=name, wall=time, clock=time.clock) for name in ("a", "b", "c")
+        Journal(tmp_path.as_uri(), cluster="c", resource=name, wall=time, clock=time.clock) for name in ("a", "b", "c")
     ]
     home, *beside = made
     mine, other = Owner("dag/1", "apply", ELSEWHERE, 1), Owner("dag/2", "apply", ELSEWHERE, 2)
@@ -212,9 +212,9 @@ def test_a_saga_of_several_resources_has_one_lease(tmp_path: Path, time: Time) -
 def test_a_cluster_with_two_names_has_one_lease_of_a_resource(tmp_path: Path, time: Time, first: str) -> None:
     """Those who know both names exclude those who know either."""
     root = tmp_path.as_uri()
-    resource = Journal(root, cluster="connect.kafka.1a2b", connector="a", wall=time, clock=time.clock)
-    worker = Journal(root, cluster="c", connector="a", wall=time, clock=time.clock)
-    both = Journal(root, cluster="c", connector="a", also="connect.kafka.1a2b", wall=time, clock=time.clock)
+    resource = Journal(root, cluster="connect.kafka.1a2b", resource="a", wall=time, clock=time.clock)
+    worker = Journal(root, cluster="c", resource="a", wall=time, clock=time.clock)
+    both = Journal(root, cluster="c", resource="a", also="connect.kafka.1a2b", wall=time, clock=time.clock)
     mine, other = Owner("dag/1", "apply", ELSEWHERE, 1), Owner("dag/2", "apply", ELSEWHERE, 2)
     tries = [(resource, [both])] if first == "one name" else [(both, [resource, worker, worker.sibling("a")])]
 
@@ -236,8 +236,8 @@ def test_a_cluster_with_two_names_has_one_lease_of_a_resource(tmp_path: Path, ti
 def test_what_a_dead_run_has_left_under_the_other_name_is_not_passed_over(tmp_path: Path, time: Time) -> None:
     """It can be settled only by a run that reaches the cluster as the dead one did; the error says so."""
     root, dead = tmp_path.as_uri(), Owner("dag/dead", "apply", ELSEWHERE, 1)
-    resource = Journal(root, cluster="connect.kafka.1a2b", connector="a", wall=time, clock=time.clock)
-    both = Journal(root, cluster="c", connector="a", also="connect.kafka.1a2b", wall=time, clock=time.clock)
+    resource = Journal(root, cluster="connect.kafka.1a2b", resource="a", wall=time, clock=time.clock)
+    both = Journal(root, cluster="c", resource="a", also="connect.kafka.1a2b", wall=time, clock=time.clock)
     for left, other in ((resource, both), (both, resource)):
         with left.claim(dead) as entry:
             entry.begin(dead, operation="the change of offsets", key=left.uri, stages=())

@@ -35,7 +35,7 @@ class Holder:
         self.alive = True
         self.ahead = ahead
         clock = Clock(lambda: self.slept, self._sleep)
-        self.journal = Journal(folder.as_uri(), cluster="c", connector="x", wall=lambda: 1e9 + self.slept, clock=clock)
+        self.journal = Journal(folder.as_uri(), cluster="c", resource="x", wall=lambda: 1e9 + self.slept, clock=clock)
         files.create_bytes(self.journal.file(1, "lease"), b"{}")
         self._beat()
 
@@ -115,7 +115,7 @@ def test_a_renewal_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch) ->
 @contextmanager
 def _held(folder: Path, clock: list[float]) -> Iterator[JournalEntry]:
     """A connector's lease, by a clock that a test moves."""
-    journal = Journal(folder.as_uri(), cluster="c", connector="x", clock=Clock(lambda: clock[0], lambda _seconds: None))
+    journal = Journal(folder.as_uri(), cluster="c", resource="x", clock=Clock(lambda: clock[0], lambda _seconds: None))
     with journal.claim(NEXT) as entry:
         yield entry
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 
 from airflow_provider_connect_offsets.connect.storage.java.clients import ClientSettings, client_settings
@@ -21,20 +20,12 @@ _LOGINS = ("sasl.jaas.config", "sasl.oauthbearer.client.credentials.client.secre
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
 
 
-class WorkerMode(StrEnum):
-    """The kind of worker that the file is for, by where it stores offsets."""
-
-    DISTRIBUTED = "distributed"
-    STANDALONE = "standalone"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerConfig:
     """Where a worker stores offsets.
 
     Attributes:
         path: Its properties file.
-        mode: Kind of worker.
         offsets_topic: Its offsets topic; empty for a standalone worker.
         config_topic: Its config topic, likewise.
         group_id: Its group, likewise.
@@ -45,7 +36,6 @@ class WorkerConfig:
     """
 
     path: Path
-    mode: WorkerMode
     offsets_topic: str = ""
     config_topic: str = ""
     group_id: str = ""
@@ -136,7 +126,6 @@ def read_worker_config(path: Path, *, flow: str | None = None) -> WorkerConfig:
         _check_converters(file)
         return WorkerConfig(
             path=path,
-            mode=WorkerMode.STANDALONE,
             offsets_file=Path(offsets_file),
             listeners=rest_urls(file),
             _settings=file,
@@ -152,7 +141,6 @@ def _distributed(path: Path, worker: Settings, listeners: tuple[str, ...]) -> Wo
     _check_converters(worker)
     return WorkerConfig(
         path=path,
-        mode=WorkerMode.DISTRIBUTED,
         offsets_topic=worker.get(_TOPIC) or "",
         config_topic=worker.get("config.storage.topic") or "",
         group_id=worker.get(_GROUP) or "",

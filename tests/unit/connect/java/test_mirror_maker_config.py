@@ -12,7 +12,6 @@ from airflow_provider_connect_offsets.connect.storage.java.mirror_maker_config i
 from airflow_provider_connect_offsets.connect.storage.java.settings import Settings
 from airflow_provider_connect_offsets.connect.storage.java.worker_config import (
     WorkerConfig,
-    WorkerMode,
     read_worker_config,
 )
 from airflow_provider_connect_offsets.exceptions import InvalidInput
@@ -93,7 +92,7 @@ def test_the_worker_of_the_only_flow(tmp_path: Path) -> None:
     """It stores its offsets on the target, and has no REST API unless enabled."""
     worker = read(tmp_path, {**MIRRORS, "listeners": "http://h:1"})
 
-    assert (worker.mode, worker.group_id) == (WorkerMode.DISTRIBUTED, "a-mm2")
+    assert (worker.offsets_file, worker.group_id) == (None, "a-mm2")
     assert (worker.offsets_topic, worker.config_topic) == ("mm2-offsets.a.internal", "mm2-configs.a.internal")
     assert worker.client().settings == {"bootstrap.servers": "b:1", "security.protocol": "PLAINTEXT"}
     assert worker.override({}) == worker.client()

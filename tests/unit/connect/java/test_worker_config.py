@@ -10,7 +10,6 @@ import pytest
 
 from airflow_provider_connect_offsets.connect.storage.java.worker_config import (
     WorkerConfig,
-    WorkerMode,
     read_worker_config,
 )
 from airflow_provider_connect_offsets.exceptions import InvalidInput
@@ -42,7 +41,7 @@ def test_a_distributed_worker(read: Read, tmp_path: Path) -> None:
     """It has a group and a topic; a file in its settings is not used."""
     worker = read({**DISTRIBUTED, **STANDALONE, "exactly.once.source.support": "ENABLED"})
 
-    assert (worker.path, worker.mode) == (tmp_path / "worker.properties", WorkerMode.DISTRIBUTED)
+    assert (worker.path, worker.offsets_file) == (tmp_path / "worker.properties", None)
     assert (worker.offsets_topic, worker.config_topic) == ("connect-offsets", "connect-configs")
     assert (worker.group_id, worker.offsets_file, worker.exactly_once) == ("connect", None, True)
     assert not read({**DISTRIBUTED, "exactly.once.source.support": "preparing"}).exactly_once
@@ -52,7 +51,6 @@ def test_a_standalone_worker(read: Read) -> None:
     """It has a file; a group alone does not make it distributed."""
     worker = read({**STANDALONE, "group.id": "connect"})
 
-    assert worker.mode == WorkerMode.STANDALONE
     assert worker.offsets_file == Path("/var/connect.offsets")
     assert (worker.offsets_topic, worker.config_topic, worker.group_id) == ("", "", "")
     assert worker.client().settings["bootstrap.servers"] == "a:1"

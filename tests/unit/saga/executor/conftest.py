@@ -30,4 +30,4 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
 
 @pytest.fixture
 def journal(tmp_path: Path) -> Journal:
-    return Journal(tmp_path.as_uri(), cluster="c", connector="x")
+    return Journal(tmp_path.as_uri(), cluster="c", resource="x")

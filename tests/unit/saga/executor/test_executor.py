@@ -14,7 +14,7 @@ from airflow_provider_connect_offsets.exceptions import (
     NotRunning,
     StoreError,
 )
-from airflow_provider_connect_offsets.saga.executor import Executor, Toward
+from airflow_provider_connect_offsets.saga import Executor, Toward
 from airflow_provider_connect_offsets.saga.explanation import Explanation
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.record import SagaState
@@ -54,7 +54,7 @@ def test_killed(world: World, tmp_path: Path, script: str, call: str) -> None:
     ways = list(product(Toward, Toward))
     for number, second in enumerate(["none", *settling]):
         first, last = ways[(number + CELLS.index((script, call))) % len(ways)]
-        journal = Journal((tmp_path / str(number)).as_uri(), cluster="c", connector="x")
+        journal = Journal((tmp_path / str(number)).as_uri(), cluster="c", resource="x")
         world.begin_anew(call)
         with pytest.raises(Killed):
             attempt(world, journal, script)

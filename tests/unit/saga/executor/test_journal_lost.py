@@ -10,7 +10,7 @@ from airflow_provider_connect_offsets.exceptions import (
     JournalLost,
     NotApplied,
 )
-from airflow_provider_connect_offsets.saga.executor import Executor, Toward
+from airflow_provider_connect_offsets.saga import Executor, Toward
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.record import SagaState
 from airflow_provider_connect_offsets.saga.stage import (
