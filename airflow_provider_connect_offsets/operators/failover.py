@@ -114,8 +114,8 @@ class TranslateGroupOffsetsOperator(OffsetsJobOperator):
     parameters: ClassVar[Models] = (*OffsetsJobOperator.parameters, PreviewParams)
     job = "translation"
 
-    def directories(self) -> list[str]:
-        """Return its own, and that of its preview."""
+    def job_arguments(self) -> list[str]:
+        """Return its own directory, and that of its preview if there is one."""
         preview = self.given(PreviewParams).preview_uri
         return [self.run_uri, *([preview] if preview else [])]
 

@@ -90,8 +90,8 @@ class JudgeMirrorReadinessOperator(OffsetsJobOperator):
     parameters: ClassVar[Models] = (*OffsetsJobOperator.parameters, HistoryParams)
     job = "readiness"
 
-    def directories(self) -> list[str]:
-        """The run's directory, and how many runs are kept."""
+    def job_arguments(self) -> list[str]:
+        """Return the run's directory, and how many runs are kept."""
         return [self.run_uri, str(max(1, self.given(HistoryParams).keep))]
 
     def judged(self) -> dict[str, Any]:

@@ -45,6 +45,10 @@ class OffsetsJobOperator(TakesParameters, SparkSubmitOperator):
     def judged(self) -> dict[str, Any]:
         """Log and report what the job found, and return what the task returns; raises if the run must not go on."""
 
+    def job_arguments(self) -> list[str]:
+        """Return the arguments of the job after its name; the first is the run's directory."""
+        return [self.run_uri]
+
     def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]
         """Submit the job, then show and judge what it found."""
         from airflow_provider_connect_offsets.pipeline.class_archive import quick_start
@@ -64,7 +68,7 @@ class OffsetsJobOperator(TakesParameters, SparkSubmitOperator):
             self.env_vars = {**here, **(self.env_vars or {})}
             self.application = str(job_path())
             self.py_files = str(write_py_files(Path(scratch, "connect_offsets.zip")))
-            self.application_args = [self.job, self.run_uri]
+            self.application_args = [self.job, *self.job_arguments()]
             # If one is on the path, the connection may name another one.
             beside = None if shutil.which("spark-submit") else spark_submit_path()
             self._spark_binary = self._spark_binary or beside
