@@ -14,9 +14,9 @@ from airflow_provider_connect_offsets.operators.shared.approval import AskOperat
 from airflow_provider_connect_offsets.operators.shared.common import owner_of
 from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
 from airflow_provider_connect_offsets.parameters.connections import StepConnectionParams
-from airflow_provider_connect_offsets.parameters.copying import CheckOnlyParams, CopyParams
+from airflow_provider_connect_offsets.parameters.copying import CheckOnlyParams, CopyParams, NewConnectorParams
 from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
-from airflow_provider_connect_offsets.parameters.tasks import NewConnectorParams, QuestionParams, WaitingParams
+from airflow_provider_connect_offsets.parameters.tasks import QuestionParams, WaitingParams
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +46,7 @@ class CreateConnectorOperator(TellsChanges, ConnectorOperator):
 
         given = self.given(NewConnectorParams)
         state = requested_state(given.connector, given.state)
-        config = {str(name): str(value) for name, value in dict(given.config).items()}
+        config = given.settings
         offsets = _starting_offsets(given, config, connect)
         new = NewConnector(given.connector, config, offsets, state, given.inherit)
         count = create(new, connect.clients, connect.journal(new.name), owner_of(context))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from airflow_provider_connect_offsets.parameters.change import SelectionParams
+from airflow_provider_connect_offsets.parameters.change import SelectionParams, TopicsParams
 from airflow_provider_connect_offsets.parameters.fields import (
     Flag,
     Parameters,
@@ -87,8 +87,8 @@ class BackfillTurnParams(SelectionParams, DeliveredAgainParams, PartParams):
     kind: Text = argument("What is delivered again: ``rewind`` or ``replay``.", default="rewind")
 
 
-class IntervalParams(OneConnectorParams, SelectionParams, ReplayLimitsParams):
-    """The interval of a connector that is delivered once more."""
+class IntervalParams(OneConnectorParams, TopicsParams, ReplayLimitsParams):
+    """The interval of a connector that is delivered once more, always of all partitions of its topics."""
 
     begins: Text = argument("ISO 8601 time with offset: records from then on are delivered.")
     ends: Text = argument("ISO 8601 time with offset: records before then are delivered.")

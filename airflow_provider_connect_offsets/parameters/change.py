@@ -38,12 +38,17 @@ TO: dict[str | None, str] = {
 }
 
 
-class SelectionParams(Parameters, section=Section.WHERE):
-    """Which partitions are concerned."""
+class TopicsParams(Parameters, section=Section.WHERE):
+    """Which topics are concerned."""
 
     topics: Text = optional(
         "Topics", "Regular expression that matches whole names. Empty: all topics.", example="orders-.*"
     )
+
+
+class SelectionParams(TopicsParams, section=Section.WHERE):
+    """Which partitions are concerned."""
+
     partitions: Text = optional("Partitions", "Numbers and ranges. Empty: all partitions.", example="0,3-5")
 
 

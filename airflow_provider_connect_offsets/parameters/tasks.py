@@ -85,29 +85,6 @@ class RequestedStateParams(Parameters):
     state: Text = argument("RUNNING, PAUSED or STOPPED; a sensor may await FAILED, too.", default="RUNNING")
 
 
-class NewConnectorParams(OneConnectorParams):
-    """A connector that is created."""
-
-    config: Any = argument(
-        "Its configuration, without ``name``. Give secrets as references to the worker's config providers "
-        "(``${file:…}``), or by templates of Airflow's connections and variables, which it masks."
-    )
-    offsets: Any = argument(
-        'Where it resumes, as Connect\'s REST API takes it: a list of ``{"partition": {…}, "offset": {…}}``.',
-        default=None,
-    )
-    start_at: Text = argument(
-        "In place of ``offsets``: ``earliest`` or ``latest``, the log start or log end of each partition that it reads "
-        "when it is created; needs ``kafka_conn_id``.",
-        default="",
-    )
-    state: Text = argument("Its state afterwards: RUNNING, PAUSED or STOPPED.", default="RUNNING")
-    inherit: Flag = argument(
-        "Whether offsets that an earlier connector of this name has left stay stored; else they are removed.",
-        default=False,
-    )
-
-
 class OffsetsFileParams(Parameters):
     """Where offsets are written to, and which plan they are compared with."""
 

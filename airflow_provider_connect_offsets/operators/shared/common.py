@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_connect_offsets.hooks.clients import ConnectCluster, open_clients
 from airflow_provider_connect_offsets.hooks.reports import report_url
-from airflow_provider_connect_offsets.hooks.runs import directory_of
+from airflow_provider_connect_offsets.hooks.runs import directory_of, map_index_of
 from airflow_provider_connect_offsets.offsets.requests.window import Window
 from airflow_provider_connect_offsets.parameters.backfill import WindowParams
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
@@ -30,8 +30,8 @@ log = logging.getLogger(__name__)
 def run_key(context: Context) -> str:
     """Name the run as journals and messages do: ``dag_id/run_id``, and the index of a mapped one."""
     instance: Any = context["ti"]
-    mapped = f"[{instance.map_index}]" if instance.map_index is not None and instance.map_index >= 0 else ""
-    return f"{instance.dag_id}/{instance.run_id}{mapped}"
+    index = map_index_of(instance)
+    return f"{instance.dag_id}/{instance.run_id}{'' if index is None else f'[{index}]'}"
 
 
 def owner_of(context: Context) -> Owner:

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_connect_offsets.assets import ANY_CHANGE, connector_asset, group_asset
+from airflow_provider_connect_offsets.hooks.runs import map_index_of
 from airflow_provider_connect_offsets.operators.shared.common import run_key
 from airflow_provider_connect_offsets.workspace.outcome import Result
 
@@ -104,7 +105,7 @@ def has_failed_before(context: Context, task_ids: set[str]) -> bool:
     instance: Any = context["ti"]
     found = instance.get_task_states(
         dag_id=instance.dag_id,
-        map_index=instance.map_index if (instance.map_index or -1) >= 0 else None,
+        map_index=map_index_of(instance),
         task_ids=sorted(task_ids),
         run_ids=[instance.run_id],
     )
