@@ -150,7 +150,6 @@ class ApplyOffsetPlanOperator(TellsChanges, ReportedOperator):
     """
 
     parameters: ClassVar[Models] = (RunParams, ApprovedParams, ConnectorConnectionParams, WaitingParams)
-    ui_color = "#f3e3d3"
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Apply the plan."""

@@ -37,7 +37,6 @@ class CreateConnectorOperator(TellsChanges, ConnectorOperator):
 
     parameters: ClassVar[Models] = (NewConnectorParams, StepConnectionParams, WaitingParams)
     template_fields_renderers: ClassVar[dict[str, str]] = {"config": "json", "offsets": "json"}
-    ui_color = "#e3f3d3"
 
     def step(self, connect: ConnectCluster, context: Context) -> int:
         """Create, write, prove, start."""
@@ -91,8 +90,6 @@ class CopyConnectorOperator(_CopyOperator):
     The creation of the copy is an event of its asset, and so is the deletion of the original.
     """
 
-    ui_color = "#e3f3d3"
-
     def step(self, connect: ConnectCluster, context: Context) -> str:
         """Check, and copy."""
         from airflow_provider_connect_offsets.operations.existence import copy_check, copying
@@ -113,7 +110,6 @@ class CheckCopyOperator(_CopyOperator):
     """
 
     parameters: ClassVar[Models] = (*_CopyOperator.parameters, CheckOnlyParams)
-    ui_color = "#dbe7f3"
 
     def step(self, connect: ConnectCluster, context: Context) -> str:
         """Settle, and check."""
@@ -140,8 +136,6 @@ class ReleaseCopyOperator(_CopyOperator):
     delete the original is finished. Returns a sentence that says what was done. A copy that exists then is an event of
     its asset, as the task that began it added none.
     """
-
-    ui_color = "#f3d3d3"
 
     def execute(self, context: Context) -> str:
         """Release; what could not be restored is tried again."""
@@ -195,8 +189,6 @@ class DeleteConnectorOperator(TellsChanges, ConnectorOperator):
     ``to=file`` and ``connect-offsets import`` take. Returns the URI of that file. The deletion is an event of the
     connector's asset.
     """
-
-    ui_color = "#f3d3d3"
 
     def step(self, connect: ConnectCluster, context: Context) -> str:
         """Stop, remove, prove, delete."""

@@ -54,7 +54,6 @@ class SnapshotFailoverOperator(FailoverOperator):
     """
 
     parameters: ClassVar[Models] = (FailoverParams, *FailoverOperator.parameters, PartParams)
-    ui_color = "#dbe7f3"
 
     def execute(self, context: Context) -> str:
         """Write what the translation needs."""

@@ -113,7 +113,6 @@ class ReleaseFlowOperator(FailoverOperator):
     """
 
     parameters: ClassVar[Models] = (RunParams, *FailoverOperator.parameters)
-    ui_color = "#f3d3d3"
 
     def execute(self, context: Context) -> str:
         """Release."""

@@ -33,7 +33,6 @@ class CommitGroupOffsetsOperator(TellsChanges, FailoverOperator):
 
     parameters: ClassVar[Models] = (RunParams, ApprovedParams, *FailoverOperator.parameters, FlowAfterwardsParams)
     preset: ClassVar[dict[str, Any]] = {"multiple_outputs": True}
-    ui_color = "#f3e3d3"
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Commit."""
@@ -90,7 +89,6 @@ class RestoreGroupOffsetsOperator(FailoverOperator):
     """
 
     parameters: ClassVar[Models] = (RunParams, *FailoverOperator.parameters)
-    ui_color = "#f3d3d3"
 
     def execute(self, context: Context) -> int:
         """Restore."""

@@ -53,7 +53,6 @@ class SnapshotMirrorFlowOperator(FlowOperator):
     """
 
     parameters: ClassVar[Models] = (FlowResetParams, *FlowOperator.parameters, PartParams)
-    ui_color = "#dbe7f3"
 
     def execute(self, context: Context) -> str:
         """Write the snapshot; fails before it touches anything if the request is invalid."""
@@ -151,7 +150,6 @@ class ApplyMirrorResetOperator(TellsChanges, FlowOperator):
         WaitingParams,
         SyncsAwaitedParams,
     )
-    ui_color = "#f3e3d3"
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Reset the flow."""
@@ -186,7 +184,6 @@ class RestoreMirrorFlowOperator(TellsChanges, FlowOperator):
     """
 
     parameters: ClassVar[Models] = (RunParams, *FlowOperator.parameters, WaitingParams)
-    ui_color = "#f3d3d3"
 
     def execute(self, context: Context) -> str:
         """Restore what was left unfinished."""

@@ -31,7 +31,6 @@ class ClearOffsetSyncsOperator(FlowOperator):
     """
 
     parameters: ClassVar[Models] = (ClearedSyncsParams, *FlowOperator.parameters, PartParams)
-    ui_color = "#f3e3d3"
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Keep the records, and empty the topics."""

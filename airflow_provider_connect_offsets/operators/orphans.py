@@ -49,7 +49,6 @@ class SnapshotStoredOffsetsOperator(ReportedOperator):
     """
 
     parameters: ClassVar[Models] = (OrphanedOffsetsParams, StorageConnectionParams, PartParams)
-    ui_color = "#dbe7f3"
 
     def execute(self, context: Context) -> str:
         """Write the snapshot."""
@@ -173,7 +172,6 @@ class RemoveOrphanedOffsetsOperator(ReportedOperator):
 
     parameters: ClassVar[Models] = (RunParams, ApprovedParams, StorageConnectionParams)
     preset: ClassVar[dict[str, Any]] = {"multiple_outputs": True}
-    ui_color = "#f3e3d3"
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Remove them."""

@@ -121,8 +121,6 @@ class FindPoisonRecordOperator(_PoisonOperator):
     the report.
     """
 
-    ui_color = "#dbe7f3"
-
     def done(self, sink: PoisonedSink) -> tuple[PoisonResult, str, list[Place]]:
         """Find it."""
         found = sink.find()
@@ -145,7 +143,6 @@ class SkipPoisonRecordOperator(TellsChanges, _PoisonOperator):
 
     parameters: ClassVar[Models] = (*_PoisonOperator.parameters, ApprovedRecordsParams)
     template_fields_renderers: ClassVar[dict[str, str]] = {"found": "json"}
-    ui_color = "#f3e3d3"
 
     def done(self, sink: PoisonedSink) -> tuple[PoisonResult, str, list[Place]]:
         """Skip it; a dry run only finds it."""
@@ -183,7 +180,6 @@ class ReleasePoisonedSinkOperator(_PoisonOperator):
     """
 
     preset: ClassVar[dict[str, Any]] = {"multiple_outputs": False}
-    ui_color = "#f3d3d3"
 
     def execute(self, context: Context) -> Any:
         """Release."""

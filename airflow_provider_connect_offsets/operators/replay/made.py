@@ -37,7 +37,6 @@ class ReplayIntervalOperator(ReportedOperator):
     parameters: ClassVar[Models] = (RunParams, ApprovedParams, ConnectorConnectionParams, WaitingParams)
     # The replay has a limit of its own, after which it removes the clone.
     preset: ClassVar[dict[str, Any]] = {"execution_timeout": None}
-    ui_color = "#f3e3d3"
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Replay."""
@@ -84,7 +83,6 @@ class ReleaseReplayOperator(ReportedOperator):
     """Remove what a replay of the same run has left: a teardown. Returns a sentence that says what was done."""
 
     parameters: ClassVar[Models] = (RunParams, ConnectorConnectionParams, WaitingParams)
-    ui_color = "#f3d3d3"
 
     def execute(self, context: Context) -> str:
         """Release."""

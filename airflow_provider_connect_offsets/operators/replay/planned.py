@@ -46,7 +46,6 @@ class SnapshotReplayOperator(ReportedOperator):
     """
 
     parameters: ClassVar[Models] = (IntervalParams, ConnectorConnectionParams, PartParams)
-    ui_color = "#dbe7f3"
 
     def execute(self, context: Context) -> str:
         """Write the snapshot."""
