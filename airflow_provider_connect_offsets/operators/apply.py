@@ -11,8 +11,7 @@ from airflow.providers.common.compat.sdk import AirflowSkipException
 
 from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.hooks.reports import report_address, report_url
-from airflow_provider_connect_offsets.operators.shared.approval import AskOperator
+from airflow_provider_connect_offsets.operators.shared.approval import AskAboutRunOperator
 from airflow_provider_connect_offsets.operators.shared.common import (
     open_connect,
     owner_of,
@@ -23,10 +22,10 @@ from airflow_provider_connect_offsets.operators.shared.common import (
     run_of,
 )
 from airflow_provider_connect_offsets.operators.shared.events import TellsChanges
-from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator, ReportLink
+from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
 from airflow_provider_connect_offsets.parameters.backfill import WindowParams
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams, Control
-from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import (
     ApprovedParams,
     PlanAgeParams,
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-class ApproveOffsetPlanOperator(TakesParameters, AskOperator):
+class ApproveOffsetPlanOperator(AskAboutRunOperator):
     """Ask a person whether the plan is to be applied; an ``ApprovalOperator`` that knows when not to ask.
 
     Without ``approval`` the run goes on at once; with ``plan_only``, after a rejection, and after ``response_timeout``
@@ -58,48 +57,29 @@ class ApproveOffsetPlanOperator(TakesParameters, AskOperator):
     """
 
     parameters: ClassVar[Models] = (QuestionParams,)
-    preset: ClassVar[dict[str, Any]] = {"subject": "Change of connector offsets"}
-    operator_extra_links = (ReportLink(),)
-    summary: Any
 
-    def execute(self, context: Context) -> Any:
-        """Ask, go on, or skip the rest."""
-        with failing_clearly():
-            question = self.given(QuestionParams)
+    def is_asked(self) -> bool:
+        """Return whether a person is asked; skips what follows in a dry run."""
         from airflow_provider_connect_offsets.report import Pending
 
-        if question.plan_only:
+        given = self.given(QuestionParams)
+        if given.plan_only:
             self.write_report(Pending.DRY_RUN)
-            address = report_address(self.summary["report"], dag_id=self.dag_id)
-            raise AirflowSkipException(f"Dry run: nothing is stopped or changed. The plan: {address}")
-        if not question.approval:
-            return None
-        self.write_report(Pending.APPROVAL)
-        self.subject, self.body = self.question()
-        return super().execute(context)
-
-    @property
-    def link(self) -> str | None:
-        """URL of the report for a browser; None if reports are not served."""
-        return report_url(self.summary["report"], dag_id=self.dag_id)
+            raise AirflowSkipException(f"Dry run: nothing is stopped or changed. The plan: {self.address}")
+        if given.approval:
+            self.write_report(Pending.APPROVAL)
+        return given.approval
 
     def write_report(self, pending: Pending) -> None:
         """Write the report with the current state of the approval."""
         report_of(RunDirectory(self.summary["run_uri"]), pending=pending)
 
     def question(self) -> tuple[str, str]:
-        """Subject and body, in Markdown."""
+        """Return subject and body, in Markdown."""
         from airflow_provider_connect_offsets.report import Change, question
 
         change = Change.read(RunDirectory(self.summary["run_uri"]))
         return f"Change the offsets of {self.summary['connector']}?", question(change, link=self.link)
-
-    def record_rejection(self) -> None:
-        """Record the rejection in log and report."""
-        from airflow_provider_connect_offsets.report import Pending
-
-        self.log.warning("Rejected, so nothing was stopped or changed: %s", self.question()[0])
-        self.write_report(Pending.REJECTED)
 
 
 class BeginOffsetChangeOperator(ReportedOperator):

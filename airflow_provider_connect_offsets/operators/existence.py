@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.operators.shared.common import owner_of
 from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
 from airflow_provider_connect_offsets.parameters.connections import StepConnectionParams
 from airflow_provider_connect_offsets.parameters.copying import CheckOnlyParams, CopyParams, NewConnectorParams
-from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import QuestionParams, WaitingParams
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class ReleaseCopyOperator(_CopyOperator):
         return message
 
 
-class ApproveCopyOperator(TakesParameters, AskOperator):
+class ApproveCopyOperator(AskOperator):
     """Ask a person whether a connector is to be copied or renamed, in the words of ``CheckCopyOperator`` (``summary``).
 
     Without ``approval`` the run goes on at once; with ``plan_only``, and after a rejection, what follows is skipped.
@@ -166,16 +166,16 @@ class ApproveCopyOperator(TakesParameters, AskOperator):
     preset: ClassVar[dict[str, Any]] = {"subject": "Copy a connector with its offsets?"}
     summary: Any
 
-    def execute(self, context: Context) -> Any:
-        """Ask, go on, or skip the rest."""
-        with failing_clearly():
-            question = self.given(QuestionParams)
-        if question.plan_only:
+    def is_asked(self) -> bool:
+        """Return whether a person is asked; skips what follows in a dry run."""
+        given = self.given(QuestionParams)
+        if given.plan_only:
             raise AirflowSkipException(f"Dry run: nothing is changed. {self.summary}")
-        if not question.approval:
-            return None
-        self.body = str(self.summary)
-        return super().execute(context)
+        return given.approval
+
+    def question(self) -> tuple[str, str]:
+        """Return subject and body."""
+        return self.subject, str(self.summary)
 
     def record_rejection(self) -> None:
         """Record the rejection in the log."""

@@ -143,7 +143,7 @@ class ApproveFailoverOperator(ApproveOffsetPlanOperator):
         failover_report(FailoverDirectory(self.summary["run_uri"]), pending=pending)
 
     def question(self) -> tuple[str, str]:
-        """Subject and body, in Markdown."""
+        """Return subject and body, in Markdown."""
         from airflow_provider_connect_offsets.report import Failover
 
         found = Failover.read(FailoverDirectory(self.summary["run_uri"]))

@@ -98,7 +98,7 @@ class ApproveMirrorResetOperator(ApproveOffsetPlanOperator):
         _report(ResetDirectory(self.summary["run_uri"]), pending=pending)
 
     def question(self) -> tuple[str, str]:
-        """Subject and body, in Markdown."""
+        """Return subject and body, in Markdown."""
         from airflow_provider_connect_offsets.report import Reset
 
         reset = Reset.read(ResetDirectory(self.summary["run_uri"]))

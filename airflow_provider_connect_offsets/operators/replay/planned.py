@@ -122,7 +122,7 @@ class ApproveReplayOperator(ApproveOffsetPlanOperator):
         replay_report(ReplayDirectory(self.summary["run_uri"]), pending=pending)
 
     def question(self) -> tuple[str, str]:
-        """Subject and body, in Markdown."""
+        """Return subject and body, in Markdown."""
         from airflow_provider_connect_offsets.report import Replay
 
         replay = Replay.read(ReplayDirectory(self.summary["run_uri"]))
