@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,11 +14,12 @@ from airflow_provider_connect_offsets.operators.shared.approval import AskAboutR
 from airflow_provider_connect_offsets.operators.shared.common import (
     open_connect,
     owner_of,
+    recorded,
     refuse_outside,
-    report_at,
     report_of,
     run_key,
     run_of,
+    summary_of,
 )
 from airflow_provider_connect_offsets.operators.shared.events import TellsChanges
 from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from airflow_provider_connect_offsets.saga.journal import Journal
     from airflow_provider_connect_offsets.saga.lease import Owner
     from airflow_provider_connect_offsets.workspace.outcome import Outcome
-
-log = logging.getLogger(__name__)
 
 
 class ApproveOffsetPlanOperator(AskAboutRunOperator):
@@ -144,10 +142,7 @@ class ApplyOffsetPlanOperator(TellsChanges, ReportedOperator):
                 finally:
                     report = report_of(run)
                 self.tell_outcome(context, connect, outcome, run)
-        self.log.info(outcome.message)
-        for warning in outcome.warnings:
-            self.log.warning(warning)
-        return summary_of(outcome, report, dag_id=self.dag_id)
+        return summary_of(outcome, report, dag_id=self.dag_id, downtime_seconds=outcome.downtime_seconds)
 
     def on_kill(self) -> None:
         """Interrupt the change: what was written is undone now, or by the next attempt or run.
@@ -167,39 +162,11 @@ def applied(plan: OffsetPlan, connect: ConnectCluster, owner: Owner, run: RunDir
         connect.refuse_moved_groups(owner.run)
         return apply_plan(plan, connect.clients, journal, owner)
 
-    return recorded(change, plan, journal, owner, run)
+    return recorded(change, failure_of(plan, journal, owner), run.outcome)
 
 
-def recorded(
-    change: Callable[[], Outcome], plan: OffsetPlan, journal: Journal, owner: Owner, run: RunDirectory
-) -> Outcome:
-    """Make ``change``, and write its true outcome however it ends."""
-    try:
-        outcome = change()
-    except BaseException as error:
-        _write_failure(error, plan, journal, owner, run)
-        raise
-    outcome.write(run.outcome)
-    return outcome
-
-
-def _write_failure(error: BaseException, plan: OffsetPlan, journal: Journal, owner: Owner, run: RunDirectory) -> None:
-    """Write the outcome of a change that failed with ``error``; the task fails with that error in any case."""
+def failure_of(plan: OffsetPlan, journal: Journal, owner: Owner) -> Callable[[BaseException], Outcome]:
+    """Return a function that makes the outcome of a change of an error, and of what the journal says of it."""
     from airflow_provider_connect_offsets.operations.connector import outcomes
 
-    try:
-        earlier = journal.record_of(owner.run, outcomes.key_of(plan))
-        outcomes.failed(plan, owner, error, earlier).write(run.outcome)
-    except Exception:
-        log.warning("The outcome %s could not be written.", run.outcome, exc_info=True)
-
-
-def summary_of(outcome: Outcome, report: str, *, dag_id: str) -> dict[str, Any]:
-    """Return what a task hands on of an outcome."""
-    return {
-        "connector": outcome.connector,
-        "result": outcome.result.value,
-        "message": outcome.message,
-        "downtime_seconds": outcome.downtime_seconds,
-        **report_at(report, dag_id=dag_id),
-    }
+    return lambda error: outcomes.failed(plan, owner, error, journal.record_of(owner.run, outcomes.key_of(plan)))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import ClassVar
 
+from airflow_provider_connect_offsets.offsets.requests.replay import ReplayRequest
 from airflow_provider_connect_offsets.parameters.change import SelectionParams, TopicsParams
 from airflow_provider_connect_offsets.parameters.fields import (
     Flag,
@@ -92,3 +94,8 @@ class IntervalParams(OneConnectorParams, TopicsParams, ReplayLimitsParams):
 
     begins: Text = argument("ISO 8601 time with offset: records from then on are delivered.")
     ends: Text = argument("ISO 8601 time with offset: records before then are delivered.")
+
+    def request(self, *, run: str, now: datetime) -> ReplayRequest:
+        """Parse the request of ``run``; raises :class:`InvalidRequest`."""
+        given = self.model_dump(exclude={"replay_limit"})
+        return ReplayRequest.parse(run=run, limit=self.replay_limit, now=now, **given)

@@ -77,16 +77,8 @@ class PlaceParams(SelectionParams, section=Section.WHERE):
 
     def request(self, connector: str, *, now: datetime, noun: str = ConnectorType.SINK.noun) -> Request:
         """Parse the request for ``connector``; ``noun``: what that is. Raises :class:`InvalidRequest`."""
-        requested = Request.parse(
-            connector=connector,
-            to=self.to,
-            value=self.value,
-            topics=self.topics,
-            partitions=self.partitions,
-            noun=noun,
-            columns=self.columns,
-            now=now,
-        )
+        place = self.model_dump(include=PlaceParams.model_fields.keys() - {"only_back"})
+        requested = Request.parse(connector=connector, noun=noun, now=now, **place)
         return replace(requested, only_back=self.only_back)
 
 

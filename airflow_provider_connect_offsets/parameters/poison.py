@@ -46,13 +46,7 @@ class PoisonedSinkParams(Parameters, section=Section.LIMITS):
 
     def request(self) -> PoisonRequest:
         """Parse the request; raises :class:`InvalidRequest`."""
-        return PoisonRequest.parse(
-            connector=self.connector,
-            max_skips=self.max_skips,
-            max_records=self.max_records,
-            keep_content=self.keep_content,
-            dry_run=self.dry_run,
-        )
+        return PoisonRequest.parse(**self.model_dump())
 
 
 class SkipApprovalParams(Parameters, section=Section.SAFETY):

@@ -6,12 +6,13 @@ import shutil
 import sys
 import tempfile
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 
+from airflow_provider_connect_offsets.exceptions import PlanRefused
 from airflow_provider_connect_offsets.hooks.clients import class_archive
 from airflow_provider_connect_offsets.hooks.connections import connection_of
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
@@ -21,6 +22,10 @@ from airflow_provider_connect_offsets.parameters.tasks import RunParams
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
+
+
+#: How many errors of a plan the failure of its task names.
+_NAMED = 3
 
 
 class OffsetsJobOperator(TakesParameters, SparkSubmitOperator):
@@ -75,3 +80,14 @@ class OffsetsJobOperator(TakesParameters, SparkSubmitOperator):
             super().execute(context)
         with failing_clearly():
             return self.judged()
+
+
+def refuse_errors(summary: Mapping[str, Any], *, nothing: str) -> None:
+    """Raise :class:`PlanRefused` that names the first errors of a plan, if it has any.
+
+    ``summary``: of the plan's job. ``nothing``: a sentence that says what was not done.
+    """
+    errors, count = summary["errors"][:_NAMED], summary["verdicts"]["error"]
+    if errors:
+        more = f" (and {count - _NAMED} more)" if count > _NAMED else ""
+        raise PlanRefused(f"{nothing} {' '.join(errors)}{more}")
