@@ -66,9 +66,11 @@ class Systems:
             clusters = {
                 side: stack.enter_context(KafkaCluster(_settings(text))) for side, text in named.items() if text
             }
+            kafka = stack.enter_context(KafkaCluster(_settings(logs))) if logs else None
             yield replace(
                 connect,
-                logs=stack.enter_context(KafkaCluster(_settings(logs))) if logs else None,
+                logs=kafka,
+                groups=None if kafka is None else kafka.groups,
                 clusters=clusters if len(clusters) == len(named) else {},
             )
 
