@@ -8,8 +8,13 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_connect_offsets.connect.protocols import State
+from airflow_provider_connect_offsets.exceptions import Unreachable
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
+from airflow_provider_connect_offsets.operations.stages.captured import Alteration
+from airflow_provider_connect_offsets.operators.connector import AlterConnectorOffsetsOperator
 from airflow_provider_connect_offsets.operators.shared.common import report_of
-from airflow_provider_connect_offsets.operators.shared.events import has_failed_before
+from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, has_failed_before
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 
 
@@ -36,3 +41,18 @@ def test_a_task_of_a_mapped_group_asks_for_the_tasks_of_its_own_index(map_index:
 
     assert not has_failed_before({"ti": instance}, {"fleet.apply"})  # type: ignore[typeddict-item]
     assert given["map_index"] == asked
+
+
+def test_an_event_that_can_not_be_made_does_not_fail_the_step(caplog: pytest.LogCaptureFixture) -> None:
+    """The offsets are written then, and a retry would find nothing left to write."""
+    written = Alteration(State.STOPPED, Offsets(), Offsets.of([Entry("{}", "{}")]))
+    alter: Any = AlterConnectorOffsetsOperator(task_id="alter", connector="orders")
+
+    def info(_name: str) -> None:
+        raise Unreachable("No worker answers.")
+
+    connect = SimpleNamespace(clients=SimpleNamespace(control=SimpleNamespace(info=info)))
+    alter.tell_step({}, connect, "orders", written, kind=ChangeKind.ALTERED)
+
+    assert "its asset event could not be made" in caplog.text
+    assert "No worker answers." in caplog.text

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -49,11 +50,9 @@ class TellsChanges:
         self.outlets = [*self.outlets, ANY_CHANGE]
 
     def tell(self, context: Context, extra: dict[str, Any], *, of: Callable[[], Asset]) -> None:
-        """Add an event of the asset ``of``; that must not fail a change that is applied, so an error is logged."""
-        try:
+        """Add an event of the asset ``of``."""
+        with _not_failing(extra):
             context["outlet_events"][ANY_CHANGE].add(of(), extra=extra)
-        except Exception:
-            log.warning("The change is applied, but its asset event could not be made: %s", extra, exc_info=True)
 
     def tell_change(
         self, context: Context, connect: ConnectCluster, name: str, *, kind: ChangeKind, **more: object
@@ -85,9 +84,19 @@ class TellsChanges:
         """Add the event of offsets that were written without a plan, if there were any."""
         from airflow_provider_connect_offsets.operations.connector.event_summary import moved_by, summary_of
 
-        if len(alteration.changes):
-            moved = summary_of(moved_by(alteration, connect.clients.control.info(name).family))
-            self.tell_change(context, connect, name, kind=kind, **moved)
+        with _not_failing(f"{kind} of {name!r}"):
+            if len(alteration.changes):
+                moved = summary_of(moved_by(alteration, connect.clients.control.info(name).family))
+                self.tell_change(context, connect, name, kind=kind, **moved)
+
+
+@contextmanager
+def _not_failing(event: object) -> Iterator[None]:
+    """Log an error of the block: an ``event`` that can't be made must not fail a change that is applied."""
+    try:
+        yield
+    except Exception:
+        log.warning("The change is applied, but its asset event could not be made: %s", event, exc_info=True)
 
 
 def asset_of(connect: ConnectCluster, name: str) -> Asset:
