@@ -85,9 +85,9 @@ class CopyConnectorOperator(_CopyOperator):
 
     The copy is created STOPPED, gets the offsets of the original, which are read back, and then the state that the
     original has. If anything fails before the original is deleted or resumed, the original is as it was, and nothing is
-    left of the copy. Needs Kafka 3.7 or later. Returns in one sentence what was done; ``CheckCopyOperator`` says before
-    what would be.
-    The creation of the copy is an event of its asset, and so is the deletion of the original.
+    left of the copy. Needs Kafka 3.7 or later. Returns in one sentence what was done; ``CheckCopyOperator`` says
+    beforehand what would be done. The creation of the copy is an event of its asset, and so is the deletion of the
+    original.
     """
 
     def step(self, connect: ConnectCluster, context: Context) -> str:
@@ -105,8 +105,8 @@ class CopyConnectorOperator(_CopyOperator):
 class CheckCopyOperator(_CopyOperator):
     """Say what a copy or rename would do, and refuse what can't work; the first task of one.
 
-    What a dead run has left of either connector is undone before, or a half-copied connector would count as a name that
-    is taken; with ``dry_run`` nothing is changed. Returns in one sentence what would be done.
+    What a dead run has left of either connector is undone first: otherwise a half-copied connector would count as a
+    name that is taken. With ``dry_run`` nothing is changed. Returns in one sentence what would be done.
     """
 
     parameters: ClassVar[Models] = (*_CopyOperator.parameters, CheckOnlyParams)
@@ -185,9 +185,9 @@ class ApproveCopyOperator(AskOperator):
 class DeleteConnectorOperator(TellsChanges, ConnectorOperator):
     """Delete a connector together with its offsets: stopped, offsets removed and read back, then deleted.
 
-    Until the deletion itself, a failure restores offsets and state. The offsets are kept before as KIP-199 JSON, which
-    ``to=file`` and ``connect-offsets import`` take. Returns the URI of that file. The deletion is an event of the
-    connector's asset.
+    Until the deletion itself, a failure restores offsets and state. Before that, the offsets are kept as KIP-199
+    JSON, which ``to=file`` and ``connect-offsets import`` take. Returns the URI of that file. The deletion is an event
+    of the connector's asset.
     """
 
     def step(self, connect: ConnectCluster, context: Context) -> str:

@@ -1,4 +1,4 @@
-"""The flow of a failover: its connections, and the tasks that stop its connectors and give them back."""
+"""The flow of a failover: its connections, and the tasks that stop its connectors and restore their states."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class FailoverOperator(ReportedOperator):
 
 
 def request_in(directory: FailoverDirectory) -> FailoverRequest:
-    """Return the request."""
+    """Return the request that the run's first task has written."""
     return FailoverRequest.from_json(read_json(directory.request))
 
 

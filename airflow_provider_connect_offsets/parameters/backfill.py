@@ -64,7 +64,7 @@ class ReplayLimitsParams(Parameters, section=Section.LIMITS):
 
     replay_limit: Text = required(
         "Longest replay",
-        "ISO 8601 duration: after so long a replay that has not delivered its interval is undone.",
+        "ISO 8601 duration: a replay that has not delivered its interval by then is undone.",
         example="PT2H",
         default="PT1H",
     )

@@ -26,10 +26,10 @@ TO: dict[str | None, str] = {
     "earliest": "earliest: the first record that is still there",
     "latest": "latest: after the last record",
     "datetime": "datetime: the first record at or after a moment",
-    "duration": "duration: so long ago",
-    "shift": "shift: so many records back or on",
+    "duration": "duration: that long before now",
+    "shift": "shift: this many records back or forward",
     "offset": "offset: that very record, or an LSN",
-    "skip": "skip: after so many records",
+    "skip": "skip: after this many records",
     "clear": "clear: store nothing, so that auto.offset.reset decides",
     "file": "file: what a file says",
     "query": "query: what a query in Spark SQL returns",
@@ -124,7 +124,7 @@ class GroupLimitsParams(Parameters, section=Section.LIMITS):
 
     max_down: int = count("At once", "How many consumer groups are changed at the same time.", default=5)
     max_failures: int = count(
-        "Failures", "After so many consumer groups that could not be changed, no further one is.", default=5
+        "Failures", "How many consumer groups may fail; after that no further one is changed.", default=5
     )
 
 
@@ -133,7 +133,7 @@ class FleetLimitsParams(Parameters, section=Section.LIMITS):
 
     max_down: int = count("Down at once", "How many connectors may be stopped at the same time.", default=5)
     max_failures: int = count(
-        "Failures", "After so many connectors that could not be changed, no further one is stopped.", default=5
+        "Failures", "How many connectors may fail; after that no further one is stopped.", default=5
     )
 
 

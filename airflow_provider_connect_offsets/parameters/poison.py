@@ -22,7 +22,9 @@ class PoisonedSinkParams(Parameters, section=Section.LIMITS):
 
     connector: Text = required("Connector", "Name of the failed sink.", section=Section.WHAT, example="orders-sink")
     max_skips: int = count(
-        "Records at most", "After so many skipped records the run gives up, if the sink fails again.", default=1
+        "Records at most",
+        "How many records the run skips at most; if the sink fails again after that, the run fails.",
+        default=1,
     )
     max_records: int = count(
         "Records to read",

@@ -68,7 +68,8 @@ class StepLeaseParams(Parameters):
     """For how long single steps keep a connector to their run."""
 
     hold: float | None = argument(
-        "Seconds for which the connector is leased to the run's next tasks, which single-step changes need; None: not.",
+        "Seconds for which the connector is leased to the run's next tasks, which single-step changes need; None: "
+        "it is not leased.",
         default=None,
     )
 
