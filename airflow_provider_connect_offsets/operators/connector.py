@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly, raise_failure
 from airflow_provider_connect_offsets.hooks.runs import directory_of
 from airflow_provider_connect_offsets.offsets.document import kip199_document, parse_rest
-from airflow_provider_connect_offsets.operators.shared.common import open_connect, owner_of
+from airflow_provider_connect_offsets.operators.shared.common import LEASE_SECONDS, open_connect, owner_of
 from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 from airflow_provider_connect_offsets.parameters.connections import ConnectParams, Control, StepConnectionParams
@@ -35,8 +35,6 @@ from airflow_provider_connect_offsets.workspace.paths import join, unique_segmen
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-#: Seconds for which a step leases the connector to the next one.
-HOLD = 3600.0
 #: Airflow ends a task whose triggerer is gone so many seconds after a living one would have.
 GRACE = 60.0
 
@@ -197,7 +195,9 @@ class GetConnectorOffsetsOperator(ConnectorOperator):
 
         file = self.given(OffsetsFileParams)
         if file.run_uri:
-            stepwise.read_back(connect.clients, connect.journal(self.connector), owner_of(context), seconds=HOLD)
+            stepwise.read_back(
+                connect.clients, connect.journal(self.connector), owner_of(context), seconds=LEASE_SECONDS
+            )
         offsets = connect.clients.offsets.read_offsets(self.connector)
         uri = file.uri or own_file(context)
         write_bytes(uri, kip199_document({self.connector: offsets}).encode())
@@ -236,7 +236,7 @@ class AlterConnectorOffsetsOperator(TellsChanges, ConnectorOperator):
             return len(altered.changes)
         plan = read_plan(RunDirectory(written.run_uri), digest=written.digest or None)
         journal = connect.journal(plan.connector)
-        stepwise.alter(plan, connect.clients, journal, owner_of(context), seconds=HOLD)
+        stepwise.alter(plan, connect.clients, journal, owner_of(context), seconds=LEASE_SECONDS)
         return len(plan.changed_rows())
 
 

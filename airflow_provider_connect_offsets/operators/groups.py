@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow_provider_connect_offsets.assets import moved_groups_asset
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.offsets.requests.failover import Mode
-from airflow_provider_connect_offsets.operators.failover_flow import HOLD, FailoverOperator, failover_report, request_in
-from airflow_provider_connect_offsets.operators.shared.common import owner_of, report_at, run_key
+from airflow_provider_connect_offsets.operators.failover_flow import FailoverOperator, failover_report, request_in
+from airflow_provider_connect_offsets.operators.shared.common import LEASE_SECONDS, owner_of, report_at, run_key
 from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
 from airflow_provider_connect_offsets.parameters.failover import FlowAfterwardsParams
 from airflow_provider_connect_offsets.parameters.taking import Models
@@ -59,7 +59,7 @@ class CommitGroupOffsetsOperator(TellsChanges, FailoverOperator):
                     report = failover_report(directory)
                 members = flow.members(request)
                 end = stopped.resume if resume else stopped.leave_stopped
-                end(members, owner_of(context), seconds=HOLD)
+                end(members, owner_of(context), seconds=LEASE_SECONDS)
                 for member in () if resume else members:
                     name = member.journal.connector
                     self.log.warning("%r stays STOPPED; start it when records are to flow again.", name)

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 Ended = TypeVar("Ended", "Outcome", "ReplayOutcome")
 
 log = logging.getLogger(__name__)
+#: Seconds for which a task leases connectors to the next task of its run.
+LEASE_SECONDS = 3600.0
 
 
 def run_key(context: Context) -> str:
