@@ -116,6 +116,8 @@ def _refuse_unfit(given: dict[str, object]) -> None:
     takes, message = _TAKES[mode]
     if named - takes - {mode}:
         raise click.UsageError(message)
+    if "namespace" in named and "strimzi_cluster" not in named:
+        raise click.UsageError("--namespace makes no sense without --strimzi-cluster.")
 
 
 def _given(value: str | None, mode: str) -> str:
