@@ -50,7 +50,7 @@ class CreateConnectorOperator(TellsChanges, ConnectorOperator):
         new = NewConnector(given.connector, config, offsets, state, given.inherit)
         count = create(new, connect.clients, connect.journal(new.name), owner_of(context))
         self.log.info("%r was created, and is %s; %d partitions have an offset.", new.name, new.state, count)
-        self.tell_change(context, connect, new.name, kind=ChangeKind.CREATED, partitions=count)
+        self.tell_change(context, connect.clients, new.name, kind=ChangeKind.CREATED, partitions=count)
         return count
 
 
@@ -75,9 +75,9 @@ class _CopyOperator(TellsChanges, ConnectorOperator):
 
     def tell_copied(self, context: Context, connect: ConnectCluster, what: Copying, count: int) -> None:
         """Add the events of a copy that has offsets of ``count`` partitions, and of an original that is deleted."""
-        self.tell_change(context, connect, what.new_name, kind=ChangeKind.CREATED, partitions=count)
+        self.tell_change(context, connect.clients, what.new_name, kind=ChangeKind.CREATED, partitions=count)
         if what.rename:
-            self.tell_change(context, connect, what.connector, kind=ChangeKind.DELETED, partitions=count)
+            self.tell_change(context, connect.clients, what.connector, kind=ChangeKind.DELETED, partitions=count)
 
 
 class CopyConnectorOperator(_CopyOperator):
@@ -197,7 +197,7 @@ class DeleteConnectorOperator(TellsChanges, ConnectorOperator):
         kept, name = own_file(context), self.connector
         count = delete(name, connect.clients, connect.journal(name), owner_of(context), kept=kept)
         self.log.info("%r was deleted with its offsets of %d partitions, which are kept in %s", name, count, kept)
-        self.tell_change(context, connect, name, kind=ChangeKind.DELETED, partitions=count, offsets_uri=kept)
+        self.tell_change(context, connect.clients, name, kind=ChangeKind.DELETED, partitions=count, offsets_uri=kept)
         return kept
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Asset, Context
 
     from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
+    from airflow_provider_connect_offsets.observe.clients import Clients
     from airflow_provider_connect_offsets.operations.stages.captured import Alteration
     from airflow_provider_connect_offsets.workspace.layout import RunDirectory
     from airflow_provider_connect_offsets.workspace.outcome import Outcome
@@ -54,12 +55,10 @@ class TellsChanges:
         with _not_failing(extra):
             context["outlet_events"][ANY_CHANGE].add(of(), extra=extra)
 
-    def tell_change(
-        self, context: Context, connect: ConnectCluster, name: str, *, kind: ChangeKind, **more: object
-    ) -> None:
+    def tell_change(self, context: Context, clients: Clients, name: str, *, kind: ChangeKind, **more: object) -> None:
         """Add the event of a change of the connector or consumer group ``name``; ``more``: more of its extra."""
         extra = {"kind": kind.value, "name": name, "run": run_key(context), **more}
-        self.tell(context, extra, of=lambda: asset_of(connect, name))
+        self.tell(context, extra, of=lambda: asset_of(clients, name))
 
     def tell_outcome(
         self,
@@ -76,7 +75,7 @@ class TellsChanges:
         if outcome.result is Result.APPLIED:
             of_plan = {"run": outcome.run, "run_uri": run.uri, "plan_uri": run.offset_plan, "digest": outcome.digest}
             moved = summary_of(outcome.offsets)
-            self.tell_change(context, connect, outcome.connector, kind=kind, **of_plan, **moved)
+            self.tell_change(context, connect.clients, outcome.connector, kind=kind, **of_plan, **moved)
 
     def tell_step(
         self, context: Context, connect: ConnectCluster, name: str, alteration: Alteration, *, kind: ChangeKind
@@ -87,7 +86,7 @@ class TellsChanges:
         with _not_failing(f"{kind} of {name!r}"):
             if len(alteration.changes):
                 moved = summary_of(moved_by(alteration, connect.clients.control.info(name).family))
-                self.tell_change(context, connect, name, kind=kind, **moved)
+                self.tell_change(context, connect.clients, name, kind=kind, **moved)
 
 
 @contextmanager
@@ -99,14 +98,14 @@ def _not_failing(event: object) -> Iterator[None]:
         log.warning("The change is applied, but its asset event could not be made: %s", event, exc_info=True)
 
 
-def asset_of(connect: ConnectCluster, name: str) -> Asset:
+def asset_of(clients: Clients, name: str) -> Asset:
     """Return the asset of a connector, or of the consumer group that takes its place."""
     from airflow_provider_connect_offsets.observe.clients import Origin
     from airflow_provider_connect_offsets.operations.groups.group_clients import kafka_cluster_of
 
-    if connect.clients.origin is Origin.GROUP:
-        return group_asset(kafka_cluster_of(connect.clients), name)
-    return connector_asset(connect.cluster, name)
+    if clients.origin is Origin.GROUP:
+        return group_asset(kafka_cluster_of(clients), name)
+    return connector_asset(clients.cluster, name)
 
 
 def has_failed_before(context: Context, task_ids: set[str]) -> bool:
