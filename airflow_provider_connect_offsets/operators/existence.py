@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import AirflowSkipException
 
-from airflow_provider_connect_offsets.exceptions import InvalidDocument, InvalidRequest, LeftStopped
+from airflow_provider_connect_offsets.exceptions import InvalidRequest, LeftStopped
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.offsets.document import parse_rest
-from airflow_provider_connect_offsets.operators.connector import ConnectorOperator, own_file, requested_state
+from airflow_provider_connect_offsets.operators.connector import (
+    ConnectorOperator,
+    given_offsets,
+    own_file,
+    requested_state,
+)
 from airflow_provider_connect_offsets.operators.shared.approval import AskOperator
 from airflow_provider_connect_offsets.operators.shared.common import owner_of
 from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
@@ -212,7 +216,4 @@ def _starting_offsets(given: NewConnectorParams, config: Mapping[str, str], conn
                 "and goes without offsets."
             )
         return log_offsets(given.connector, config, StartAt(given.start_at), connect.clients)
-    try:
-        return parse_rest({"offsets": list(given.offsets or [])})
-    except InvalidDocument as error:
-        raise InvalidRequest(f"Nothing was created: {given.connector!r}: {error}.") from error
+    return given_offsets(given.connector, given.offsets or [], nothing="Nothing was created:")

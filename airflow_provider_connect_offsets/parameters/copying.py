@@ -33,7 +33,8 @@ class NewConnectorParams(OneConnectorParams):
         "providers (``${file:…}``), or by templates of Airflow's connections and variables, which it masks."
     )
     offsets: Any = argument(
-        'Where it resumes, as Connect\'s REST API takes it: a list of ``{"partition": {…}, "offset": {…}}``.',
+        "Where it resumes, as Connect's REST API takes it: a list of "
+        '``{"partition": {…}, "offset": {…}}``, or its JSON text.',
         default=None,
     )
     start_at: Text = argument(

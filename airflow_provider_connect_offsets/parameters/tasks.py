@@ -101,7 +101,8 @@ class WrittenOffsetsParams(Parameters):
     """The offsets that are written: given here, or by a plan."""
 
     offsets: Any = argument(
-        'As Connect\'s REST API takes them: a list of ``{"partition": {…}, "offset": {…} or null}``.', default=None
+        'As Connect\'s REST API takes them: a list of ``{"partition": {…}, "offset": {…} or null}``, or its JSON text.',
+        default=None,
     )
     run_uri: Text = argument("URI of the run whose plan is written, in place of ``offsets``.", default="")
     digest: Text = argument("Digest of that plan; any other plan is refused.", default="")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,13 +10,14 @@ from typing import Any
 import pytest
 
 from airflow_provider_connect_offsets.connect.protocols import State
-from airflow_provider_connect_offsets.exceptions import Unreachable
+from airflow_provider_connect_offsets.exceptions import InvalidRequest, Unreachable
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.operations.stages.captured import Alteration
-from airflow_provider_connect_offsets.operators.connector import AlterConnectorOffsetsOperator
+from airflow_provider_connect_offsets.operators.connector import AlterConnectorOffsetsOperator, given_offsets
 from airflow_provider_connect_offsets.operators.shared.common import report_of
 from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, has_failed_before
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
+from tests.support.rows.written import rewound
 
 
 def test_a_report_that_can_not_be_written_is_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -56,3 +58,30 @@ def test_an_event_that_can_not_be_made_does_not_fail_the_step(caplog: pytest.Log
 
     assert "its asset event could not be made" in caplog.text
     assert "No worker answers." in caplog.text
+
+
+def test_offsets_may_be_the_text_that_a_template_makes_of_them() -> None:
+    """Airflow's variables are texts, and ``tojson`` makes one of a list."""
+    entries = [
+        {"partition": {"filename": "a"}, "offset": {"position": 1}},
+        {"partition": {"filename": "b"}, "offset": None},
+    ]
+    text = json.dumps(entries)
+
+    assert given_offsets("orders", text, nothing="") == given_offsets("orders", entries, nothing="")
+    assert len(given_offsets("orders", entries, nothing="")) == 2
+    for wrong in ("[", "{}", 5, [1]):
+        with pytest.raises(InvalidRequest, match=r"^Nothing was written: 'orders': "):
+            given_offsets("orders", wrong, nothing="Nothing was written:")
+
+
+def test_a_plan_of_another_connector_is_not_written(tmp_path: Path) -> None:
+    """Whoever names a connector and a run means both."""
+    run = rewound(tmp_path).run
+    alter = AlterConnectorOffsetsOperator(task_id="alter", connector="orders", run_uri=run.uri)
+    nowhere: Any = SimpleNamespace()
+
+    with pytest.raises(
+        InvalidRequest, match=r"^Nothing was written: the plan of .* is that of 'flow', not of 'orders'\.$"
+    ):
+        alter.step(nowhere, {})
