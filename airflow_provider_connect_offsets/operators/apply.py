@@ -166,7 +166,7 @@ def applied(plan: OffsetPlan, connect: ConnectCluster, owner: Owner, run: RunDir
 
 
 def failure_of(plan: OffsetPlan, journal: Journal, owner: Owner) -> Callable[[BaseException], Outcome]:
-    """Return a function that makes the outcome of a change of an error, and of what the journal says of it."""
+    """Return a function that returns the outcome of a change that failed, by its error and its journal."""
     from airflow_provider_connect_offsets.operations.connector import outcomes
 
     return lambda error: outcomes.failed(plan, owner, error, journal.record_of(owner.run, outcomes.key_of(plan)))

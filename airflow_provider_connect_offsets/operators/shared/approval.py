@@ -73,7 +73,7 @@ class AskOperator(TakesParameters, ApprovalOperator):
 
 
 class AskAboutRunOperator(AskOperator):
-    """An operator that asks about what ``summary`` says of a run; the run's report says how far the approval is."""
+    """An operator that asks about a run, of which ``summary`` is the summary; its report shows the approval's state."""
 
     operator_extra_links = (ReportLink(),)
     #: What was not done after a rejection, for the log.
