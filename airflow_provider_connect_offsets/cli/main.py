@@ -213,9 +213,11 @@ def _names(text: str | None) -> frozenset[str]:
 
 
 def _text(document: Path | None) -> str:
-    """Read a document; raises :class:`InvalidInput` if it is not UTF-8 text."""
-    content = sys.stdin.buffer.read() if document is None or str(document) == "-" else document.read_bytes()
+    """Read a document; raises :class:`InvalidInput` if it can't be read, or is not UTF-8 text."""
     try:
+        content = sys.stdin.buffer.read() if document is None or str(document) == "-" else document.read_bytes()
         return content.decode()
+    except OSError as error:
+        raise InvalidInput(f"The document {document} can't be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
         raise InvalidInput(f"The document {document or 'on standard input'} is no UTF-8 text: {error}.") from error

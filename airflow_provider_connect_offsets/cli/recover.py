@@ -53,19 +53,15 @@ _TAKES = {
 @click.option("--groups", is_flag=True, help="What a failover or its restore has left of consumer groups.")
 @click.option("--group", metavar="NAME", help="What group_offsets_change has left of this consumer group.")
 @click.option("--offsets-topic", metavar="TOPIC", help="What a removal of orphaned offsets has left of this topic.")
-@click.option("--forward", is_flag=True, help="Finish it if all that was written is proved; without it, undo it.")
+@click.option(
+    "--forward", is_flag=True, help="Finish the operation if all that it wrote is proved; otherwise it is undone."
+)
 @click.option("--run", metavar="DAG/RUN", help="The run that left it, if its lease has not run out yet.")
 @with_options(CONFIG, FLOW, FORCE)
 def recover(  # noqa: PLR0913 - one for each option
     connector: str | None,
     *,
     workspace: str | None,
-    url: str | None,
-    strimzi_cluster: str | None,
-    namespace: str | None,
-    kafka: str | None,
-    source_kafka: str | None,
-    target_kafka: str | None,
     run: str | None,
     lists: bool,
     groups: bool,
@@ -75,18 +71,20 @@ def recover(  # noqa: PLR0913 - one for each option
     config: Path | None,
     flow: str | None,
     force: bool,
+    **systems: str | None,
 ) -> None:
     """Undo (or finish) what a dead run has left of CONNECTOR, as the next run of its DAG would.
 
     With --groups: what it has left of the consumer groups on --target-kafka. With --group: what a change of offsets has
     left of that group, on --kafka. With --offsets-topic: finish its removal of orphaned offsets from that topic, on
-    --kafka. With --config: undo what an import into that storage has left;
-    without --workspace, one that had none either.
+    --kafka. With --config: undo what an import into that storage has left; without --workspace, an import that was run
+    without it, too.
     """
     from airflow_provider_connect_offsets.cli import recovering
     from airflow_provider_connect_offsets.saga import Toward
 
     _refuse_unfit(click.get_current_context().params)
+    named, toward = recovering.Systems(**systems), Toward.FORWARD if forward else Toward.BACK
     if lists:
         recovering.show(workspace)
     elif config is not None:
@@ -94,23 +92,21 @@ def recover(  # noqa: PLR0913 - one for each option
     elif workspace is None:
         raise click.UsageError("Missing option '--workspace'.")
     elif groups:
-        recovering.recover_groups(workspace, _given(target_kafka, "groups"), run=run)
+        recovering.recover_groups(workspace, _given(named.target_kafka, "groups"), run=run)
     elif group:
-        direction = Toward.FORWARD if forward else Toward.BACK
-        recovering.recover_group(workspace, group, _given(kafka, "group"), toward=direction, run=run)
+        recovering.recover_group(workspace, group, _given(named.kafka, "group"), toward=toward, run=run)
     elif offsets_topic:
-        where = {"url": _given(url, "offsets_topic"), "kafka": _given(kafka, "offsets_topic")}
+        where = {"url": _given(named.url, "offsets_topic"), "kafka": _given(named.kafka, "offsets_topic")}
         recovering.recover_orphans(workspace, offsets_topic, **where, run=run)
-    elif connector is None or (url is None and strimzi_cluster is None):
+    elif connector is None or (named.url is None and named.strimzi_cluster is None):
         raise click.UsageError(
             "Name the connector and its worker (--url), or the resource of its cluster if Strimzi's operator runs it "
-            "(--strimzi-cluster), or say --list. For groups of a failover, say --groups; for "
-            "one whose offsets were changed, --group; for what a removal of "
-            "orphaned offsets has left, --offsets-topic; for an import, --config."
+            "(--strimzi-cluster), or say --list. For groups of a failover, say --groups; for one whose offsets were "
+            "changed, --group; for what a removal of orphaned offsets has left, --offsets-topic; for an import, "
+            "--config."
         )
     else:
-        systems = recovering.Systems(url, strimzi_cluster, namespace, kafka, source_kafka, target_kafka)
-        recovering.recover(workspace, connector, systems, toward=Toward.FORWARD if forward else Toward.BACK, run=run)
+        recovering.recover(workspace, connector, named, toward=toward, run=run)
 
 
 def _refuse_unfit(given: dict[str, object]) -> None:
@@ -120,6 +116,8 @@ def _refuse_unfit(given: dict[str, object]) -> None:
     takes, message = _TAKES[mode]
     if named - takes - {mode}:
         raise click.UsageError(message)
+    if "namespace" in named and "strimzi_cluster" not in named:
+        raise click.UsageError("--namespace makes no sense without --strimzi-cluster.")
 
 
 def _given(value: str | None, mode: str) -> str:

@@ -41,45 +41,47 @@ class Systems:
 
     Attributes:
         url: A worker's REST API; None: offsets are reached by resources of Strimzi, too.
-        strimzi: The resource of the cluster if Strimzi's operator runs it; None: it does not.
+        strimzi_cluster: The resource of the cluster if Strimzi's operator runs it; None: it does not.
         namespace: Namespace of that resource; None: that of the current context of kubectl.
         kafka: Address, or JSON file of client settings, of the cluster whose logs the positions refer to; None: not
             needed.
-        source: The same of the source of a flow that was reset.
-        target: The same of its target.
+        source_kafka: The same of the source of a flow that was reset.
+        target_kafka: The same of its target.
     """
 
     url: str | None
-    strimzi: str | None = None
+    strimzi_cluster: str | None = None
     namespace: str | None = None
     kafka: str | None = None
-    source: str | None = None
-    target: str | None = None
+    source_kafka: str | None = None
+    target_kafka: str | None = None
 
     @contextmanager
     def opened(self) -> Iterator[Clients]:
         """Open clients of all of them for as long as the block lasts."""
         with ExitStack() as stack:
             connect = self._connect(stack)
-            logs = self.kafka or self.source
-            named = {Side.SOURCE: self.source, Side.TARGET: self.target}
+            logs = self.kafka or self.source_kafka
+            named = {Side.SOURCE: self.source_kafka, Side.TARGET: self.target_kafka}
             clusters = {
                 side: stack.enter_context(KafkaCluster(_settings(text))) for side, text in named.items() if text
             }
+            kafka = stack.enter_context(KafkaCluster(_settings(logs))) if logs else None
             yield replace(
                 connect,
-                logs=stack.enter_context(KafkaCluster(_settings(logs))) if logs else None,
+                logs=kafka,
+                groups=None if kafka is None else kafka.groups,
                 clusters=clusters if len(clusters) == len(named) else {},
             )
 
     def _connect(self, stack: ExitStack) -> Clients:
         """Open the Connect cluster alone, as ``hooks.clients`` does for the control that fits."""
         rest = stack.enter_context(open_rest((self.url,), (self.url,), _TIMEOUT)) if self.url else None
-        if self.strimzi is None:
+        if self.strimzi_cluster is None:
             if rest is None:
                 raise InvalidInput("Name a worker (--url), or the resource of its cluster (--strimzi-cluster).")
             return Clients(rest, rest, timeout=_TIMEOUT, cluster=rest.version().kafka_cluster_id)
-        strimzi = stack.enter_context(open_strimzi(self.strimzi, self.namespace, _STRIMZI_TIMEOUT))
+        strimzi = stack.enter_context(open_strimzi(self.strimzi_cluster, self.namespace, _STRIMZI_TIMEOUT))
         own = strimzi.cluster_id
         if rest is None:
             return Clients(strimzi, strimzi, origin=Origin.STRIMZI, timeout=_STRIMZI_TIMEOUT, cluster=own)
@@ -128,7 +130,7 @@ def recover(workspace: str, connector: str, systems: Systems, *, toward: Toward,
         StoreError: A system does not answer, or refuses.
     """
     with systems.opened() as clients:
-        if systems.strimzi is None:
+        if systems.strimzi_cluster is None:
             _refuse_strimzi(_journal(workspace, connector, clients))
         _settle(workspace, connector, clients, toward=toward, run=run)
 

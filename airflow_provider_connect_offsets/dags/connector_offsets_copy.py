@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 from airflow_provider_connect_offsets.dags.ready import ready_dag
@@ -15,7 +14,7 @@ from airflow_provider_connect_offsets.operators.existence import (
 from airflow_provider_connect_offsets.parameters.change import ApprovalParams
 from airflow_provider_connect_offsets.parameters.connections import StepConnectionParams
 from airflow_provider_connect_offsets.parameters.copying import CopyParams
-from airflow_provider_connect_offsets.task_groups.wiring import RETRIES, TEARDOWN, Task, end
+from airflow_provider_connect_offsets.task_groups.wiring import RETRIES, TEARDOWN, Task, ask, end
 
 
 @ready_dag(
@@ -42,13 +41,7 @@ def connector_offsets_copy(**values: Any) -> None:
     A copy (without `rename`) runs in addition to the original: what both read and write alike is delivered twice.
     """
     check = Task(task_id="check", operator=CheckCopyOperator).make(values, **RETRIES)
-    approve = Task(task_id="approve", operator=ApproveCopyOperator).make(
-        values,
-        summary=check.output,
-        plan_only=values["dry_run"],
-        defaults=ApproveCopyOperator.REJECT,
-        response_timeout=timedelta(hours=12),
-    )
+    approve = ask(Task(task_id="approve", operator=ApproveCopyOperator), values, summary=check.output)
     copy = Task(task_id="copy", operator=CopyConnectorOperator).make(values, **RETRIES)
     check.as_setup() >> approve >> copy
     release = Task(task_id="release", operator=ReleaseCopyOperator).make(values, **TEARDOWN)

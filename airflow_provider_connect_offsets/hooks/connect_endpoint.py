@@ -21,7 +21,7 @@ from airflow_provider_connect_offsets.connect.rest.endpoint import (
 )
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.get_provider_info import get_provider_info
-from airflow_provider_connect_offsets.hooks.connections import extra_of
+from airflow_provider_connect_offsets.hooks.connections import extra_of, naming
 
 log = logging.getLogger(__name__)
 
@@ -49,13 +49,11 @@ def endpoint_of(connection: Connection, *, observed: tuple[str, ...] = ()) -> Co
     """
     extra = extra_of(connection)
     _mask(connection, extra)
-    try:
+    with naming(connection):
         if not observed:
             return _endpoint(connection, extra, _urls(connection))
         configured = _urls(connection) if connection.host else ()
         return _endpoint(connection, extra, observed).at(observed, configured=configured)
-    except InvalidInput as error:
-        raise InvalidInput(f"Airflow connection {connection.conn_id!r}: {error}") from error
 
 
 def _endpoint(connection: Connection, extra: Mapping[str, Any], urls: tuple[str, ...]) -> ConnectEndpoint:

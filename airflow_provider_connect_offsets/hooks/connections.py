@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from airflow.providers.common.compat.sdk import AirflowNotFoundException
@@ -62,7 +64,15 @@ def extra_of(connection: Connection) -> dict[str, Any]:
 
 def flag_of(connection: Connection, name: str) -> bool:
     """Return a flag of the extra, given as a bool or a text; False if it is missing. Raises :class:`InvalidInput`."""
+    value = extra_of(connection).get(name)
+    with naming(connection, field=f"{name}: "):
+        return is_true(value)
+
+
+@contextmanager
+def naming(connection: Connection, *, field: str = "") -> Iterator[None]:
+    """Begin the message of each :class:`InvalidInput` of the block with the connection, and a field of it if given."""
     try:
-        return is_true(extra_of(connection).get(name))
+        yield
     except InvalidInput as error:
-        raise InvalidInput(f"Airflow connection {connection.conn_id!r}: {name}: {error}") from error
+        raise InvalidInput(f"Airflow connection {connection.conn_id!r}: {field}{error}") from error

@@ -82,7 +82,6 @@ class FailoverClusters:
 
 
 def _rewinds(cluster: ConnectCluster | None, connector: str) -> str:
-
     if cluster is None or not connector:
         return ""
     return rewinds_root(workspace_uri(), cluster=cluster.cluster, connector=connector)
@@ -157,7 +156,14 @@ def described_flow(params: FailoverParams, info: ConnectorInfo | None) -> Flow:
             syncs_on=Side(params.syncs_on or Side.SOURCE),
         )
     flow = Flow.of(info.config)
-    for name, configured in (("source_alias", flow.source_alias), ("target_alias", flow.target_alias)):
+    configuration = {
+        "source_alias": flow.source_alias,
+        "target_alias": flow.target_alias,
+        "replication_policy": flow.policy.value,
+        "separator": flow.separator,
+        "syncs_on": flow.syncs_on.value,
+    }
+    for name, configured in configuration.items():
         given = getattr(params, name)
         if given and given != configured:
             raise InvalidRequest(

@@ -13,8 +13,13 @@ from airflow_provider_connect_offsets.connect.storage.standalone import Standalo
 from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
 from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage, WorkerTopics
 from airflow_provider_connect_offsets.exceptions import InvalidInput
-from airflow_provider_connect_offsets.hooks.connect_endpoint import CONN_TYPE, EXAMPLE, endpoint_of
-from airflow_provider_connect_offsets.hooks.connections import connection_of, extra_of, flag_of
+from airflow_provider_connect_offsets.hooks.connect_endpoint import (
+    CONN_TYPE,
+    EXAMPLE,
+    endpoint_of,
+    refuse_unknown_fields,
+)
+from airflow_provider_connect_offsets.hooks.connections import connection_of, extra_of, flag_of, naming
 from airflow_provider_connect_offsets.hooks.kafka import kafka_config
 
 if TYPE_CHECKING:
@@ -54,6 +59,8 @@ def open_storage(connect_conn_id: str) -> ConnectStorage:
     """
     connection = connection_of(connect_conn_id, conn_type=CONN_TYPE, example=EXAMPLE)
     extra = extra_of(connection)
+    with naming(connection):
+        refuse_unknown_fields(extra)
     file, topic = extra.get("offsets_file"), extra.get("offsets_topic")
     if bool(file) == bool(topic):
         raise InvalidInput(

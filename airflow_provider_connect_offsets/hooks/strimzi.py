@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from airflow_provider_connect_offsets.connect.strimzi.resources import GROUP, CustomResource
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.hooks.connect_endpoint import CONN_TYPE, refuse_unknown_fields, text_of
-from airflow_provider_connect_offsets.hooks.connections import connection_of, extra_of, is_there
+from airflow_provider_connect_offsets.hooks.connections import connection_of, extra_of, is_there, naming
 from airflow_provider_connect_offsets.parameters.connections import DEFAULT_CONNECT
 
 if TYPE_CHECKING:
@@ -110,8 +110,6 @@ def _resource(connect_conn_id: str) -> tuple[str, str]:
         return "", ""
     connection = connection_of(connect_conn_id, conn_type=CONN_TYPE, example=_EXAMPLE)
     extra = extra_of(connection)
-    try:
+    with naming(connection):
         refuse_unknown_fields(extra)
         return text_of(extra, "strimzi_cluster") or "", text_of(extra, "strimzi_namespace") or ""
-    except InvalidInput as error:
-        raise InvalidInput(f"Airflow connection {connect_conn_id!r}: {error}") from error

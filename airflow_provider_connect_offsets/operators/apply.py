@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -11,22 +10,22 @@ from airflow.providers.common.compat.sdk import AirflowSkipException
 
 from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.hooks.reports import report_address, report_url
-from airflow_provider_connect_offsets.operators.shared.approval import AskOperator
+from airflow_provider_connect_offsets.operators.shared.approval import AskAboutRunOperator
 from airflow_provider_connect_offsets.operators.shared.common import (
     open_connect,
     owner_of,
+    recorded,
     refuse_outside,
-    report_at,
     report_of,
     run_key,
     run_of,
+    summary_of,
 )
 from airflow_provider_connect_offsets.operators.shared.events import TellsChanges
-from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator, ReportLink
+from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
 from airflow_provider_connect_offsets.parameters.backfill import WindowParams
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams, Control
-from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import (
     ApprovedParams,
     PlanAgeParams,
@@ -46,10 +45,8 @@ if TYPE_CHECKING:
     from airflow_provider_connect_offsets.saga.lease import Owner
     from airflow_provider_connect_offsets.workspace.outcome import Outcome
 
-log = logging.getLogger(__name__)
 
-
-class ApproveOffsetPlanOperator(TakesParameters, AskOperator):
+class ApproveOffsetPlanOperator(AskAboutRunOperator):
     """Ask a person whether the plan is to be applied; an ``ApprovalOperator`` that knows when not to ask.
 
     Without ``approval`` the run goes on at once; with ``plan_only``, after a rejection, and after ``response_timeout``
@@ -58,48 +55,29 @@ class ApproveOffsetPlanOperator(TakesParameters, AskOperator):
     """
 
     parameters: ClassVar[Models] = (QuestionParams,)
-    preset: ClassVar[dict[str, Any]] = {"subject": "Change of connector offsets"}
-    operator_extra_links = (ReportLink(),)
-    summary: Any
 
-    def execute(self, context: Context) -> Any:
-        """Ask, go on, or skip the rest."""
-        with failing_clearly():
-            question = self.given(QuestionParams)
+    def is_asked(self) -> bool:
+        """Return whether a person is asked; skips what follows in a dry run."""
         from airflow_provider_connect_offsets.report import Pending
 
-        if question.plan_only:
+        given = self.given(QuestionParams)
+        if given.plan_only:
             self.write_report(Pending.DRY_RUN)
-            address = report_address(self.summary["report"], dag_id=self.dag_id)
-            raise AirflowSkipException(f"Dry run: nothing is stopped or changed. The plan: {address}")
-        if not question.approval:
-            return None
-        self.write_report(Pending.APPROVAL)
-        self.subject, self.body = self.question()
-        return super().execute(context)
-
-    @property
-    def link(self) -> str | None:
-        """URL of the report for a browser; None if reports are not served."""
-        return report_url(self.summary["report"], dag_id=self.dag_id)
+            raise AirflowSkipException(f"Dry run: nothing is stopped or changed. The plan: {self.address}")
+        if given.approval:
+            self.write_report(Pending.APPROVAL)
+        return given.approval
 
     def write_report(self, pending: Pending) -> None:
         """Write the report with the current state of the approval."""
         report_of(RunDirectory(self.summary["run_uri"]), pending=pending)
 
     def question(self) -> tuple[str, str]:
-        """Subject and body, in Markdown."""
+        """Return subject and body, in Markdown."""
         from airflow_provider_connect_offsets.report import Change, question
 
         change = Change.read(RunDirectory(self.summary["run_uri"]))
         return f"Change the offsets of {self.summary['connector']}?", question(change, link=self.link)
-
-    def record_rejection(self) -> None:
-        """Record the rejection in log and report."""
-        from airflow_provider_connect_offsets.report import Pending
-
-        self.log.warning("Rejected, so nothing was stopped or changed: %s", self.question()[0])
-        self.write_report(Pending.REJECTED)
 
 
 class BeginOffsetChangeOperator(ReportedOperator):
@@ -150,7 +128,6 @@ class ApplyOffsetPlanOperator(TellsChanges, ReportedOperator):
     """
 
     parameters: ClassVar[Models] = (RunParams, ApprovedParams, ConnectorConnectionParams, WaitingParams)
-    ui_color = "#f3e3d3"
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Apply the plan."""
@@ -165,10 +142,7 @@ class ApplyOffsetPlanOperator(TellsChanges, ReportedOperator):
                 finally:
                     report = report_of(run)
                 self.tell_outcome(context, connect, outcome, run)
-        self.log.info(outcome.message)
-        for warning in outcome.warnings:
-            self.log.warning(warning)
-        return summary_of(outcome, report, dag_id=self.dag_id)
+        return summary_of(outcome, report, dag_id=self.dag_id, downtime_seconds=outcome.downtime_seconds)
 
     def on_kill(self) -> None:
         """Interrupt the change: what was written is undone now, or by the next attempt or run.
@@ -188,39 +162,11 @@ def applied(plan: OffsetPlan, connect: ConnectCluster, owner: Owner, run: RunDir
         connect.refuse_moved_groups(owner.run)
         return apply_plan(plan, connect.clients, journal, owner)
 
-    return recorded(change, plan, journal, owner, run)
+    return recorded(change, failure_of(plan, journal, owner), run.outcome)
 
 
-def recorded(
-    change: Callable[[], Outcome], plan: OffsetPlan, journal: Journal, owner: Owner, run: RunDirectory
-) -> Outcome:
-    """Make ``change``, and write its true outcome however it ends."""
-    try:
-        outcome = change()
-    except BaseException as error:
-        _write_failure(error, plan, journal, owner, run)
-        raise
-    outcome.write(run.outcome)
-    return outcome
-
-
-def _write_failure(error: BaseException, plan: OffsetPlan, journal: Journal, owner: Owner, run: RunDirectory) -> None:
-    """Write the outcome of a change that failed with ``error``; the task fails with that error in any case."""
+def failure_of(plan: OffsetPlan, journal: Journal, owner: Owner) -> Callable[[BaseException], Outcome]:
+    """Return a function that returns the outcome of a change that failed, by its error and its journal."""
     from airflow_provider_connect_offsets.operations.connector import outcomes
 
-    try:
-        earlier = journal.record_of(owner.run, outcomes.key_of(plan))
-        outcomes.failed(plan, owner, error, earlier).write(run.outcome)
-    except Exception:
-        log.warning("The outcome %s could not be written.", run.outcome, exc_info=True)
-
-
-def summary_of(outcome: Outcome, report: str, *, dag_id: str) -> dict[str, Any]:
-    """Return what a task hands on of an outcome."""
-    return {
-        "connector": outcome.connector,
-        "result": outcome.result.value,
-        "message": outcome.message,
-        "downtime_seconds": outcome.downtime_seconds,
-        **report_at(report, dag_id=dag_id),
-    }
+    return lambda error: outcomes.failed(plan, owner, error, journal.record_of(owner.run, outcomes.key_of(plan)))

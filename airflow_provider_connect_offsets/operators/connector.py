@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
@@ -15,8 +16,8 @@ from airflow_provider_connect_offsets.exceptions import InvalidDocument, Invalid
 from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly, raise_failure
 from airflow_provider_connect_offsets.hooks.runs import directory_of
-from airflow_provider_connect_offsets.offsets.document import kip199_document, parse_rest
-from airflow_provider_connect_offsets.operators.shared.common import open_connect, owner_of
+from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_document, load_json, parse_rest
+from airflow_provider_connect_offsets.operators.shared.common import LEASE_SECONDS, open_connect, owner_of
 from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 from airflow_provider_connect_offsets.parameters.connections import ConnectParams, Control, StepConnectionParams
@@ -35,8 +36,6 @@ from airflow_provider_connect_offsets.workspace.paths import join, unique_segmen
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-#: Seconds for which a step leases the connector to the next one.
-HOLD = 3600.0
 #: Airflow ends a task whose triggerer is gone so many seconds after a living one would have.
 GRACE = 60.0
 
@@ -197,7 +196,9 @@ class GetConnectorOffsetsOperator(ConnectorOperator):
 
         file = self.given(OffsetsFileParams)
         if file.run_uri:
-            stepwise.read_back(connect.clients, connect.journal(self.connector), owner_of(context), seconds=HOLD)
+            stepwise.read_back(
+                connect.clients, connect.journal(self.connector), owner_of(context), seconds=LEASE_SECONDS
+            )
         offsets = connect.clients.offsets.read_offsets(self.connector)
         uri = file.uri or own_file(context)
         write_bytes(uri, kip199_document({self.connector: offsets}).encode())
@@ -227,16 +228,18 @@ class AlterConnectorOffsetsOperator(TellsChanges, ConnectorOperator):
         if (written.offsets is None) == (not written.run_uri):
             raise InvalidRequest(f"{self.connector!r}: give either offsets or run_uri.")
         if written.offsets is not None:
-            try:
-                changes = parse_rest({"offsets": list(written.offsets)})
-            except InvalidDocument as error:
-                raise InvalidRequest(f"Nothing was written: {self.connector!r}: {error}.") from error
+            changes = given_offsets(self.connector, written.offsets, nothing="Nothing was written:")
             altered = direct.alter(connect.clients, connect.journal(self.connector), owner_of(context), changes)
             self.tell_step(context, connect, self.connector, altered, kind=ChangeKind.ALTERED)
             return len(altered.changes)
         plan = read_plan(RunDirectory(written.run_uri), digest=written.digest or None)
+        if plan.connector != self.connector:
+            raise InvalidRequest(
+                f"Nothing was written: the plan of {written.run_uri} is that of {plan.connector!r}, not of "
+                f"{self.connector!r}."
+            )
         journal = connect.journal(plan.connector)
-        stepwise.alter(plan, connect.clients, journal, owner_of(context), seconds=HOLD)
+        stepwise.alter(plan, connect.clients, journal, owner_of(context), seconds=LEASE_SECONDS)
         return len(plan.changed_rows())
 
 
@@ -260,6 +263,18 @@ def requested_state(connector: str, state: str) -> State:
     if state not in {State.RUNNING, State.PAUSED, State.STOPPED}:
         raise InvalidRequest(f"{connector!r}: state {state!r} is none of RUNNING, PAUSED and STOPPED.")
     return State(state)
+
+
+def given_offsets(connector: str, offsets: Any, *, nothing: str) -> Offsets:
+    """Return offsets that are given as Connect's REST API takes them: a list, or its JSON text.
+
+    Raises :class:`InvalidRequest` that begins with ``nothing``: what was not done.
+    """
+    try:
+        listed = load_json(offsets) if isinstance(offsets, str) else offsets
+        return parse_rest({"offsets": list(listed) if isinstance(listed, Sequence) else listed})
+    except (InvalidDocument, ValueError, RecursionError) as error:
+        raise InvalidRequest(f"{nothing} {connector!r}: {error}.") from error
 
 
 def own_file(context: Context) -> str:

@@ -6,17 +6,21 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import AirflowSkipException
 
-from airflow_provider_connect_offsets.exceptions import InvalidDocument, InvalidRequest, LeftStopped
+from airflow_provider_connect_offsets.exceptions import InvalidRequest, LeftStopped
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.offsets.document import parse_rest
-from airflow_provider_connect_offsets.operators.connector import ConnectorOperator, own_file, requested_state
+from airflow_provider_connect_offsets.operators.connector import (
+    ConnectorOperator,
+    given_offsets,
+    own_file,
+    requested_state,
+)
 from airflow_provider_connect_offsets.operators.shared.approval import AskOperator
 from airflow_provider_connect_offsets.operators.shared.common import owner_of
 from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
 from airflow_provider_connect_offsets.parameters.connections import StepConnectionParams
-from airflow_provider_connect_offsets.parameters.copying import CheckOnlyParams, CopyParams
-from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
-from airflow_provider_connect_offsets.parameters.tasks import NewConnectorParams, QuestionParams, WaitingParams
+from airflow_provider_connect_offsets.parameters.copying import CheckOnlyParams, CopyParams, NewConnectorParams
+from airflow_provider_connect_offsets.parameters.taking import Models
+from airflow_provider_connect_offsets.parameters.tasks import QuestionParams, WaitingParams
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +41,6 @@ class CreateConnectorOperator(TellsChanges, ConnectorOperator):
 
     parameters: ClassVar[Models] = (NewConnectorParams, StepConnectionParams, WaitingParams)
     template_fields_renderers: ClassVar[dict[str, str]] = {"config": "json", "offsets": "json"}
-    ui_color = "#e3f3d3"
 
     def step(self, connect: ConnectCluster, context: Context) -> int:
         """Create, write, prove, start."""
@@ -46,12 +49,12 @@ class CreateConnectorOperator(TellsChanges, ConnectorOperator):
 
         given = self.given(NewConnectorParams)
         state = requested_state(given.connector, given.state)
-        config = {str(name): str(value) for name, value in dict(given.config).items()}
+        config = given.settings
         offsets = _starting_offsets(given, config, connect)
         new = NewConnector(given.connector, config, offsets, state, given.inherit)
         count = create(new, connect.clients, connect.journal(new.name), owner_of(context))
         self.log.info("%r was created, and is %s; %d partitions have an offset.", new.name, new.state, count)
-        self.tell_change(context, connect, new.name, kind=ChangeKind.CREATED, partitions=count)
+        self.tell_change(context, connect.clients, new.name, kind=ChangeKind.CREATED, partitions=count)
         return count
 
 
@@ -76,9 +79,9 @@ class _CopyOperator(TellsChanges, ConnectorOperator):
 
     def tell_copied(self, context: Context, connect: ConnectCluster, what: Copying, count: int) -> None:
         """Add the events of a copy that has offsets of ``count`` partitions, and of an original that is deleted."""
-        self.tell_change(context, connect, what.new_name, kind=ChangeKind.CREATED, partitions=count)
+        self.tell_change(context, connect.clients, what.new_name, kind=ChangeKind.CREATED, partitions=count)
         if what.rename:
-            self.tell_change(context, connect, what.connector, kind=ChangeKind.DELETED, partitions=count)
+            self.tell_change(context, connect.clients, what.connector, kind=ChangeKind.DELETED, partitions=count)
 
 
 class CopyConnectorOperator(_CopyOperator):
@@ -86,12 +89,10 @@ class CopyConnectorOperator(_CopyOperator):
 
     The copy is created STOPPED, gets the offsets of the original, which are read back, and then the state that the
     original has. If anything fails before the original is deleted or resumed, the original is as it was, and nothing is
-    left of the copy. Needs Kafka 3.7 or later. Returns in one sentence what was done; ``CheckCopyOperator`` says before
-    what would be.
-    The creation of the copy is an event of its asset, and so is the deletion of the original.
+    left of the copy. Needs Kafka 3.7 or later. Returns in one sentence what was done; ``CheckCopyOperator`` says
+    beforehand what would be done. The creation of the copy is an event of its asset, and so is the deletion of the
+    original.
     """
-
-    ui_color = "#e3f3d3"
 
     def step(self, connect: ConnectCluster, context: Context) -> str:
         """Check, and copy."""
@@ -108,12 +109,11 @@ class CopyConnectorOperator(_CopyOperator):
 class CheckCopyOperator(_CopyOperator):
     """Say what a copy or rename would do, and refuse what can't work; the first task of one.
 
-    What a dead run has left of either connector is undone before, or a half-copied connector would count as a name that
-    is taken; with ``dry_run`` nothing is changed. Returns in one sentence what would be done.
+    What a dead run has left of either connector is undone first: otherwise a half-copied connector would count as a
+    name that is taken. With ``dry_run`` nothing is changed. Returns in one sentence what would be done.
     """
 
     parameters: ClassVar[Models] = (*_CopyOperator.parameters, CheckOnlyParams)
-    ui_color = "#dbe7f3"
 
     def step(self, connect: ConnectCluster, context: Context) -> str:
         """Settle, and check."""
@@ -141,8 +141,6 @@ class ReleaseCopyOperator(_CopyOperator):
     its asset, as the task that began it added none.
     """
 
-    ui_color = "#f3d3d3"
-
     def execute(self, context: Context) -> str:
         """Release; what could not be restored is tried again."""
         with failing_clearly(except_for=LeftStopped), self._open() as connect:
@@ -162,7 +160,7 @@ class ReleaseCopyOperator(_CopyOperator):
         return message
 
 
-class ApproveCopyOperator(TakesParameters, AskOperator):
+class ApproveCopyOperator(AskOperator):
     """Ask a person whether a connector is to be copied or renamed, in the words of ``CheckCopyOperator`` (``summary``).
 
     Without ``approval`` the run goes on at once; with ``plan_only``, and after a rejection, what follows is skipped.
@@ -172,16 +170,16 @@ class ApproveCopyOperator(TakesParameters, AskOperator):
     preset: ClassVar[dict[str, Any]] = {"subject": "Copy a connector with its offsets?"}
     summary: Any
 
-    def execute(self, context: Context) -> Any:
-        """Ask, go on, or skip the rest."""
-        with failing_clearly():
-            question = self.given(QuestionParams)
-        if question.plan_only:
+    def is_asked(self) -> bool:
+        """Return whether a person is asked; skips what follows in a dry run."""
+        given = self.given(QuestionParams)
+        if given.plan_only:
             raise AirflowSkipException(f"Dry run: nothing is changed. {self.summary}")
-        if not question.approval:
-            return None
-        self.body = str(self.summary)
-        return super().execute(context)
+        return given.approval
+
+    def question(self) -> tuple[str, str]:
+        """Return subject and body."""
+        return self.subject, str(self.summary)
 
     def record_rejection(self) -> None:
         """Record the rejection in the log."""
@@ -191,12 +189,10 @@ class ApproveCopyOperator(TakesParameters, AskOperator):
 class DeleteConnectorOperator(TellsChanges, ConnectorOperator):
     """Delete a connector together with its offsets: stopped, offsets removed and read back, then deleted.
 
-    Until the deletion itself, a failure restores offsets and state. The offsets are kept before as KIP-199 JSON, which
-    ``to=file`` and ``connect-offsets import`` take. Returns the URI of that file. The deletion is an event of the
-    connector's asset.
+    Until the deletion itself, a failure restores offsets and state. Before that, the offsets are kept as KIP-199
+    JSON, which ``to=file`` and ``connect-offsets import`` take. Returns the URI of that file. The deletion is an event
+    of the connector's asset.
     """
-
-    ui_color = "#f3d3d3"
 
     def step(self, connect: ConnectCluster, context: Context) -> str:
         """Stop, remove, prove, delete."""
@@ -205,7 +201,7 @@ class DeleteConnectorOperator(TellsChanges, ConnectorOperator):
         kept, name = own_file(context), self.connector
         count = delete(name, connect.clients, connect.journal(name), owner_of(context), kept=kept)
         self.log.info("%r was deleted with its offsets of %d partitions, which are kept in %s", name, count, kept)
-        self.tell_change(context, connect, name, kind=ChangeKind.DELETED, partitions=count, offsets_uri=kept)
+        self.tell_change(context, connect.clients, name, kind=ChangeKind.DELETED, partitions=count, offsets_uri=kept)
         return kept
 
 
@@ -220,7 +216,4 @@ def _starting_offsets(given: NewConnectorParams, config: Mapping[str, str], conn
                 "and goes without offsets."
             )
         return log_offsets(given.connector, config, StartAt(given.start_at), connect.clients)
-    try:
-        return parse_rest({"offsets": list(given.offsets or [])})
-    except InvalidDocument as error:
-        raise InvalidRequest(f"Nothing was created: {given.connector!r}: {error}.") from error
+    return given_offsets(given.connector, given.offsets or [], nothing="Nothing was created:")

@@ -54,7 +54,6 @@ class SnapshotFailoverOperator(FailoverOperator):
     """
 
     parameters: ClassVar[Models] = (FailoverParams, *FailoverOperator.parameters, PartParams)
-    ui_color = "#dbe7f3"
 
     def execute(self, context: Context) -> str:
         """Write what the translation needs."""
@@ -114,8 +113,8 @@ class TranslateGroupOffsetsOperator(OffsetsJobOperator):
     parameters: ClassVar[Models] = (*OffsetsJobOperator.parameters, PreviewParams)
     job = "translation"
 
-    def directories(self) -> list[str]:
-        """Return its own, and that of its preview."""
+    def job_arguments(self) -> list[str]:
+        """Return its own directory, and that of its preview if there is one."""
         preview = self.given(PreviewParams).preview_uri
         return [self.run_uri, *([preview] if preview else [])]
 
@@ -144,7 +143,7 @@ class ApproveFailoverOperator(ApproveOffsetPlanOperator):
         failover_report(FailoverDirectory(self.summary["run_uri"]), pending=pending)
 
     def question(self) -> tuple[str, str]:
-        """Subject and body, in Markdown."""
+        """Return subject and body, in Markdown."""
         from airflow_provider_connect_offsets.report import Failover
 
         found = Failover.read(FailoverDirectory(self.summary["run_uri"]))

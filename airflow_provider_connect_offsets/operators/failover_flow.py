@@ -1,4 +1,4 @@
-"""The flow of a failover: its connections, and the tasks that stop its connectors and give them back."""
+"""The flow of a failover: its connections, and the tasks that stop its connectors and restore their states."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from airflow_provider_connect_offsets.hooks.failover import FailoverClusters, open_failover
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest, Mode
-from airflow_provider_connect_offsets.operators.shared.common import owner_of, report_written
+from airflow_provider_connect_offsets.operators.shared.common import LEASE_SECONDS, owner_of, report_written
 from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
 from airflow_provider_connect_offsets.parameters.connections import FailoverClientsParams
 from airflow_provider_connect_offsets.parameters.failover import DrainingParams
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
     from airflow_provider_connect_offsets.report import Pending
 
-#: Seconds for which the flow's connectors are leased to the next task of the run.
-HOLD = 3600.0
-
 
 class FailoverOperator(ReportedOperator):
     """A task of a failover or failback."""
@@ -39,7 +36,7 @@ class FailoverOperator(ReportedOperator):
 
 
 def request_in(directory: FailoverDirectory) -> FailoverRequest:
-    """Return the request."""
+    """Return the request that the run's first task has written."""
     return FailoverRequest.from_json(read_json(directory.request))
 
 
@@ -98,7 +95,7 @@ class BeginFailoverOperator(FailoverOperator):
             with self.open_flow(planned=planned) as flow:
                 if planned:
                     failover.await_drained(request, flow.clients, timeout=self.given(DrainingParams).drain_timeout)
-                prior = stopped.stop_for_run(flow.members(request), owner_of(context), seconds=HOLD)
+                prior = stopped.stop_for_run(flow.members(request), owner_of(context), seconds=LEASE_SECONDS)
                 for name, state in prior:
                     self.log.info("%r was %s and is STOPPED.", name, state)
                 failover.observe_failover(request, flow.clients_for(request), after, ranges=before if planned else None)
@@ -113,7 +110,6 @@ class ReleaseFlowOperator(FailoverOperator):
     """
 
     parameters: ClassVar[Models] = (RunParams, *FailoverOperator.parameters)
-    ui_color = "#f3d3d3"
 
     def execute(self, context: Context) -> str:
         """Release."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow_provider_connect_offsets.assets import moved_groups_asset
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.offsets.requests.failover import Mode
-from airflow_provider_connect_offsets.operators.failover_flow import HOLD, FailoverOperator, failover_report, request_in
-from airflow_provider_connect_offsets.operators.shared.common import owner_of, report_at, run_key
+from airflow_provider_connect_offsets.operators.failover_flow import FailoverOperator, failover_report, request_in
+from airflow_provider_connect_offsets.operators.shared.common import LEASE_SECONDS, owner_of, report_at, run_key
 from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
 from airflow_provider_connect_offsets.parameters.failover import FlowAfterwardsParams
 from airflow_provider_connect_offsets.parameters.taking import Models
@@ -33,7 +33,6 @@ class CommitGroupOffsetsOperator(TellsChanges, FailoverOperator):
 
     parameters: ClassVar[Models] = (RunParams, ApprovedParams, *FailoverOperator.parameters, FlowAfterwardsParams)
     preset: ClassVar[dict[str, Any]] = {"multiple_outputs": True}
-    ui_color = "#f3e3d3"
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Commit."""
@@ -60,7 +59,7 @@ class CommitGroupOffsetsOperator(TellsChanges, FailoverOperator):
                     report = failover_report(directory)
                 members = flow.members(request)
                 end = stopped.resume if resume else stopped.leave_stopped
-                end(members, owner_of(context), seconds=HOLD)
+                end(members, owner_of(context), seconds=LEASE_SECONDS)
                 for member in () if resume else members:
                     name = member.journal.resource
                     self.log.warning("%r stays STOPPED; start it when records are to flow again.", name)
@@ -90,7 +89,6 @@ class RestoreGroupOffsetsOperator(FailoverOperator):
     """
 
     parameters: ClassVar[Models] = (RunParams, *FailoverOperator.parameters)
-    ui_color = "#f3d3d3"
 
     def execute(self, context: Context) -> int:
         """Restore."""

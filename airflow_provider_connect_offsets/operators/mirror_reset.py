@@ -11,17 +11,17 @@ from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.apply import (
     ApplyOffsetPlanOperator,
     ApproveOffsetPlanOperator,
-    recorded,
-    summary_of,
+    failure_of,
 )
 from airflow_provider_connect_offsets.operators.plan import PlanConnectorOffsetsOperator
 from airflow_provider_connect_offsets.operators.restore import refuse_deleted
 from airflow_provider_connect_offsets.operators.shared.common import (
     new_directory,
     owner_of,
-    report_at,
+    recorded,
     report_written,
     run_key,
+    summary_of,
 )
 from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
 from airflow_provider_connect_offsets.operators.shared.flow import FlowOperator, requested_flow
@@ -53,7 +53,6 @@ class SnapshotMirrorFlowOperator(FlowOperator):
     """
 
     parameters: ClassVar[Models] = (FlowResetParams, *FlowOperator.parameters, PartParams)
-    ui_color = "#dbe7f3"
 
     def execute(self, context: Context) -> str:
         """Write the snapshot; fails before it touches anything if the request is invalid."""
@@ -84,11 +83,15 @@ class PlanMirrorResetOperator(PlanConnectorOffsetsOperator):
         from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset
         from airflow_provider_connect_offsets.report import Reset, as_text
 
-        plan, run = super().judged(), ResetDirectory(self.run_uri)
+        run = ResetDirectory(self.run_uri)
         self.log.info("Topic by topic:\n%s", as_text(Reset.read(run).table()))
-        summary = read_json(run.summary)
+        plan, summary = super().judged(), read_json(run.summary)
         more = {name: summary[name] for name in ("duplicates", "syncs", "checkpoints", "stale_checkpoints")}
-        return {**plan, **more, "digest": read_reset(run).digest, **report_at(_report(run), dag_id=self.dag_id)}
+        return {**plan, **more, "digest": read_reset(run).digest}
+
+    def write_report(self) -> str:
+        """Write the report of the reset, and return its URI."""
+        return _report(ResetDirectory(self.run_uri))
 
 
 class ApproveMirrorResetOperator(ApproveOffsetPlanOperator):
@@ -99,7 +102,7 @@ class ApproveMirrorResetOperator(ApproveOffsetPlanOperator):
         _report(ResetDirectory(self.summary["run_uri"]), pending=pending)
 
     def question(self) -> tuple[str, str]:
-        """Subject and body, in Markdown."""
+        """Return subject and body, in Markdown."""
         from airflow_provider_connect_offsets.report import Reset
 
         reset = Reset.read(ResetDirectory(self.summary["run_uri"]))
@@ -151,7 +154,6 @@ class ApplyMirrorResetOperator(TellsChanges, FlowOperator):
         WaitingParams,
         SyncsAwaitedParams,
     )
-    ui_color = "#f3e3d3"
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Reset the flow."""
@@ -166,14 +168,11 @@ class ApplyMirrorResetOperator(TellsChanges, FlowOperator):
                 clients, journals = flow.clients, flow.journals_of(plan.reset)
                 reset = partial(reset_flow, plan, clients, journals, owner, run, sync_timeout=sync_timeout)
                 try:
-                    outcome = recorded(reset, plan.offsets, journals.journal, owner, run)
+                    outcome = recorded(reset, failure_of(plan.offsets, journals.journal, owner), run.outcome)
                 finally:
                     report = _report(run)
                 self.tell_outcome(context, flow, outcome, run, kind=ChangeKind.FLOW_RESET)
-        self.log.info(outcome.message)
-        for warning in outcome.warnings:
-            self.log.warning(warning)
-        return summary_of(outcome, report, dag_id=self.dag_id)
+        return summary_of(outcome, report, dag_id=self.dag_id, downtime_seconds=outcome.downtime_seconds)
 
     on_kill = ApplyOffsetPlanOperator.on_kill
 
@@ -186,7 +185,6 @@ class RestoreMirrorFlowOperator(TellsChanges, FlowOperator):
     """
 
     parameters: ClassVar[Models] = (RunParams, *FlowOperator.parameters, WaitingParams)
-    ui_color = "#f3d3d3"
 
     def execute(self, context: Context) -> str:
         """Restore what was left unfinished."""

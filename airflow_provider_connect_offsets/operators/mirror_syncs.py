@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ClearOffsetSyncsOperator(FlowOperator):
-    """Empty a flow's offset-syncs topic, and its checkpoints if asked; a single step.
+    """Empty a flow's offset-syncs topic, and its checkpoints if requested; a single step.
 
     The connectors must be STOPPED, or with ``control`` storage their process down: the step neither stops nor starts
     them. First the records are kept in the run's directory. The topic's cleanup policy is switched while its records
@@ -31,7 +31,6 @@ class ClearOffsetSyncsOperator(FlowOperator):
     """
 
     parameters: ClassVar[Models] = (ClearedSyncsParams, *FlowOperator.parameters, PartParams)
-    ui_color = "#f3e3d3"
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Keep the records, and empty the topics."""

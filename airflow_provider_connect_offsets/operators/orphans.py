@@ -10,11 +10,10 @@ from airflow.providers.common.compat.sdk import AirflowSkipException
 from airflow_provider_connect_offsets.exceptions import InvalidInput, InvalidRequest
 from airflow_provider_connect_offsets.hooks.clients import require_control, workspace_uri
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.hooks.reports import report_address, report_url
 from airflow_provider_connect_offsets.offsets.requests.orphans import OrphanRequest
-from airflow_provider_connect_offsets.operators.shared.approval import AskOperator
+from airflow_provider_connect_offsets.operators.shared.approval import AskAboutRunOperator
 from airflow_provider_connect_offsets.operators.shared.common import new_directory, owner_of, report_at, report_written
-from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator, ReportLink
+from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
 from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator
 from airflow_provider_connect_offsets.parameters.connections import Control, StorageConnectionParams
 from airflow_provider_connect_offsets.parameters.orphans import OrphanedOffsetsParams, RemovalParams
@@ -49,7 +48,6 @@ class SnapshotStoredOffsetsOperator(ReportedOperator):
     """
 
     parameters: ClassVar[Models] = (OrphanedOffsetsParams, StorageConnectionParams, PartParams)
-    ui_color = "#dbe7f3"
 
     def execute(self, context: Context) -> str:
         """Write the snapshot."""
@@ -95,7 +93,7 @@ class FindOrphanedOffsetsOperator(OffsetsJobOperator):
         return {"run_uri": self.run_uri, **report, **{name: summary[name] for name in _HANDED_ON}}
 
 
-class ApproveRemovalOperator(TakesParameters, AskOperator):
+class ApproveRemovalOperator(AskAboutRunOperator):
     """Ask a person whether the orphaned offsets are to be removed; an ``ApprovalOperator`` that knows when not to ask.
 
     Without ``remove``, or if nothing is orphaned, it skips what follows; so it does after a rejection, and after
@@ -104,34 +102,23 @@ class ApproveRemovalOperator(TakesParameters, AskOperator):
     """
 
     parameters: ClassVar[Models] = (FoundParams, RemovalParams)
-    preset: ClassVar[dict[str, Any]] = {"subject": "Removal of orphaned offsets"}
-    operator_extra_links = (ReportLink(),)
-    summary: Any
+    undone = "nothing was removed"
 
-    def execute(self, context: Context) -> Any:
-        """Ask, go on, or skip the rest."""
+    def is_asked(self) -> bool:
+        """Return whether a person is asked; skips what follows if nothing is to be removed."""
         from airflow_provider_connect_offsets.report import Pending
 
-        with failing_clearly():
-            removal = self.given(RemovalParams)
-        directory = OrphansDirectory(self.summary["run_uri"])
+        removal = self.given(RemovalParams)
         if not self.summary["orphaned"]:
             raise AirflowSkipException(f"No offset is orphaned. The report: {self.address}")
         if not removal.remove:
-            _report(directory, pending=Pending.DRY_RUN)
+            self.write_report(Pending.DRY_RUN)
             raise AirflowSkipException(f"Nothing is removed, as remove is false. The report: {self.address}")
-        if not removal.approval:
-            with failing_clearly():
-                self.refuse_unproved()
-            return None
-        _report(directory, pending=Pending.APPROVAL)
-        self.subject, self.body = self.question()
-        return super().execute(context)
-
-    @property
-    def address(self) -> str:
-        """Address of the report, for messages."""
-        return report_address(OrphansDirectory(self.summary["run_uri"]).report, dag_id=self.dag_id)
+        if removal.approval:
+            self.write_report(Pending.APPROVAL)
+        else:
+            self.refuse_unproved()
+        return removal.approval
 
     def refuse_unproved(self) -> None:
         """Raise :class:`InvalidInput` if the topic may be another Connect cluster's, and nobody is asked."""
@@ -143,20 +130,16 @@ class ApproveRemovalOperator(TakesParameters, AskOperator):
             f"{self.address}, and run it again with approval=true if it is."
         )
 
+    def write_report(self, pending: Pending) -> None:
+        """Write the report with the current state of the approval."""
+        _report(OrphansDirectory(self.summary["run_uri"]), pending=pending)
+
     def question(self) -> tuple[str, str]:
-        """Subject and body, in Markdown."""
+        """Return subject and body, in Markdown."""
         from airflow_provider_connect_offsets.report import Orphans
 
         found = Orphans.read(OrphansDirectory(self.summary["run_uri"]))
-        link = report_url(found.directory.report, dag_id=self.dag_id)
-        return f"Remove the offsets of {found.gone}?", found.question(link=link)
-
-    def record_rejection(self) -> None:
-        """Record the rejection in log and report."""
-        from airflow_provider_connect_offsets.report import Pending
-
-        self.log.warning("Rejected, so nothing was removed. The report: %s", self.address)
-        _report(OrphansDirectory(self.summary["run_uri"]), pending=Pending.REJECTED)
+        return f"Remove the offsets of {found.gone}?", found.question(link=self.link)
 
 
 class RemoveOrphanedOffsetsOperator(ReportedOperator):
@@ -173,7 +156,6 @@ class RemoveOrphanedOffsetsOperator(ReportedOperator):
 
     parameters: ClassVar[Models] = (RunParams, ApprovedParams, StorageConnectionParams)
     preset: ClassVar[dict[str, Any]] = {"multiple_outputs": True}
-    ui_color = "#f3e3d3"
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Remove them."""

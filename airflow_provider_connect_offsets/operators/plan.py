@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from airflow_provider_connect_offsets.exceptions import PlanRefused
 from airflow_provider_connect_offsets.operators.shared.common import report_at, report_of
-from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator
+from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator, refuse_errors
+from airflow_provider_connect_offsets.workspace.files import read_json
+from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 
-_NAMED_IN_ERROR = 3
 _HANDED_ON = (
     "connector",
     "digest",
@@ -40,19 +40,16 @@ class PlanConnectorOffsetsOperator(OffsetsJobOperator):
     def judged(self) -> dict[str, Any]:
         """Show what the job found; raises :class:`PlanRefused` if a verdict is an error."""
         from airflow_provider_connect_offsets.report import Change, as_text, plan_table, verdict_table
-        from airflow_provider_connect_offsets.workspace.files import read_json
-        from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 
         run = RunDirectory(self.run_uri)
         summary = read_json(run.summary)
         change = Change.read(run)
         self.log.info("The plan:\n%s", as_text(plan_table(change)))
         self.log.info("The verdicts:\n%s", as_text(verdict_table(change)))
-        report = report_at(report_of(run), dag_id=self.dag_id)
-        errors = summary["errors"]
-        if errors:
-            more = (
-                f" (and {summary['verdicts']['error'] - _NAMED_IN_ERROR} more)" if len(errors) > _NAMED_IN_ERROR else ""
-            )
-            raise PlanRefused(f"Nothing was stopped or changed. {' '.join(errors[:_NAMED_IN_ERROR])}{more}")
+        report = report_at(self.write_report(), dag_id=self.dag_id)
+        refuse_errors(summary, nothing="Nothing was stopped or changed.")
         return {"run_uri": self.run_uri, **report, **{name: summary[name] for name in _HANDED_ON}}
+
+    def write_report(self) -> str:
+        """Write the report of the run, and return its URI."""
+        return report_of(RunDirectory(self.run_uri))

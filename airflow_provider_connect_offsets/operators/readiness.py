@@ -48,7 +48,6 @@ class SnapshotMirrorReadinessOperator(ReportedOperator):
     """
 
     parameters: ClassVar[Models] = (ObservedFlowParams, FlowConnectionParams, PartParams)
-    ui_color = "#dbe7f3"
 
     def execute(self, context: Context) -> str:
         """Write the snapshot."""
@@ -90,8 +89,8 @@ class JudgeMirrorReadinessOperator(OffsetsJobOperator):
     parameters: ClassVar[Models] = (*OffsetsJobOperator.parameters, HistoryParams)
     job = "readiness"
 
-    def directories(self) -> list[str]:
-        """The run's directory, and how many runs are kept."""
+    def job_arguments(self) -> list[str]:
+        """Return the run's directory, and how many runs are kept."""
         return [self.run_uri, str(max(1, self.given(HistoryParams).keep))]
 
     def judged(self) -> dict[str, Any]:
@@ -113,7 +112,6 @@ class RequireMirrorReadyOperator(ReportedOperator):
     """Fail if a flow is not ready for a failover, with the worst that was found."""
 
     parameters: ClassVar[Models] = (FoundParams,)
-    ui_color = "#f3e3d3"
     summary: Any
 
     def execute(self, context: Context) -> None:

@@ -30,7 +30,6 @@ class RestoreConnectorOffsetsOperator(TellsChanges, ReportedOperator):
     """
 
     parameters: ClassVar[Models] = (RunParams, ConnectorConnectionParams, WaitingParams)
-    ui_color = "#f3d3d3"
 
     def execute(self, context: Context) -> str:
         """Restore what was left unfinished."""

@@ -24,7 +24,6 @@ class SnapshotConnectorOffsetsOperator(ReportedOperator):
     """
 
     parameters: ClassVar[Models] = (ConnectorChangeParams, ConnectorConnectionParams, PartParams)
-    ui_color = "#dbe7f3"
 
     def execute(self, context: Context) -> str:
         """Write the snapshot; fails before it touches anything if the request is invalid."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import ClassVar
 
-from airflow_provider_connect_offsets.parameters.change import SelectionParams
+from airflow_provider_connect_offsets.offsets.requests.replay import ReplayRequest
+from airflow_provider_connect_offsets.parameters.change import SelectionParams, TopicsParams
 from airflow_provider_connect_offsets.parameters.fields import (
     Flag,
     Parameters,
@@ -62,7 +64,7 @@ class ReplayLimitsParams(Parameters, section=Section.LIMITS):
 
     replay_limit: Text = required(
         "Longest replay",
-        "ISO 8601 duration: after so long a replay that has not delivered its interval is undone.",
+        "ISO 8601 duration: a replay that has not delivered its interval by then is undone.",
         example="PT2H",
         default="PT1H",
     )
@@ -87,8 +89,13 @@ class BackfillTurnParams(SelectionParams, DeliveredAgainParams, PartParams):
     kind: Text = argument("What is delivered again: ``rewind`` or ``replay``.", default="rewind")
 
 
-class IntervalParams(OneConnectorParams, SelectionParams, ReplayLimitsParams):
-    """The interval of a connector that is delivered once more."""
+class IntervalParams(OneConnectorParams, TopicsParams, ReplayLimitsParams):
+    """The interval of a connector that is delivered once more, always of all partitions of its topics."""
 
     begins: Text = argument("ISO 8601 time with offset: records from then on are delivered.")
     ends: Text = argument("ISO 8601 time with offset: records before then are delivered.")
+
+    def request(self, *, run: str, now: datetime) -> ReplayRequest:
+        """Parse the request of ``run``; raises :class:`InvalidRequest`."""
+        given = self.model_dump(exclude={"replay_limit"})
+        return ReplayRequest.parse(run=run, limit=self.replay_limit, now=now, **given)

@@ -26,10 +26,10 @@ TO: dict[str | None, str] = {
     "earliest": "earliest: the first record that is still there",
     "latest": "latest: after the last record",
     "datetime": "datetime: the first record at or after a moment",
-    "duration": "duration: so long ago",
-    "shift": "shift: so many records back or on",
+    "duration": "duration: that long before now",
+    "shift": "shift: this many records back or forward",
     "offset": "offset: that very record, or an LSN",
-    "skip": "skip: after so many records",
+    "skip": "skip: after this many records",
     "clear": "clear: store nothing, so that auto.offset.reset decides",
     "file": "file: what a file says",
     "query": "query: what a query in Spark SQL returns",
@@ -38,12 +38,17 @@ TO: dict[str | None, str] = {
 }
 
 
-class SelectionParams(Parameters, section=Section.WHERE):
-    """Which partitions are concerned."""
+class TopicsParams(Parameters, section=Section.WHERE):
+    """Which topics are concerned."""
 
     topics: Text = optional(
         "Topics", "Regular expression that matches whole names. Empty: all topics.", example="orders-.*"
     )
+
+
+class SelectionParams(TopicsParams, section=Section.WHERE):
+    """Which partitions are concerned."""
+
     partitions: Text = optional("Partitions", "Numbers and ranges. Empty: all partitions.", example="0,3-5")
 
 
@@ -72,16 +77,8 @@ class PlaceParams(SelectionParams, section=Section.WHERE):
 
     def request(self, connector: str, *, now: datetime, noun: str = ConnectorType.SINK.noun) -> Request:
         """Parse the request for ``connector``; ``noun``: what that is. Raises :class:`InvalidRequest`."""
-        requested = Request.parse(
-            connector=connector,
-            to=self.to,
-            value=self.value,
-            topics=self.topics,
-            partitions=self.partitions,
-            noun=noun,
-            columns=self.columns,
-            now=now,
-        )
+        place = self.model_dump(include=PlaceParams.model_fields.keys() - {"only_back"})
+        requested = Request.parse(connector=connector, noun=noun, now=now, **place)
         return replace(requested, only_back=self.only_back)
 
 
@@ -127,7 +124,7 @@ class GroupLimitsParams(Parameters, section=Section.LIMITS):
 
     max_down: int = count("At once", "How many consumer groups are changed at the same time.", default=5)
     max_failures: int = count(
-        "Failures", "After so many consumer groups that could not be changed, no further one is.", default=5
+        "Failures", "How many consumer groups may fail; after that no further one is changed.", default=5
     )
 
 
@@ -136,7 +133,7 @@ class FleetLimitsParams(Parameters, section=Section.LIMITS):
 
     max_down: int = count("Down at once", "How many connectors may be stopped at the same time.", default=5)
     max_failures: int = count(
-        "Failures", "After so many connectors that could not be changed, no further one is stopped.", default=5
+        "Failures", "How many connectors may fail; after that no further one is stopped.", default=5
     )
 
 

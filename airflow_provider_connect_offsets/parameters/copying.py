@@ -1,4 +1,4 @@
-"""How a connector is copied or renamed."""
+"""How a connector is created, copied or renamed."""
 
 from __future__ import annotations
 
@@ -19,9 +19,39 @@ from airflow_provider_connect_offsets.parameters.fields import (
     optional,
     required,
 )
+from airflow_provider_connect_offsets.parameters.tasks import OneConnectorParams
 
 #: A mapping of settings, also as the text that templates make of it.
 Settings = Annotated[Any, BeforeValidator(lambda value: "" if value is None else value)]
+
+
+class NewConnectorParams(OneConnectorParams):
+    """A connector that is created."""
+
+    config: Settings = argument(
+        "Its configuration, without ``name``, or its JSON text. Give secrets as references to the worker's config "
+        "providers (``${file:…}``), or by templates of Airflow's connections and variables, which it masks."
+    )
+    offsets: Any = argument(
+        "Where it resumes, as Connect's REST API takes it: a list of "
+        '``{"partition": {…}, "offset": {…}}``, or its JSON text.',
+        default=None,
+    )
+    start_at: Text = argument(
+        "In place of ``offsets``: ``earliest`` or ``latest``, the log start or log end of each partition that it reads "
+        "when it is created; needs ``kafka_conn_id``.",
+        default="",
+    )
+    state: Text = argument("Its state afterwards: RUNNING, PAUSED or STOPPED.", default="RUNNING")
+    inherit: Flag = argument(
+        "Whether offsets that an earlier connector of this name has left stay stored; else they are removed.",
+        default=False,
+    )
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The configuration; raises :class:`InvalidRequest` if it is no JSON object of plain values."""
+        return {name: value for name, value in settings_of(self.config).items() if value is not None}
 
 
 class CopyParams(Parameters, section=Section.WHAT):
@@ -52,14 +82,7 @@ class CopyParams(Parameters, section=Section.WHAT):
     @property
     def overrides(self) -> dict[str, str | None]:
         """The settings that differ; raises :class:`InvalidRequest` if they are no JSON object of plain values."""
-        given = self.config
-        try:
-            settings = json.loads(given or "{}") if isinstance(given, str) else given
-        except ValueError as error:
-            raise InvalidRequest(f"config: {given!r} is no JSON: {error}.") from error
-        if not isinstance(settings, Mapping) or any(isinstance(value, dict | list) for value in settings.values()):
-            raise InvalidRequest(f'config: {given!r} is no JSON object of plain values, like {{"topics": "orders"}}.')
-        return {str(name): _setting(value) for name, value in settings.items()}
+        return settings_of(self.config)
 
 
 class CheckOnlyParams(Parameters):
@@ -68,6 +91,20 @@ class CheckOnlyParams(Parameters):
     dry_run: Flag = argument(
         "Whether nothing is changed, not even what a dead run has left of either connector.", default=False
     )
+
+
+def settings_of(config: Any) -> dict[str, str | None]:
+    """Return the settings of ``config``, an object or its JSON text, as Connect has them; None: without that setting.
+
+    Raises :class:`InvalidRequest` if it is no JSON object of plain values.
+    """
+    try:
+        settings = json.loads(config or "{}") if isinstance(config, str) else config
+    except ValueError as error:
+        raise InvalidRequest(f"config: {config!r} is no JSON: {error}.") from error
+    if not isinstance(settings, Mapping) or any(isinstance(value, dict | list) for value in settings.values()):
+        raise InvalidRequest(f'config: {config!r} is no JSON object of plain values, like {{"topics": "orders"}}.')
+    return {str(name): _setting(value) for name, value in settings.items()}
 
 
 def _setting(value: Any) -> str | None:

@@ -168,8 +168,8 @@ class FailbackParams(GroupsToMoveParams, section=Section.WHAT):
 
     forward_connector: Text = optional(
         "MirrorSource from home",
-        "Name of the MirrorSourceConnector that once brought the records from home; stopped during the run. Empty: "
-        "the groups read no remote topics.",
+        "Name of the MirrorSourceConnector that once brought the records from home; needed, and stopped during the "
+        "run.",
         example="orders-mirror",
     )
     source_connector: Text = optional(

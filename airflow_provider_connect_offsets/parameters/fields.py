@@ -8,7 +8,9 @@ from typing import Annotated, Any, ClassVar, Unpack
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.fields import FieldInfo
+from pydantic_core import PydanticCustomError
 
+from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.offsets.requests.values import is_true
 
 
@@ -23,10 +25,17 @@ class Section(StrEnum):
     CONNECTIONS = "Connections"
 
 
+def _flag(value: object) -> bool:
+    try:
+        return is_true(value)
+    except InvalidInput as error:
+        raise PydanticCustomError("flag", "it is neither true nor false") from error
+
+
 #: A text; None, which the form gives for an empty field, becomes the empty text.
 Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else str(value))]
-#: True or false, also as a text, as templates give it; raises :class:`InvalidInput` for anything else.
-Flag = Annotated[bool, BeforeValidator(is_true)]
+#: True or false, also as a text, as templates give it; None and the empty text are false.
+Flag = Annotated[bool, BeforeValidator(_flag)]
 _TEXT = {"type": "string", "minLength": 1}
 
 

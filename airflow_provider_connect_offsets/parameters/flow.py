@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from airflow_provider_connect_offsets.offsets.requests.readiness import ReadinessRequest, Thresholds
@@ -128,13 +127,7 @@ class ObservedFlowParams(Parameters, section=Section.WHAT):
 
     def request(self) -> ReadinessRequest:
         """Parse the request; raises :class:`InvalidRequest`."""
-        thresholds: Mapping[str, object] = self.thresholds or {}
-        return ReadinessRequest.parse(
-            source_connector=self.source_connector,
-            checkpoint_connector=self.checkpoint_connector,
-            groups=self.groups,
-            thresholds=thresholds,
-        )
+        return ReadinessRequest.parse(**{**self.model_dump(), "thresholds": self.thresholds or {}})
 
 
 class HistoryParams(Parameters, section=Section.LIMITS):

@@ -22,7 +22,9 @@ class PoisonedSinkParams(Parameters, section=Section.LIMITS):
 
     connector: Text = required("Connector", "Name of the failed sink.", section=Section.WHAT, example="orders-sink")
     max_skips: int = count(
-        "Records at most", "After so many skipped records the run gives up, if the sink fails again.", default=1
+        "Records at most",
+        "How many records the run skips at most; if the sink fails again after that, the run fails.",
+        default=1,
     )
     max_records: int = count(
         "Records to read",
@@ -46,13 +48,7 @@ class PoisonedSinkParams(Parameters, section=Section.LIMITS):
 
     def request(self) -> PoisonRequest:
         """Parse the request; raises :class:`InvalidRequest`."""
-        return PoisonRequest.parse(
-            connector=self.connector,
-            max_skips=self.max_skips,
-            max_records=self.max_records,
-            keep_content=self.keep_content,
-            dry_run=self.dry_run,
-        )
+        return PoisonRequest.parse(**self.model_dump())
 
 
 class SkipApprovalParams(Parameters, section=Section.SAFETY):

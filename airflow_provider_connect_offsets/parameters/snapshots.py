@@ -36,7 +36,8 @@ class ClusterSnapshotParams(Parameters, section=Section.LIMITS):
     )
     max_jump: Any = limit(
         "Jump",
-        "A position that moved on by more records since the snapshot before is reported as a jump. 0: none is.",
+        "A position that moved on by more records than this since the last snapshot is reported as a jump. 0: no jump "
+        "is reported.",
         default=_DEFAULTS.max_jump,
     )
     fail_on: Any = optional(

@@ -68,7 +68,8 @@ class StepLeaseParams(Parameters):
     """For how long single steps keep a connector to their run."""
 
     hold: float | None = argument(
-        "Seconds for which the connector is leased to the run's next tasks, which single-step changes need; None: not.",
+        "Seconds for which the connector is leased to the run's next tasks, which single-step changes need; None: "
+        "it is not leased.",
         default=None,
     )
 
@@ -83,29 +84,6 @@ class RequestedStateParams(Parameters):
     """The state that a connector is brought into, or awaited in."""
 
     state: Text = argument("RUNNING, PAUSED or STOPPED; a sensor may await FAILED, too.", default="RUNNING")
-
-
-class NewConnectorParams(OneConnectorParams):
-    """A connector that is created."""
-
-    config: Any = argument(
-        "Its configuration, without ``name``. Give secrets as references to the worker's config providers "
-        "(``${file:…}``), or by templates of Airflow's connections and variables, which it masks."
-    )
-    offsets: Any = argument(
-        'Where it resumes, as Connect\'s REST API takes it: a list of ``{"partition": {…}, "offset": {…}}``.',
-        default=None,
-    )
-    start_at: Text = argument(
-        "In place of ``offsets``: ``earliest`` or ``latest``, the log start or log end of each partition that it reads "
-        "when it is created; needs ``kafka_conn_id``.",
-        default="",
-    )
-    state: Text = argument("Its state afterwards: RUNNING, PAUSED or STOPPED.", default="RUNNING")
-    inherit: Flag = argument(
-        "Whether offsets that an earlier connector of this name has left stay stored; else they are removed.",
-        default=False,
-    )
 
 
 class OffsetsFileParams(Parameters):
@@ -123,7 +101,8 @@ class WrittenOffsetsParams(Parameters):
     """The offsets that are written: given here, or by a plan."""
 
     offsets: Any = argument(
-        'As Connect\'s REST API takes them: a list of ``{"partition": {…}, "offset": {…} or null}``.', default=None
+        'As Connect\'s REST API takes them: a list of ``{"partition": {…}, "offset": {…} or null}``, or its JSON text.',
+        default=None,
     )
     run_uri: Text = argument("URI of the run whose plan is written, in place of ``offsets``.", default="")
     digest: Text = argument("Digest of that plan; any other plan is refused.", default="")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 from airflow.sdk import TaskGroup
@@ -13,17 +12,24 @@ from airflow_provider_connect_offsets.operators.poison import (
     ReleasePoisonedSinkOperator,
     SkipPoisonRecordOperator,
 )
-from airflow_provider_connect_offsets.operators.shared.approval import AskOperator
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
 from airflow_provider_connect_offsets.parameters.poison import PoisonedSinkParams, SkipApprovalParams
 from airflow_provider_connect_offsets.parameters.tasks import PartParams, WaitingParams
-from airflow_provider_connect_offsets.task_groups.wiring import RETRIES, TEARDOWN, Task, end, task_group
+from airflow_provider_connect_offsets.task_groups.wiring import (
+    RETRIES,
+    TEARDOWN,
+    TIME_TO_ANSWER,
+    Task,
+    ask,
+    end,
+    task_group,
+)
 
 #: What the trigger form shows.
 POISON = (PoisonedSinkParams, SkipApprovalParams, ConnectorConnectionParams)
 
 
-@task_group(*POISON, WaitingParams, PartParams, group_id="poison", approval_timeout=timedelta(hours=12))
+@task_group(*POISON, WaitingParams, PartParams, group_id="poison", approval_timeout=TIME_TO_ANSWER)
 def skipped_poison_record(*, group_id: str, **values: Any) -> TaskGroup:
     """Find, approve, skip, outcome, and release as teardown: the record on which a failed sink stands.
 
@@ -35,14 +41,7 @@ def skipped_poison_record(*, group_id: str, **values: Any) -> TaskGroup:
     """
     with TaskGroup(group_id) as group:
         find = Task(task_id="find", operator=FindPoisonRecordOperator).make(values, **RETRIES)
-        approve = Task(task_id="approve", operator=ApprovePoisonSkipOperator).make(
-            values,
-            summary=find.output,
-            plan_only=values["dry_run"],
-            defaults=AskOperator.REJECT,
-            response_timeout=values["approval_timeout"],
-            retries=0,  # no second question
-        )
+        approve = ask(Task(task_id="approve", operator=ApprovePoisonSkipOperator), values, summary=find.output)
         skip = Task(task_id="skip", operator=SkipPoisonRecordOperator).make(
             values, found=find.output, only_found=values["approval"], **RETRIES
         )

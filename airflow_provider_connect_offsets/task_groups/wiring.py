@@ -20,8 +20,10 @@ from airflow_provider_connect_offsets.parameters.taking import accepted, documen
 RETRIES: dict[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=10)}
 #: How a teardown is retried: it must get through.
 TEARDOWN: dict[str, Any] = {"retries": 10, "retry_delay": timedelta(seconds=10)}
+#: How long a person may take to answer, unless code says otherwise.
+TIME_TO_ANSWER = timedelta(hours=12)
 #: What only code gives to a task group that plans on Spark and asks a person: how long, and more for ``spark-submit``.
-PLANNED: dict[str, Any] = {"approval_timeout": timedelta(hours=12), "spark": None}
+PLANNED: dict[str, Any] = {"approval_timeout": TIME_TO_ANSWER, "spark": None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,15 +95,7 @@ def wire(operation: Tasks, values: Mapping[str, Any], *, group_id: str) -> TaskG
         snapshot = operation.snapshot.make(values, **RETRIES)
         run_uri = snapshot.output
         plan = operation.plan.make(values, run_uri=run_uri, **spark)
-        dry_run = {"plan_only": values["dry_run"]} if "dry_run" in values else {}
-        approve = operation.approve.make(
-            values,
-            summary=plan.output,
-            defaults=AskOperator.REJECT,
-            response_timeout=values["approval_timeout"],
-            retries=0,  # no second question
-            **dry_run,
-        )
+        approve = ask(operation.approve, values, summary=plan.output)
         plan >> approve
         last, summary, setup = approve, plan.output, None
         if operation.check:
@@ -122,6 +116,21 @@ def wire(operation: Tasks, values: Mapping[str, Any], *, group_id: str) -> TaskG
             restore = operation.restore.make(values, run_uri=run_uri, **TEARDOWN)
             end(apply, restore.as_teardown(setups=setup, on_failure_fail_dagrun=True))
     return group
+
+
+def ask(approve: Task, values: Mapping[str, Any], *, summary: Any) -> Any:
+    """Make the task that asks a person, once, about ``summary``.
+
+    ``values``: the arguments of its operator; ``approval_timeout`` and ``dry_run``, if they are given.
+    """
+    return approve.make(
+        values,
+        summary=summary,
+        defaults=AskOperator.REJECT,
+        response_timeout=values.get("approval_timeout", TIME_TO_ANSWER),
+        retries=0,
+        **({"plan_only": values["dry_run"]} if "dry_run" in values else {}),
+    )
 
 
 def end(apply: Any, teardown: Any) -> None:

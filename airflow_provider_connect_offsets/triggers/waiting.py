@@ -115,7 +115,10 @@ class WaitingTrigger(BaseTrigger, ABC):
 
 
 class StateTrigger(WaitingTrigger):
-    """Waits for a state of a connector; where Strimzi runs it, between two observations its resource is watched."""
+    """Waits for a state of a connector; with control strimzi its resource is watched between two observations.
+
+    With strimzi+rest Connect itself is asked for the state, so a change of the resource would not be enough.
+    """
 
     awaited: AwaitedStateParams
 

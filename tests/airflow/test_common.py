@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from airflow_provider_connect_offsets.connect.protocols import State
+from airflow_provider_connect_offsets.exceptions import InvalidRequest, Unreachable
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
+from airflow_provider_connect_offsets.operations.stages.captured import Alteration
+from airflow_provider_connect_offsets.operators.connector import AlterConnectorOffsetsOperator, given_offsets
 from airflow_provider_connect_offsets.operators.shared.common import report_of
+from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, has_failed_before
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
+from tests.support.rows.written import rewound
 
 
 def test_a_report_that_can_not_be_written_is_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -18,3 +28,60 @@ def test_a_report_that_can_not_be_written_is_a_warning(tmp_path: Path, caplog: p
 
     assert f"The report {run.report} could not be written" in caplog.text
     assert not (tmp_path / "report.html").exists()
+
+
+@pytest.mark.parametrize(("map_index", "asked"), [(None, None), (-1, None), (0, 0), (2, 2)])
+def test_a_task_of_a_mapped_group_asks_for_the_tasks_of_its_own_index(map_index: int | None, asked: int | None) -> None:
+    """The first one, too; another index that fails has failed for itself."""
+    given: dict[str, Any] = {}
+
+    def states(**more: Any) -> dict[str, dict[str, str]]:
+        given.update(more)
+        return {"run": {"fleet.apply": "success"}}
+
+    instance = SimpleNamespace(dag_id="d", run_id="run", map_index=map_index, get_task_states=states)
+
+    assert not has_failed_before({"ti": instance}, {"fleet.apply"})  # type: ignore[typeddict-item]
+    assert given["map_index"] == asked
+
+
+def test_an_event_that_can_not_be_made_does_not_fail_the_step(caplog: pytest.LogCaptureFixture) -> None:
+    """The offsets are written then, and a retry would find nothing left to write."""
+    written = Alteration(State.STOPPED, Offsets(), Offsets.of([Entry("{}", "{}")]))
+    alter: Any = AlterConnectorOffsetsOperator(task_id="alter", connector="orders")
+
+    def info(_name: str) -> None:
+        raise Unreachable("No worker answers.")
+
+    connect = SimpleNamespace(clients=SimpleNamespace(control=SimpleNamespace(info=info)))
+    alter.tell_step({}, connect, "orders", written, kind=ChangeKind.ALTERED)
+
+    assert "its asset event could not be made" in caplog.text
+    assert "No worker answers." in caplog.text
+
+
+def test_offsets_may_be_the_text_that_a_template_makes_of_them() -> None:
+    """Airflow's variables are texts, and ``tojson`` makes one of a list."""
+    entries = [
+        {"partition": {"filename": "a"}, "offset": {"position": 1}},
+        {"partition": {"filename": "b"}, "offset": None},
+    ]
+    text = json.dumps(entries)
+
+    assert given_offsets("orders", text, nothing="") == given_offsets("orders", entries, nothing="")
+    assert len(given_offsets("orders", entries, nothing="")) == 2
+    for wrong in ("[", "{}", 5, [1]):
+        with pytest.raises(InvalidRequest, match=r"^Nothing was written: 'orders': "):
+            given_offsets("orders", wrong, nothing="Nothing was written:")
+
+
+def test_a_plan_of_another_connector_is_not_written(tmp_path: Path) -> None:
+    """Whoever names a connector and a run means both."""
+    run = rewound(tmp_path).run
+    alter = AlterConnectorOffsetsOperator(task_id="alter", connector="orders", run_uri=run.uri)
+    nowhere: Any = SimpleNamespace()
+
+    with pytest.raises(
+        InvalidRequest, match=r"^Nothing was written: the plan of .* is that of 'flow', not of 'orders'\.$"
+    ):
+        alter.step(nowhere, {})

@@ -8,14 +8,19 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo
 from airflow_provider_connect_offsets.connect.rest.endpoint import BasicAuth, BearerToken, ConnectEndpoint, OAuthClient
-from airflow_provider_connect_offsets.exceptions import InvalidInput
+from airflow_provider_connect_offsets.exceptions import InvalidInput, InvalidRequest
 from airflow_provider_connect_offsets.hooks import connect_endpoint
 from airflow_provider_connect_offsets.hooks import kafka as kafka_hook
 from airflow_provider_connect_offsets.hooks.connections import connection_of, flag_of
+from airflow_provider_connect_offsets.hooks.failover import described_flow
 from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster, kafka_config
 from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
 from airflow_provider_connect_offsets.hooks.storage import open_storage
+from airflow_provider_connect_offsets.offsets.families import ConnectorType
+from airflow_provider_connect_offsets.offsets.flow import Flow
+from airflow_provider_connect_offsets.parameters.failover import FailoverParams
 
 SetConnection = Callable[..., None]
 
@@ -160,6 +165,36 @@ def test_an_invalid_flag_is_named(connection: SetConnection) -> None:
 
     with pytest.raises(InvalidInput, match=r"'kafka_connect_default': exactly_once: 'maybe' is neither true nor false"):
         open_storage("kafka_connect_default")
+
+
+@pytest.mark.parametrize("storage", [{"offsets_topic": "o", "group_id": "g"}, {"offsets_file": "/o"}])
+def test_a_misspelt_field_of_a_storage_is_named(connection: SetConnection, storage: dict[str, str]) -> None:
+    """Left out, exactly_once would let a change overwrite what a worker has not committed yet."""
+    connection(extra={**storage, "exactly_onec": True})
+
+    with pytest.raises(InvalidInput, match="'kafka_connect_default': Its extra has unknown fields: exactly_onec"):
+        open_storage("kafka_connect_default")
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "configured"),
+    [
+        ("source_alias", "north", "a"),
+        ("target_alias", "south", "b"),
+        ("replication_policy", "identity", "default"),
+        ("separator", "_", "."),
+        ("syncs_on", "target", "source"),
+    ],
+)
+def test_a_flow_is_described_once(name: str, given: str, configured: str) -> None:
+    """What a Param says otherwise than the connector is refused, and nothing is ignored."""
+    config = {"source.cluster.alias": "a", "target.cluster.alias": "b"}
+    mirror = ConnectorInfo("mirror", ConnectorType.SOURCE, config)
+
+    with pytest.raises(InvalidRequest, match=f"{name} is '{given}', but 'mirror' is configured with '{configured}'"):
+        described_flow(FailoverParams.model_validate({name: given}), mirror)
+
+    assert described_flow(FailoverParams.model_validate({name: configured}), mirror) == Flow.of(config)
 
 
 def test_a_missing_connection_says_how_to_add_it() -> None:

@@ -30,7 +30,10 @@ RunDag = Callable[..., Ran]
 
 @pytest.mark.mirror
 def test_a_run_reports_and_fails_at_a_threshold(mirror: MirrorFlow, run_dag: RunDag) -> None:
-    """Ready where nothing is wrong; once it lags, the last task fails with the worst, after the report was written."""
+    """Ready where nothing is wrong; once it lags, the last task fails with the worst, after the report was written.
+
+    The history has as many runs as ``keep`` says.
+    """
     requested = {
         "source_connector": mirror.name,
         "checkpoint_connector": "",
@@ -56,9 +59,13 @@ def test_a_run_reports_and_fails_at_a_threshold(mirror: MirrorFlow, run_dag: Run
     directory = ReadinessDirectory(late.directory.uri)
     summary = json.loads(local(directory.summary).read_text())
     assert summary["rules"] == {"checkpoint_missing": 1, "lag": 1, "not_running": 1}
-    points = [point for point in read_dataset(directory.lag_trend, LAG_TREND) if point["topic"] is None]
-    assert (summary["lag"], sorted(point["lag"] for point in points)) == (10, [0, 10])
+    assert (summary["lag"], _lags(directory)) == (10, [0, 10])
     assert "10 records are not replicated yet" in local(directory.report).read_text()
+
+    alone = run_dag("mirror_readiness", keep=1, **requested)
+
+    assert _lags(ReadinessDirectory(alone.directory.uri)) == [10]
+    assert not local(directory.report).exists()
 
 
 def test_what_can_not_be_meant_is_refused(mirror: MirrorFlow, run_dag: RunDag) -> None:
@@ -170,6 +177,12 @@ def test_a_log_that_ends_with_a_transaction_is_drained(sandbox: Sandbox, transac
 
     assert (stored["offset"]["offset"], sandbox.source.log_bounds(topic)[0]) == (0, (0, 2))
     assert MirrorLagSensor(task_id="wait", connector=name).poke({})
+
+
+def _lags(directory: ReadinessDirectory) -> list[int]:
+    """The lag of the whole flow in each run that the history has."""
+    points = read_dataset(directory.lag_trend, LAG_TREND)
+    return sorted(point["lag"] for point in points if point["topic"] is None)
 
 
 def local(uri: str) -> Path:

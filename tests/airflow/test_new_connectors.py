@@ -60,6 +60,9 @@ def test_the_documented_dags(sandbox: Sandbox, run_dag: RunDag, tmp_path: Path) 
         ({"state": "FAILED"}, "state 'FAILED' is none of RUNNING, PAUSED and STOPPED"),
         ({"offsets": [{"partition": 1}]}, "Nothing was created: 'new': entry 1"),
         ({"config": {}}, "connector.class '' of 'new' is not installed"),
+        ({"config": "{"}, "config: '{' is no JSON"),
+        ({"config": {"topics": ["a"]}}, "is no JSON object of plain values"),
+        ({"config": '{"connector.class": "None", "topics": null}'}, "connector.class 'None' of 'new' is not installed"),
     ],
 )
 def test_what_is_invalid_fails_in_one_sentence(given: dict[str, Any], said: str) -> None:

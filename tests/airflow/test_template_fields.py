@@ -13,9 +13,11 @@ from airflow.sdk import BaseOperator, TaskGroup
 
 from airflow_provider_connect_offsets import operators, sensors
 from airflow_provider_connect_offsets.exceptions import InvalidInput
+from airflow_provider_connect_offsets.operators.apply import ApproveOffsetPlanOperator
 from airflow_provider_connect_offsets.operators.fleet import ApplyFleetPlansOperator
 from airflow_provider_connect_offsets.parameters.change import FleetLimitsParams
-from airflow_provider_connect_offsets.task_groups import guarded_fleet_change, guarded_offset_change
+from airflow_provider_connect_offsets.parameters.tasks import QuestionParams
+from airflow_provider_connect_offsets.task_groups import bounded_replay, guarded_fleet_change, guarded_offset_change
 
 # Read before templates are rendered.
 _NEVER = {"deferrable", "response_timeout"}
@@ -73,6 +75,20 @@ def test_a_value_that_does_not_fit_is_refused_in_one_sentence() -> None:
 
     with pytest.raises(InvalidInput, match=r"^max_down: 'many' does not fit: Input should be a valid integer[^\n]*\.$"):
         apply.given(FleetLimitsParams)
+
+
+def test_a_flag_that_is_none_is_refused_by_its_name() -> None:
+    """An operator has several flags."""
+    approve = ApproveOffsetPlanOperator(task_id="approve", summary={}, approval="maybe", defaults="Reject")
+
+    with pytest.raises(InvalidInput, match=r"^approval: 'maybe' does not fit: it is neither true nor false\.$"):
+        approve.given(QuestionParams)
+
+
+def test_a_replay_takes_no_partitions() -> None:
+    """Connect assigns whole topics to the clone, so an argument would promise what nothing keeps."""
+    with pytest.raises(TypeError, match="unexpected keyword argument 'partitions'"):
+        bounded_replay(connector="orders", begins="", ends="", partitions="0")
 
 
 @pytest.mark.parametrize("group", [guarded_offset_change, guarded_fleet_change])

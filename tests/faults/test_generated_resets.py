@@ -156,7 +156,7 @@ def _settle(case: Case, clients: Clients, flows: FlowChanger, owner: Owner, succ
     if successor is RecoveredBy.TEARDOWN:
         undo_reset(case.plan, clients, held, owner)
     elif successor is RecoveredBy.PERSON:
-        systems = recovering.Systems(flows.worker, source=flows.source, target=flows.target)
+        systems = recovering.Systems(flows.worker, source_kafka=flows.source, target_kafka=flows.target)
         name = case.plan.reset.source_connector
         recovering.recover(flows.workspace, name, systems, toward=Toward.BACK, run=owner.run)
     else:

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from airflow_provider_connect_offsets.assets import connector_asset
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, InvalidInput, LeftStopped
 from airflow_provider_connect_offsets.hooks.clients import require_control
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
@@ -18,7 +17,6 @@ from airflow_provider_connect_offsets.operators.shared.common import (
     owner_of,
     report_at,
     report_written,
-    run_key,
 )
 from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
 from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
@@ -121,8 +119,6 @@ class FindPoisonRecordOperator(_PoisonOperator):
     the report.
     """
 
-    ui_color = "#dbe7f3"
-
     def done(self, sink: PoisonedSink) -> tuple[PoisonResult, str, list[Place]]:
         """Find it."""
         found = sink.find()
@@ -145,7 +141,6 @@ class SkipPoisonRecordOperator(TellsChanges, _PoisonOperator):
 
     parameters: ClassVar[Models] = (*_PoisonOperator.parameters, ApprovedRecordsParams)
     template_fields_renderers: ClassVar[dict[str, str]] = {"found": "json"}
-    ui_color = "#f3e3d3"
 
     def done(self, sink: PoisonedSink) -> tuple[PoisonResult, str, list[Place]]:
         """Skip it; a dry run only finds it."""
@@ -163,16 +158,16 @@ class SkipPoisonRecordOperator(TellsChanges, _PoisonOperator):
         """Add the event of the records that were skipped."""
         if not places or sink.request.dry_run:
             return
-        extra = {
-            "kind": ChangeKind.SKIPPED.value,
-            "name": sink.request.connector,
-            "run": run_key(context),
-            "run_uri": sink.kept.directory.uri,
-            "records_uri": sink.kept.directory.poison_records,
-            "records": len(places),
-            "partitions": len({(topic, number) for topic, number, _ in places}),
-        }
-        self.tell(context, extra, of=lambda: connector_asset(sink.clients.cluster, sink.request.connector))
+        self.tell_change(
+            context,
+            sink.clients,
+            sink.request.connector,
+            kind=ChangeKind.SKIPPED,
+            run_uri=sink.kept.directory.uri,
+            records_uri=sink.kept.directory.poison_records,
+            records=len(places),
+            partitions=len({(topic, number) for topic, number, _ in places}),
+        )
 
 
 class ReleasePoisonedSinkOperator(_PoisonOperator):
@@ -183,7 +178,6 @@ class ReleasePoisonedSinkOperator(_PoisonOperator):
     """
 
     preset: ClassVar[dict[str, Any]] = {"multiple_outputs": False}
-    ui_color = "#f3d3d3"
 
     def execute(self, context: Context) -> Any:
         """Release."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_provider_connect_offsets.exceptions import NotApplied
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.replay.planned import replay_report
-from airflow_provider_connect_offsets.operators.shared.common import open_connect, owner_of, report_at
+from airflow_provider_connect_offsets.operators.shared.common import open_connect, owner_of, recorded, summary_of
 from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
 from airflow_provider_connect_offsets.parameters.taking import Models
@@ -18,8 +17,6 @@ from airflow_provider_connect_offsets.workspace.layout import ReplayDirectory
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
-
-log = logging.getLogger(__name__)
 
 
 class ReplayIntervalOperator(ReportedOperator):
@@ -37,7 +34,6 @@ class ReplayIntervalOperator(ReportedOperator):
     parameters: ClassVar[Models] = (RunParams, ApprovedParams, ConnectorConnectionParams, WaitingParams)
     # The replay has a limit of its own, after which it removes the clone.
     preset: ClassVar[dict[str, Any]] = {"execution_timeout": None}
-    ui_color = "#f3e3d3"
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Replay."""
@@ -50,27 +46,15 @@ class ReplayIntervalOperator(ReportedOperator):
             with open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams)) as connect:
                 journal = connect.journal(plan.request.clone)
                 try:
-                    outcome = replay.replay(plan, connect.clients, journal, owner)
-                    outcome.write(run.outcome)
-                except BaseException as error:
-                    try:
-                        replay.failed(plan, owner, error, journal, at=began).write(run.outcome)
-                    except Exception:  # of any file system: the error must be raised, not this one
-                        log.warning("The outcome %s could not be written.", run.outcome, exc_info=True)
-                    raise
+                    outcome = recorded(
+                        lambda: replay.replay(plan, connect.clients, journal, owner),
+                        lambda error: replay.failed(plan, owner, error, journal, at=began),
+                        run.outcome,
+                    )
                 finally:
                     report = replay_report(run)
-        self.log.info(outcome.message)
-        for warning in outcome.warnings:
-            self.log.warning(warning)
-        return {
-            "connector": outcome.connector,
-            "result": outcome.result.value,
-            "message": outcome.message,
-            "delivered": outcome.delivered,
-            "beyond": outcome.beyond,
-            **report_at(report, dag_id=self.dag_id),
-        }
+        counts = {"delivered": outcome.delivered, "beyond": outcome.beyond}
+        return summary_of(outcome, report, dag_id=self.dag_id, **counts)
 
     def on_kill(self) -> None:
         """Interrupt the replay: the clone is removed now, or by the teardown, the next attempt or run.
@@ -84,7 +68,6 @@ class ReleaseReplayOperator(ReportedOperator):
     """Remove what a replay of the same run has left: a teardown. Returns a sentence that says what was done."""
 
     parameters: ClassVar[Models] = (RunParams, ConnectorConnectionParams, WaitingParams)
-    ui_color = "#f3d3d3"
 
     def execute(self, context: Context) -> str:
         """Release."""

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import AirflowSkipException
 
-from airflow_provider_connect_offsets.exceptions import PlanRefused
 from airflow_provider_connect_offsets.hooks.clients import require_control
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.offsets.requests.replay import ReplayRequest
 from airflow_provider_connect_offsets.operators.apply import ApproveOffsetPlanOperator
 from airflow_provider_connect_offsets.operators.shared.common import (
     new_directory,
@@ -21,7 +19,7 @@ from airflow_provider_connect_offsets.operators.shared.common import (
     run_key,
 )
 from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
-from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator
+from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator, refuse_errors
 from airflow_provider_connect_offsets.parameters.backfill import IntervalParams, WindowParams
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams, Control
 from airflow_provider_connect_offsets.parameters.taking import Models
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
 
     from airflow_provider_connect_offsets.report import Pending
 
-_NAMED_IN_ERROR = 3
 _HANDED_ON = ("connector", "clone", "digest", "partitions", "left_out", "offsets", "worst", "warnings")
 
 
@@ -46,7 +43,6 @@ class SnapshotReplayOperator(ReportedOperator):
     """
 
     parameters: ClassVar[Models] = (IntervalParams, ConnectorConnectionParams, PartParams)
-    ui_color = "#dbe7f3"
 
     def execute(self, context: Context) -> str:
         """Write the snapshot."""
@@ -59,16 +55,7 @@ class SnapshotReplayOperator(ReportedOperator):
                 *(Control.REST, Control.STRIMZI, Control.STRIMZI_REST),
                 why="a replay creates a connector, and a storage can't.",
             )
-            request = ReplayRequest.parse(
-                connector=given.connector,
-                run=run_key(context),
-                begins=given.begins,
-                ends=given.ends,
-                topics=given.topics,
-                partial=given.partial,
-                limit=given.replay_limit,
-                now=datetime.now(tz=UTC),
-            )
+            request = given.request(run=run_key(context), now=datetime.now(tz=UTC))
             with open_connect(self.given(ConnectorConnectionParams)) as connect:
                 count = take_replay_snapshot(request, connect.clients, run)
         self.log.info(
@@ -103,10 +90,7 @@ class PlanReplayOperator(OffsetsJobOperator):
         for verdict in replay.verdicts:
             self.log.info("%s: %s", verdict["severity"], verdict["message"])
         report = report_at(replay_report(run), dag_id=self.dag_id)
-        errors = summary["errors"]
-        if errors:
-            more = f" (and {len(errors) - _NAMED_IN_ERROR} more)" if len(errors) > _NAMED_IN_ERROR else ""
-            raise PlanRefused(f"Nothing was created. {' '.join(errors[:_NAMED_IN_ERROR])}{more}")
+        refuse_errors(summary, nothing="Nothing was created.")
         if not summary["partitions"]:
             raise AirflowSkipException(
                 f"Nothing was created: no partition that {summary['connector']!r} reads has a record from "
@@ -123,7 +107,7 @@ class ApproveReplayOperator(ApproveOffsetPlanOperator):
         replay_report(ReplayDirectory(self.summary["run_uri"]), pending=pending)
 
     def question(self) -> tuple[str, str]:
-        """Subject and body, in Markdown."""
+        """Return subject and body, in Markdown."""
         from airflow_provider_connect_offsets.report import Replay
 
         replay = Replay.read(ReplayDirectory(self.summary["run_uri"]))

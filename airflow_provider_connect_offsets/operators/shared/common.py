@@ -6,11 +6,11 @@ import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_provider_connect_offsets.hooks.clients import ConnectCluster, open_clients
 from airflow_provider_connect_offsets.hooks.reports import report_url
-from airflow_provider_connect_offsets.hooks.runs import directory_of
+from airflow_provider_connect_offsets.hooks.runs import directory_of, map_index_of
 from airflow_provider_connect_offsets.offsets.requests.window import Window
 from airflow_provider_connect_offsets.parameters.backfill import WindowParams
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
@@ -23,15 +23,22 @@ if TYPE_CHECKING:
 
     from airflow_provider_connect_offsets.report import Pending
     from airflow_provider_connect_offsets.saga.lease import Owner
+    from airflow_provider_connect_offsets.workspace.outcome import Outcome
+    from airflow_provider_connect_offsets.workspace.replay import ReplayOutcome
+
+#: The outcome of a change.
+Ended = TypeVar("Ended", "Outcome", "ReplayOutcome")
 
 log = logging.getLogger(__name__)
+#: Seconds for which a task leases connectors to the next task of its run.
+LEASE_SECONDS = 3600.0
 
 
 def run_key(context: Context) -> str:
     """Name the run as journals and messages do: ``dag_id/run_id``, and the index of a mapped one."""
     instance: Any = context["ti"]
-    mapped = f"[{instance.map_index}]" if instance.map_index is not None and instance.map_index >= 0 else ""
-    return f"{instance.dag_id}/{instance.run_id}{mapped}"
+    index = map_index_of(instance)
+    return f"{instance.dag_id}/{instance.run_id}{'' if index is None else f'[{index}]'}"
 
 
 def owner_of(context: Context) -> Owner:
@@ -87,6 +94,32 @@ def report_written(write: Callable[[], object], uri: str) -> str:
     except Exception:
         log.warning("The report %s could not be written; datasets and journal are complete.", uri, exc_info=True)
     return uri
+
+
+def recorded(make: Callable[[], Ended], failed: Callable[[BaseException], Ended], uri: str) -> Ended:
+    """Make a change, and write its outcome to ``uri`` however it ends.
+
+    ``failed`` returns the outcome of an error, with which the task fails in any case.
+    """
+    try:
+        outcome = make()
+    except BaseException as error:
+        try:
+            failed(error).write(uri)
+        except Exception:
+            log.warning("The outcome %s could not be written.", uri, exc_info=True)
+        raise
+    outcome.write(uri)
+    return outcome
+
+
+def summary_of(outcome: Outcome | ReplayOutcome, report: str, *, dag_id: str, **more: object) -> dict[str, Any]:
+    """Log an outcome, and return what its task hands on: ``more`` of it, and the address of the ``report``."""
+    log.info(outcome.message)
+    for warning in outcome.warnings:
+        log.warning(warning)
+    told = {"connector": outcome.connector, "result": outcome.result.value, "message": outcome.message}
+    return {**told, **more, **report_at(report, dag_id=dag_id)}
 
 
 def report_at(uri: str, *, dag_id: str) -> dict[str, str | None]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_connect_offsets.assets import ANY_CHANGE, connector_asset, group_asset
+from airflow_provider_connect_offsets.hooks.runs import map_index_of
 from airflow_provider_connect_offsets.operators.shared.common import run_key
 from airflow_provider_connect_offsets.workspace.outcome import Result
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Asset, Context
 
     from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
+    from airflow_provider_connect_offsets.observe.clients import Clients
     from airflow_provider_connect_offsets.operations.stages.captured import Alteration
     from airflow_provider_connect_offsets.workspace.layout import RunDirectory
     from airflow_provider_connect_offsets.workspace.outcome import Outcome
@@ -48,18 +51,14 @@ class TellsChanges:
         self.outlets = [*self.outlets, ANY_CHANGE]
 
     def tell(self, context: Context, extra: dict[str, Any], *, of: Callable[[], Asset]) -> None:
-        """Add an event of the asset ``of``; that must not fail a change that is applied, so an error is logged."""
-        try:
+        """Add an event of the asset ``of``."""
+        with _not_failing(extra):
             context["outlet_events"][ANY_CHANGE].add(of(), extra=extra)
-        except Exception:
-            log.warning("The change is applied, but its asset event could not be made: %s", extra, exc_info=True)
 
-    def tell_change(
-        self, context: Context, connect: ConnectCluster, name: str, *, kind: ChangeKind, **more: object
-    ) -> None:
+    def tell_change(self, context: Context, clients: Clients, name: str, *, kind: ChangeKind, **more: object) -> None:
         """Add the event of a change of the connector or consumer group ``name``; ``more``: more of its extra."""
         extra = {"kind": kind.value, "name": name, "run": run_key(context), **more}
-        self.tell(context, extra, of=lambda: asset_of(connect, name))
+        self.tell(context, extra, of=lambda: asset_of(clients, name))
 
     def tell_outcome(
         self,
@@ -76,7 +75,7 @@ class TellsChanges:
         if outcome.result is Result.APPLIED:
             of_plan = {"run": outcome.run, "run_uri": run.uri, "plan_uri": run.offset_plan, "digest": outcome.digest}
             moved = summary_of(outcome.offsets)
-            self.tell_change(context, connect, outcome.connector, kind=kind, **of_plan, **moved)
+            self.tell_change(context, connect.clients, outcome.connector, kind=kind, **of_plan, **moved)
 
     def tell_step(
         self, context: Context, connect: ConnectCluster, name: str, alteration: Alteration, *, kind: ChangeKind
@@ -84,19 +83,29 @@ class TellsChanges:
         """Add the event of offsets that were written without a plan, if there were any."""
         from airflow_provider_connect_offsets.operations.connector.event_summary import moved_by, summary_of
 
-        if len(alteration.changes):
-            moved = summary_of(moved_by(alteration, connect.clients.control.info(name).family))
-            self.tell_change(context, connect, name, kind=kind, **moved)
+        with _not_failing(f"{kind} of {name!r}"):
+            if len(alteration.changes):
+                moved = summary_of(moved_by(alteration, connect.clients.control.info(name).family))
+                self.tell_change(context, connect.clients, name, kind=kind, **moved)
 
 
-def asset_of(connect: ConnectCluster, name: str) -> Asset:
+@contextmanager
+def _not_failing(event: object) -> Iterator[None]:
+    """Log an error of the block: an ``event`` that can't be made must not fail a change that is applied."""
+    try:
+        yield
+    except Exception:
+        log.warning("The change is applied, but its asset event could not be made: %s", event, exc_info=True)
+
+
+def asset_of(clients: Clients, name: str) -> Asset:
     """Return the asset of a connector, or of the consumer group that takes its place."""
     from airflow_provider_connect_offsets.observe.clients import Origin
     from airflow_provider_connect_offsets.operations.groups.group_clients import kafka_cluster_of
 
-    if connect.clients.origin is Origin.GROUP:
-        return group_asset(kafka_cluster_of(connect.clients), name)
-    return connector_asset(connect.cluster, name)
+    if clients.origin is Origin.GROUP:
+        return group_asset(kafka_cluster_of(clients), name)
+    return connector_asset(clients.cluster, name)
 
 
 def has_failed_before(context: Context, task_ids: set[str]) -> bool:
@@ -104,7 +113,7 @@ def has_failed_before(context: Context, task_ids: set[str]) -> bool:
     instance: Any = context["ti"]
     found = instance.get_task_states(
         dag_id=instance.dag_id,
-        map_index=instance.map_index if (instance.map_index or -1) >= 0 else None,
+        map_index=map_index_of(instance),
         task_ids=sorted(task_ids),
         run_ids=[instance.run_id],
     )

@@ -6,12 +6,13 @@ import shutil
 import sys
 import tempfile
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 
+from airflow_provider_connect_offsets.exceptions import PlanRefused
 from airflow_provider_connect_offsets.hooks.clients import class_archive
 from airflow_provider_connect_offsets.hooks.connections import connection_of
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
@@ -21,6 +22,10 @@ from airflow_provider_connect_offsets.parameters.tasks import RunParams
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
+
+
+#: How many errors of a plan the failure of its task names.
+_NAMED = 3
 
 
 class OffsetsJobOperator(TakesParameters, SparkSubmitOperator):
@@ -45,6 +50,10 @@ class OffsetsJobOperator(TakesParameters, SparkSubmitOperator):
     def judged(self) -> dict[str, Any]:
         """Log and report what the job found, and return what the task returns; raises if the run must not go on."""
 
+    def job_arguments(self) -> list[str]:
+        """Return the arguments of the job after its name; the first is the run's directory."""
+        return [self.run_uri]
+
     def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]
         """Submit the job, then show and judge what it found."""
         from airflow_provider_connect_offsets.pipeline.class_archive import quick_start
@@ -64,10 +73,21 @@ class OffsetsJobOperator(TakesParameters, SparkSubmitOperator):
             self.env_vars = {**here, **(self.env_vars or {})}
             self.application = str(job_path())
             self.py_files = str(write_py_files(Path(scratch, "connect_offsets.zip")))
-            self.application_args = [self.job, self.run_uri]
+            self.application_args = [self.job, *self.job_arguments()]
             # If one is on the path, the connection may name another one.
             beside = None if shutil.which("spark-submit") else spark_submit_path()
             self._spark_binary = self._spark_binary or beside
             super().execute(context)
         with failing_clearly():
             return self.judged()
+
+
+def refuse_errors(summary: Mapping[str, Any], *, nothing: str) -> None:
+    """Raise :class:`PlanRefused` that names the first errors of a plan, if it has any.
+
+    ``summary``: of the plan's job. ``nothing``: a sentence that says what was not done.
+    """
+    errors, count = summary["errors"][:_NAMED], summary["verdicts"]["error"]
+    if errors:
+        more = f" (and {count - _NAMED} more)" if count > _NAMED else ""
+        raise PlanRefused(f"{nothing} {' '.join(errors)}{more}")

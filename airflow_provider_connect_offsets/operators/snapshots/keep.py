@@ -37,7 +37,6 @@ class SnapshotConnectClusterOperator(ReportedOperator):
     """
 
     parameters: ClassVar[Models] = (ClusterSnapshotParams, SnapshotConnectionParams, PartParams)
-    ui_color = "#dbe7f3"
 
     def execute(self, context: Context) -> str:
         """Take the snapshot; fails before it reads anything if the request is invalid."""
@@ -101,7 +100,6 @@ class RequireNoSurpriseOperator(ReportedOperator):
     """Fail if the comparison of two snapshots has a finding that ``fail_on`` names, with the worst of them."""
 
     parameters: ClassVar[Models] = (FoundParams,)
-    ui_color = "#f3e3d3"
     summary: Any
 
     def execute(self, context: Context) -> None:

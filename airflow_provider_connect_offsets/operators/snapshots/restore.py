@@ -28,7 +28,6 @@ class SnapshotForRestoreOperator(ReportedOperator):
     """
 
     parameters: ClassVar[Models] = (RestoreSnapshotParams, ConnectorConnectionParams, PartParams)
-    ui_color = "#dbe7f3"
 
     def execute(self, context: Context) -> str:
         """Write what the plans need."""

@@ -101,6 +101,11 @@ def test_it_is_installed_under_its_name() -> None:
         (("diff", "worker.properties", "worker.properties", "--flow", "a->b"), "no sense without --config"),
         (("orphans", "--config", "topics.properties", "--remove"), "config.storage.topic is not set, so it is unknown"),
         (("export", "--exports"), "No such option"),
+        (("import", "--config", "worker.properties", "--file", "no.json"), "document no.json can't be read: No such"),
+        (
+            ("recover", "orders", "--workspace", "w", "--url", "http://127.0.0.1:1", "--namespace", "kafka"),
+            "--namespace makes no sense without --strimzi-cluster.",
+        ),
         (("diff", "worker.properties"), "Name two exports, or one and the --config"),
         (("copy", "--config", "worker.properties", "--connectors", "lines"), "belongs to a standalone worker"),
         (("orphans", "--config", "worker.properties"), "a standalone worker keeps no list of connectors"),
