@@ -27,6 +27,7 @@ Callers catch by meaning, never by status code:
     ├── DatasetError
     ├── WorkspaceUnreadable
     ├── WorkspaceUnwritable
+    ├── Unforeseen
     └── ChangeError
         ├── JournalDamaged
         ├── JournalLost
@@ -146,6 +147,19 @@ class WorkspaceUnreadable(ConnectOffsetsError):
 
 class WorkspaceUnwritable(ConnectOffsetsError):
     """A file of the workspace can't be written; the message names it."""
+
+
+class Unforeseen(ConnectOffsetsError):
+    """An error that is none of this package's own prevented an undo; all others were undone nevertheless."""
+
+    @classmethod
+    def of(cls, error: Exception, undo: str) -> ConnectOffsetsError:
+        """Return ``error`` if it is this package's own, else one that names it and what it prevented (``undo``)."""
+        if isinstance(error, ConnectOffsetsError):
+            return error
+        unforeseen = cls(f"{undo} failed: {type(error).__name__}: {error}.")
+        unforeseen.__cause__ = error
+        return unforeseen
 
 
 class ChangeError(ConnectOffsetsError):

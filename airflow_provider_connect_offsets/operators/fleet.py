@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, LeftStopped, PlanRefused
+from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, LeftStopped, PlanRefused, Unforeseen
 from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
 from airflow_provider_connect_offsets.hooks.failures import PERMANENT, failing_clearly
 from airflow_provider_connect_offsets.operators.apply import (
@@ -230,12 +230,9 @@ class RestoreFleetOperator(RestoreConnectorOffsetsOperator):
                 for name, run in members.items():
                     try:
                         sentence = self.restore(run, connect, context)
-                    except ConnectOffsetsError as error:
-                        failed.append(error)
-                    except Exception as error:  # the others must be restored, whatever it is
-                        self.log.exception("%r could not be restored.", name)
-                        text = f"{name!r} was not restored: {type(error).__name__}: {error}"
-                        failed.append(ConnectOffsetsError(text))
+                    except Exception as error:  # whatever it is, the others must be restored
+                        self.log.warning("%r could not be restored.", name, exc_info=True)
+                        failed.append(Unforeseen.of(error, f"The restore of {name!r}"))
                     else:
                         done += [sentence] if sentence else []
                 if self.upstream_task_ids and has_failed_before(context, self.upstream_task_ids):

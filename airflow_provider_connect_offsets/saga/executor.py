@@ -20,6 +20,7 @@ from airflow_provider_connect_offsets.exceptions import (
     NotRunning,
     NotUndone,
     Overlap,
+    Unforeseen,
 )
 from airflow_provider_connect_offsets.saga.entry import JournalEntry
 from airflow_provider_connect_offsets.saga.explanation import Explanation, Settled
@@ -266,8 +267,9 @@ class Executor:
                 lost += stage.undo(known.captured, undoing)
             except Overlap:
                 raise
-            except ConnectOffsetsError as failure:
-                failures.append(failure)
+            except Exception as failure:  # whatever it is, other connectors must not stay down for it
+                log.warning("%s could not be undone.", stage.name, exc_info=True)
+                failures.append(Unforeseen.of(failure, f"The undo of {stage.name!r}"))
                 blocked |= stage.resources
             else:
                 self.entry.note(SagaState.BACK, stage=replace(known, progress=Progress.UNDONE))

@@ -17,7 +17,7 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowSkipException
 
 from airflow_provider_connect_offsets.assets import connector_asset
-from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, JournalDamaged, LeftStopped
+from airflow_provider_connect_offsets.exceptions import JournalDamaged, LeftStopped, Unforeseen
 from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
 from airflow_provider_connect_offsets.hooks.failures import PERMANENT
 from airflow_provider_connect_offsets.operators.fleet import ApproveFleetOperator, RestoreFleetOperator
@@ -193,8 +193,8 @@ def test_an_error_that_nobody_foresaw_does_not_keep_the_others_from_being_restor
     """It is retried, and named with its connector, as its own text rarely names one."""
     damaged = JournalDamaged("The journal of 'damaged' is damaged.")
 
-    with pytest.raises(ConnectOffsetsError, match=r"'damaged' is damaged\. 'lost' .* OSError: no bucket") as raised:
-        _restore_all(tmp_path, {"damaged": damaged, "good": None, "lost": OSError("no bucket"), "other": None})
+    with pytest.raises(Unforeseen, match=r"'damaged' is damaged\. .*'lost' failed: KeyError: 'no bucket'\.") as raised:
+        _restore_all(tmp_path, {"damaged": damaged, "good": None, "lost": KeyError("no bucket"), "other": None})
     assert not isinstance(raised.value, PERMANENT)
 
 

@@ -9,6 +9,7 @@ from airflow_provider_connect_offsets.exceptions import (
     NotApplied,
     NotUndone,
     StoreError,
+    Unforeseen,
 )
 from airflow_provider_connect_offsets.saga import Executor, Toward
 from airflow_provider_connect_offsets.saga.journal import Journal
@@ -72,6 +73,21 @@ def test_a_stage_that_can_not_be_undone_prevents_the_undo_of_those_before_it(wor
 
     assert settle(world, journal, "plain", Toward.BACK) is SagaState.UNDONE
     assert_whole(world, "plain", SagaState.UNDONE)
+
+
+def test_an_error_that_nobody_foresaw_keeps_no_other_connector_down(world: World, journal: Journal) -> None:
+    """It is named, the other connector is as before, and the next process undoes the rest."""
+
+    def fail() -> None:
+        raise ZeroDivisionError("of all things")
+
+    world.faults = {"after alter x": fail, "undo alter x": fail}
+    with pytest.raises(Unforeseen, match=r"The undo of 'alter x' failed: ZeroDivisionError: of all things\."):
+        attempt(world, journal, "two connectors")
+    assert (world.in_effect["stop x"], world.in_effect["stop y"]) == (True, False)
+
+    assert settle(world, journal, "two connectors", Toward.BACK) is SagaState.UNDONE
+    assert_whole(world, "two connectors", SagaState.UNDONE)
 
 
 def test_the_offsets_to_resume_on_are_gone_after_the_pivot(world: World, journal: Journal) -> None:
