@@ -69,7 +69,10 @@ def cli(context: click.Context, /, *, exports: bool, imports: bool, **options: A
 def export(
     config: Path | None, connectors: str | None, *, from_beginning: bool, document: Path | None, flow: str | None
 ) -> None:
-    """Write the stored offsets as JSON, sorted, one source partition a line."""
+    """Write the stored offsets as JSON.
+
+    The document is sorted and has one source partition a line, so that two exports can be compared as text.
+    """
     from airflow_provider_connect_offsets.cli import exporting
 
     opened = _opened(config, flow)
@@ -89,10 +92,10 @@ def import_(  # noqa: PLR0913 - one for each option
     backup: Path | None,
     workspace: str | None,
 ) -> None:
-    """Write the offsets of a JSON document: listed ones are overwritten, null removes, those not listed stay.
+    """Write the offsets of a JSON document to the storage.
 
-    Refused while a worker runs a connector that is listed: stop the connector, or the process. What a killed import has
-    left is undone first.
+    Listed offsets are overwritten, null removes one, and those that are not listed stay. Refused while a worker runs a
+    connector that is listed: stop the connector, or the process. What a killed import has left is undone first.
     """
     from airflow_provider_connect_offsets.cli import importing
 
@@ -122,7 +125,10 @@ def import_(  # noqa: PLR0913 - one for each option
 @click.argument("second", metavar="[B]", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @with_options(CONFIG, CONNECTORS, FLOW)
 def diff(first: Path, second: Path | None, config: Path | None, connectors: str | None, flow: str | None) -> None:
-    """Show how export A differs from export B; without B, from what is stored now (needs --config)."""
+    """Show how export A differs from export B, or from the storage.
+
+    Without B, A is compared with what is stored now; that needs --config.
+    """
     from airflow_provider_connect_offsets.cli import comparing, importing
 
     if (second is None) == (config is None):
@@ -166,9 +172,10 @@ def orphans(
 @with_options(CONFIG, FLOW, FORCE)
 @click.option("--connectors", metavar="NAME,NAME", required=True, help="The connectors that have got a topic.")
 def copy(config: Path | None, connectors: str | None, flow: str | None, *, force: bool) -> None:
-    """Copy offsets to the own topic (offsets.storage.topic) of connectors that have just got one.
+    """Copy offsets to the topic that a connector has just got.
 
-    Connect itself does not read them from the workers' topic, and would begin anew.
+    That topic is its offsets.storage.topic. Connect itself does not read them from the workers' topic, and would begin
+    anew.
     """
     from airflow_provider_connect_offsets.cli import copying
 

@@ -73,12 +73,12 @@ def recover(  # noqa: PLR0913 - one for each option
     force: bool,
     **systems: str | None,
 ) -> None:
-    """Undo (or finish) what a dead run has left of CONNECTOR, as the next run of its DAG would.
+    """Undo, or finish, what a dead run has left of CONNECTOR.
 
-    With --groups: what it has left of the consumer groups on --target-kafka. With --group: what a change of offsets has
-    left of that group, on --kafka. With --offsets-topic: finish its removal of orphaned offsets from that topic, on
-    --kafka. With --config: undo what an import into that storage has left; without --workspace, an import that was run
-    without it, too.
+    It does what the next run of the same DAG would do. With --groups: what it has left of the consumer groups on
+    --target-kafka. With --group: what a change of offsets has left of that group, on --kafka. With --offsets-topic:
+    finish its removal of orphaned offsets from that topic, on --kafka. With --config: undo what an import into that
+    storage has left; without --workspace, an import that was run without it, too.
     """
     from airflow_provider_connect_offsets.cli import recovering
     from airflow_provider_connect_offsets.saga import Toward

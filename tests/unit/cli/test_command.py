@@ -67,6 +67,7 @@ def test_it_is_installed_under_its_name() -> None:
 
     assert done.returncode == 0
     assert all(option in done.stdout for option in ("--export", "--import", "--config", "--connectors", "--dry-run"))
+    assert "..." not in done.stdout.partition("Commands:")[2], "the first sentence of each command fits its line"
 
 
 @pytest.mark.parametrize(
