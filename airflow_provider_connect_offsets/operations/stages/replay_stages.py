@@ -82,7 +82,7 @@ class PlaceClone(ExistenceStage):
             family = self._clients.control.info(self.subject).family
             stored = self._clients.offsets.read_offsets(self.subject).stored()
         except UnknownConnector as error:
-            return StageState(Found.BEFORE, deleted_by_hand(error))
+            return StageState(Found.BEFORE, clone_deleted_by_others(error))
         for partition, offset in Offsets.from_json(captured["starts"]).stored().items():
             if (family.position_in(stored.get(partition)) or 0) < (family.position_in(offset) or 0):
                 why = f"{self.subject!r}: partition {partition} is not at {offset}, where the clone starts."
@@ -111,7 +111,7 @@ class StartClone(ExistenceStage):
         try:
             state = steps.intended_state(steps.lasting_status(self._clients, self.subject))
         except UnknownConnector as error:
-            return StageState(Found.BEFORE, deleted_by_hand(error))
+            return StageState(Found.BEFORE, clone_deleted_by_others(error))
         if state is State.RUNNING:
             return StageState(Found.DONE)
         return StageState(Found.BEFORE, Interfered(f"{self.subject!r} is {state}: someone else has stopped the clone."))
@@ -162,7 +162,7 @@ class DeliverInterval(ExistenceStage):
             try:
                 known, status = waiting(self._observed_with_status, known)
             except UnknownConnector as error:
-                raise deleted_by_hand(error) from error
+                raise clone_deleted_by_others(error) from error
             if not known.behind:
                 return Done()
             if status.has_failed:
@@ -176,7 +176,7 @@ class DeliverInterval(ExistenceStage):
         try:
             known = self._observed()
         except UnknownConnector as error:
-            return StageState(Found.BEFORE, deleted_by_hand(error))
+            return StageState(Found.BEFORE, clone_deleted_by_others(error))
         return StageState(Found.BEFORE, NotApplied(f"{known}.")) if known.behind else StageState(Found.DONE)
 
     def _observed_with_status(self, known: ReplayProgress | None) -> tuple[ReplayProgress, ConnectorStatus]:
@@ -201,7 +201,7 @@ class StopClone(DeliverInterval):
             steps.stop(self._clients, self.subject)
             last = self._observed()
         except UnknownConnector as error:
-            return Done((f"{deleted_by_hand(error)} What it delivered after the interval is unknown.",))
+            return Done((f"{clone_deleted_by_others(error)} What it delivered after the interval is unknown.",))
         return Done(facts={"positions": [position for _range, position in last.positions]})
 
     def find(self, captured: JsonMap) -> StageState:
@@ -239,6 +239,6 @@ def remove_offsets(clients: Clients, clone: str) -> None:
         steps.prove(clients, clone, Offsets())
 
 
-def deleted_by_hand(error: UnknownConnector) -> Interfered:
+def clone_deleted_by_others(error: UnknownConnector) -> Interfered:
     """Return the error for a clone that someone has deleted while it was needed."""
     return Interfered(f"{error} Someone has deleted the clone.")
