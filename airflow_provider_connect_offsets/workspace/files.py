@@ -31,6 +31,8 @@ _CREATES_ONCE: Mapping[str, str] = {
     "az": "adlfs",
 }
 _SINCE = "2024.12.0"
+# How file systems say that there is nothing; the second one, if a file is where a directory was expected.
+_MISSING = (FileNotFoundError, NotADirectoryError)
 
 
 def locate(uri: str) -> tuple[fsspec.AbstractFileSystem, str]:
@@ -39,6 +41,13 @@ def locate(uri: str) -> tuple[fsspec.AbstractFileSystem, str]:
         file_system, path = fsspec.core.url_to_fs(uri)
     except (ValueError, ImportError) as error:
         raise DatasetError(f"{uri!r} can't be reached: {error}") from error
+    return file_system, path
+
+
+def _locate_anew(uri: str) -> tuple[fsspec.AbstractFileSystem, str]:
+    """As :func:`locate`, without what the file system remembers of its content, which other processes change too."""
+    file_system, path = locate(uri)
+    file_system.invalidate_cache()
     return file_system, path
 
 
@@ -96,29 +105,26 @@ def _written(uri: str) -> Iterator[None]:
 
 def read_bytes(uri: str) -> bytes | None:
     """Read a file; None if there is none."""
-    file_system, path = locate(uri)
-    file_system.invalidate_cache()
+    file_system, path = _locate_anew(uri)
     try:
         content = file_system.cat_file(path)
-    except FileNotFoundError:
+    except _MISSING:
         return None
     return bytes(content)
 
 
 def exists(uri: str) -> bool:
     """Whether there is a file or directory."""
-    file_system, path = locate(uri)
-    file_system.invalidate_cache()
+    file_system, path = _locate_anew(uri)
     return bool(file_system.exists(path))
 
 
 def read_chunks(uri: str, *, size: int = 1 << 20) -> Iterator[bytes] | None:
     """Read a file of any size in pieces of at most ``size`` bytes; None if there is none."""
-    file_system, path = locate(uri)
-    file_system.invalidate_cache()
+    file_system, path = _locate_anew(uri)
     try:
         file = file_system.open(path, "rb")
-    except (FileNotFoundError, NotADirectoryError):
+    except _MISSING:
         return None
     return _pieces(file, size)
 
@@ -170,18 +176,17 @@ class JsonFile(JsonRecord):
 
 def list_names(uri: str) -> list[str]:
     """Return the names of files and directories directly under a directory, sorted; empty if there is none."""
-    file_system, path = locate(uri)
-    file_system.invalidate_cache()
+    file_system, path = _locate_anew(uri)
     try:
         paths = file_system.ls(path, detail=False)
-    except FileNotFoundError:
+    except _MISSING:
         return []
     return sorted(entry.rstrip("/").rsplit("/", 1)[-1] for entry in paths)
 
 
 def remove_tree(uri: str) -> None:
     """Remove a directory and all its content, if it exists."""
-    file_system, path = locate(uri)
+    file_system, path = _locate_anew(uri)
     if file_system.exists(path):
         file_system.rm(path, recursive=True)
 

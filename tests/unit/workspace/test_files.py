@@ -10,6 +10,7 @@ from pathlib import Path
 
 import fsspec
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 from airflow_provider_connect_offsets.exceptions import DatasetError, WorkspaceUnwritable
 from airflow_provider_connect_offsets.workspace import files
@@ -195,3 +196,30 @@ def test_a_large_file_is_read_piece_by_piece(root: str) -> None:
 
     assert list(files.read_chunks(uri, size=4) or ()) == [b"0123", b"4567", b"89"]
     assert files.exists(uri)
+
+
+def test_nothing_is_below_a_file(tmp_path: Path) -> None:
+    """Where someone names a file instead of its directory, what is looked for is missing."""
+    uri = (tmp_path / "file").as_uri()
+    files.write_bytes(uri, b"x")
+    below = join(uri, "below")
+
+    assert files.read_bytes(below) is None
+    assert files.read_chunks(below) is None
+    assert files.list_names(below) == []
+    with pytest.raises(DatasetError, match="does not exist"):
+        files.read_json(below)
+
+
+def test_what_another_process_has_written_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Object stores keep listings, which a removal must not trust."""
+    uri = f"memory://{uuid.uuid4().hex}"
+    files.write_bytes(join(uri, "file"), b"x")
+    stale = {"is": True}
+    exists = MemoryFileSystem.exists
+    monkeypatch.setattr(MemoryFileSystem, "exists", lambda own, path: not stale["is"] and exists(own, path))
+    monkeypatch.setattr(MemoryFileSystem, "invalidate_cache", lambda *_: stale.update({"is": False}))
+
+    files.remove_tree(uri)
+
+    assert files.list_names(uri) == []
