@@ -27,13 +27,10 @@ class MemberPath:
         return join(directory.uri, self._name)
 
 
-class SharedPath:
+class SharedPath(MemberPath):
     """An attribute of a :class:`RunDirectory`: the URI of a dataset that it may share with other runs."""
 
-    def __set_name__(self, _owner: type[RunDirectory], attribute: str) -> None:
-        self._name = attribute
-
-    def __get__(self, directory: RunDirectory, _owner: type[RunDirectory]) -> str:
+    def __get__(self, directory: RunDirectory, _owner: type[RunDirectory]) -> str:  # type: ignore[override]
         return join(directory.shared or directory.uri, self._name)
 
 
