@@ -17,10 +17,9 @@ from airflow_provider_connect_offsets.report import standing
 from airflow_provider_connect_offsets.report.moves import Log, PositionMove, moves
 from airflow_provider_connect_offsets.report.standing import Pending, Standing
 from airflow_provider_connect_offsets.workspace import files
-from airflow_provider_connect_offsets.workspace.datasets import read_dataset
+from airflow_provider_connect_offsets.workspace.datasets import is_finished, read_dataset
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Outcome
-from airflow_provider_connect_offsets.workspace.paths import MARKER
 from airflow_provider_connect_offsets.workspace.schemas import (
     CONNECTORS,
     LOG_BOUNDS,
@@ -229,4 +228,4 @@ def _bounds(run: RunDirectory, topics: Collection[str]) -> dict[TopicPartition, 
 
 def _rows_if_any(uri: str, schema: Schema, **where: Collection[str]) -> list[dict[str, Any]]:
     """The rows of a dataset; empty if it is missing or unfinished."""
-    return read_dataset(uri, schema, **where) if MARKER in files.list_names(uri) else []
+    return read_dataset(uri, schema, **where) if is_finished(uri) else []

@@ -24,11 +24,11 @@ def question(change: Change, *, link: str | None = None) -> str:
     """
     if change.summary is None:
         return f"There is no plan in {words.without_credentials(change.run.uri)}."
-    records = f"delivered again: **{number(change.records_again)}**; never: **{number(change.records_never)}**"
+    again, never = words.known(change.records_again), words.known(change.records_never)
     changed = f"{change.summary.changed:,} of {words.count(change.summary.partitions, 'partition')}"
     parts = [
         f"{_prose(words.request(change.request))} **{changed}** would be changed.",
-        f"Records {records}.",
+        f"Records delivered again: **{again}**; never: **{never}**.",
         move_rows(change.moves, uri=change.run.offset_plan).markdown(),
         verdict_lines([(verdict.severity, verdict.message) for verdict in change.verdicts]),
         report_link(change.run.report, link),
@@ -96,11 +96,6 @@ def verdict_lines(verdicts: Sequence[tuple[str, str]]) -> str:
 def more(count: int, limit: int, things: str) -> list[str]:
     """Lines below a table that leaves out rows."""
     return ["", f"… and {count - limit:,} more {things} in the report."] if count > limit else []
-
-
-def number(counted: int | None) -> str:
-    """A number of records, or ``unknown``."""
-    return "unknown" if counted is None else f"{counted:,}"
 
 
 def markdown_row(*cells: str) -> str:

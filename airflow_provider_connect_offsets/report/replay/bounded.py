@@ -120,17 +120,15 @@ class Replay:
 
     def write(self) -> str:
         """Write the report as the run's ``report.html``, and return its URI."""
-        run = self.run
-        outcome, lines = self.outcome, self.lines
+        run, outcome, lines = self.run, self.outcome, self.lines
         figures = [
             Figure(f"{self.summary['offsets']:,}", "offsets in the interval"),
             Figure(f"{self.summary['partitions']:,}", "partitions", f"{self.summary['left_out']:,} have none"),
         ]
         if outcome is not None and outcome.ranges:
-            beyond = "unknown" if outcome.beyond is None else f"{outcome.beyond:,}"
             figures += [
                 Figure(f"{outcome.delivered:,}", "delivered once more"),
-                Figure(beyond, "delivered beyond the end"),
+                Figure(words.known(outcome.beyond), "delivered beyond the end"),
             ]
         uris = {"Request": run.request, "Ranges": run.replay_ranges, "Plan": run.replay_plan, "Verdicts": run.verdicts}
         return publish(
@@ -149,9 +147,5 @@ class Replay:
 
 def _line(row: Mapping[str, Any], found: DeliveredRange | None) -> tuple[str, ...]:
     where = f"{row['topic']}-{row['kafka_partition']}"
-    counts = (
-        ("", "")
-        if found is None
-        else (f"{found.delivered:,}", "unknown" if found.beyond is None else f"{found.beyond:,}")
-    )
+    counts = ("", "") if found is None else (f"{found.delivered:,}", words.known(found.beyond))
     return (where, f"{row['begins']:,}", f"{row['ends']:,}", *counts)
