@@ -140,7 +140,7 @@ class Change:
             observed=_observed(run, request.connector),
             summary=None if summary is None else Summary.of(summary),
             rows=rows,
-            verdicts=_worst_first(read_dataset(run.verdicts, VERDICTS, **own)) if planned else (),
+            verdicts=worst_first(read_dataset(run.verdicts, VERDICTS, **own)) if planned else (),
             bounds=_bounds(run, {row.topic for row in rows if row.topic is not None}),
             recorded=Outcome.read(run.outcome),
             pending=pending,
@@ -205,7 +205,8 @@ def _plan_row(row: Mapping[str, Any]) -> PlanRow:
     return PlanRow(**{**row, "action": Action(row["action"])})
 
 
-def _worst_first(rows: Iterable[Mapping[str, Any]]) -> tuple[Verdict, ...]:
+def worst_first(rows: Iterable[Mapping[str, Any]]) -> tuple[Verdict, ...]:
+    """The verdicts in rows of dataset ``verdicts``: by severity, rule and message."""
     verdicts = (Verdict(**{**row, "severity": Severity(row["severity"])}) for row in rows)
     order = list(Severity)
     return tuple(sorted(verdicts, key=lambda v: (order.index(v.severity), v.rule, _natural(v.message))))
