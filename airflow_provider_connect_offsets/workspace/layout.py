@@ -126,7 +126,7 @@ class OrphansDirectory(Directory):
 
 @dataclass(frozen=True, slots=True)
 class PoisonDirectory(Directory):
-    """Directory of one search for the record on which a sink stands."""
+    """Directory of one search for the record on which a sink failed."""
 
     #: Datasets ``poison_records``; the newest has all records of the run.
     poison_records = MemberPath()
