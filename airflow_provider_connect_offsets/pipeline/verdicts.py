@@ -43,7 +43,8 @@ def sentence(template: str, **values: Column | str | int) -> Column:
     """
     parts = []
     for text, name, kind, _ in Formatter().parse(template):
-        parts.append(F.lit(text))
+        if text:
+            parts.append(F.lit(text))
         if name is not None:
             value = values[name] if name in values else F.col(name)
             parts.append(_FORMATS[kind or ""](value if isinstance(value, Column) else F.lit(value)))

@@ -120,33 +120,38 @@ def with_existence(
     unknown = joined.where("selected and topic is not null and not topic_exists").select("connector", "topic")
     # For more names nothing is proposed: a person corrects the pattern, not each of them.
     number = F.row_number().over(Window.partitionBy("connector").orderBy("topic"))
-    few = unknown.distinct().withColumn("number", number).where(F.col("number") <= MOST_NAMES).drop("number")
-    hinted = joined.join(_hints(few, snapshot, subjects), ["connector", "topic"], "left")
+    few = unknown.distinct().withColumn("number", number).where(F.col("number") <= MOST_NAMES)
+    pairs = [(row["connector"], row["topic"]) for row in few.collect()]
+    if not pairs:  # the topics exist, and lack partitions
+        return joined.withColumn("hint", F.lit(""))
+    hinted = joined.join(_hints(pairs, snapshot, subjects), ["connector", "topic"], "left")
     return hinted.withColumn("hint", F.coalesce("proposal", F.lit("")))
 
 
-def _hints(unknown: DataFrame, snapshot: PlanFrames, subjects: Subjects) -> DataFrame:
+def _hints(pairs: Sequence[tuple[str, str]], snapshot: PlanFrames, subjects: Subjects) -> DataFrame:
     """Propose up to three topics with a similar name that the connector reads.
 
     Names are compared once, however many connectors have one.
 
     Args:
-        unknown: connector, topic (which does not exist), few rows for each connector
+        pairs: a connector and a topic that does not exist, few for each connector
         snapshot: the snapshot
         subjects: the connectors
 
     Returns:
         connector, topic, proposal (a question, followed by a space), where there is one
     """
-    names = F.broadcast(unknown.select(F.col("topic").alias("unknown")).distinct())
+    spark = snapshot.bounds.sparkSession
+    unknown = few_rows(spark, pairs, "connector string, unknown string")
+    names = few_rows(spark, [(name,) for name in sorted({topic for _, topic in pairs})], "unknown string")
     near = (
         snapshot.bounds.select("topic")
         .distinct()
-        .crossJoin(names)
+        .crossJoin(F.broadcast(names))
         .withColumn("distance", F.levenshtein(F.lower("unknown"), F.lower("topic")))
         .where(F.col("distance") <= F.greatest(F.lit(2), F.length("unknown") / 4))
     )
-    read = subjects.with_patterns(unknown.withColumnRenamed("topic", "unknown").join(near, "unknown"))
+    read = subjects.with_patterns(unknown.join(near, "unknown"))
     of_each = Window.partitionBy("connector", "unknown").orderBy("distance", "topic")
     nearest = (
         read.where(F.coalesce(is_consumed(subjects.kind), F.expr("true")))
@@ -175,9 +180,7 @@ def _nothing_selected(snapshot: PlanFrames, request: Request, subjects: Sequence
 
 
 def _unknown_topic(snapshot: PlanFrames, topics: str, subjects: Sequence[Subject]) -> list[Verdict]:
-    pairs = few_rows(
-        snapshot.bounds.sparkSession, [(one.name, topics) for one in subjects], "connector string, topic string"
-    )
+    pairs = [(one.name, topics) for one in subjects]
     hints = {row["connector"]: row["proposal"] for row in _hints(pairs, snapshot, Subjects(tuple(subjects))).collect()}
     text, advice = f"the cluster has no topic `{topics}`. ", "Nothing is selected; correct topics."
     return [
