@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
-from airflow_provider_connect_offsets.offsets.family import Config, OffsetReset
+from airflow_provider_connect_offsets.offsets.family import Config, OffsetReset, alternatives, is_default
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
 
@@ -111,10 +111,10 @@ def mirrored_groups(config: Config) -> tuple[str, str] | None:
 
     None if a custom group filter decides, or only the worker can resolve a value.
     """
-    if not config.get("group.filter.class", "DefaultGroupFilter").endswith("DefaultGroupFilter"):
+    if not is_default(config, "group.filter.class", "DefaultGroupFilter"):
         return None
     included, excluded = config.get("groups") or ".*", config.get("groups.exclude", _GROUPS_EXCLUDED)
-    return None if "${" in included + excluded else (_alternatives(included), _alternatives(excluded))
+    return None if "${" in included + excluded else (alternatives(included), alternatives(excluded))
 
 
 def _of_source(settings: _Settings) -> Iterator[Advice]:
@@ -214,7 +214,3 @@ def _mismatches(source: tuple[str, Config], checkpoint: tuple[str, Config]) -> I
             yield Advice(
                 checkpoint[0], name, value, given, Severity.ERROR, effect, "Give both the same.", Rule.FLOW_MISMATCH
             )
-
-
-def _alternatives(patterns: str) -> str:
-    return "|".join(f"(?:{pattern.strip()})" for pattern in patterns.split(",") if pattern.strip()) or r"(?!)"

@@ -57,9 +57,10 @@ class Converter:
     def of(cls, config: Mapping[str, str], side: str) -> Converter:
         """Read the converter of ``side`` (``key`` or ``value``) from a connector's configuration."""
         name = f"{side}.converter"
+        enabled = config.get(f"{name}.schemas.enable", "true").strip().lower()
+        envelope = {"true": True, "false": False}.get(enabled)
         if config.get(f"{name}.schema.content"):  # the payload alone is JSON then (KIP-1054)
-            return cls(config.get(name, ""), None)
-        envelope = {"true": True, "false": False}.get(config.get(f"{name}.schemas.enable", "true").strip().lower())
+            envelope = None
         return cls(config.get(name, "").strip(), envelope)
 
     def converts(self, raw: bytes | None) -> Converts:

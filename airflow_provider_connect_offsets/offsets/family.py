@@ -210,6 +210,17 @@ def flag(config: Config, name: str, *, default: bool) -> bool:
     return value == "true" if value in {"true", "false"} else default
 
 
+def is_default(config: Config, name: str, class_name: str) -> bool:
+    """Whether the setting ``name`` has the class of that simple name, which is its default."""
+    return config.get(name, class_name).rpartition(".")[2] == class_name
+
+
+def alternatives(patterns: str, *more: str) -> str:
+    """Return one pattern for a list of patterns with commas between, and ``more``; it matches nothing without any."""
+    listed = [pattern.strip() for pattern in patterns.split(",") if pattern.strip()]
+    return "|".join(f"(?:{pattern})" for pattern in (*listed, *more)) or r"(?!)"
+
+
 def topic_partition(partition: JsonMap, topic_field: str, partition_field: str) -> TopicPartition | None:
     """Read a Kafka partition from two fields; None if they have none."""
     topic, number = partition.get(topic_field), partition.get(partition_field)

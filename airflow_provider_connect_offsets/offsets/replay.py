@@ -8,15 +8,15 @@ offset syncs nor settings of remote topics.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, canonical
-from airflow_provider_connect_offsets.offsets.families import FAMILIES, MirrorSource, Sink, TopicPartition
-from airflow_provider_connect_offsets.offsets.family import Config, Family
+from airflow_provider_connect_offsets.offsets.families import MirrorSource, Sink, TopicPartition, family_named
+from airflow_provider_connect_offsets.offsets.family import Config, Family, is_default
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.offsets.plan import plan_digest
 from airflow_provider_connect_offsets.offsets.requests.replay import ReplayRequest
@@ -127,21 +127,24 @@ class ReplayPlan:
     @property
     def family(self) -> Family:
         """Family of the connector."""
-        return FAMILIES[self.rows[0].family] if self.rows else FAMILIES[Family.name]
+        return family_named(self.rows[0].family if self.rows else Family.name)
+
+    @property
+    def _read(self) -> Iterator[ReplayRow]:
+        """The rows of partitions that the clone reads."""
+        return (row for row in self.rows if row.action is not ReplayAction.LEAVE_OUT)
 
     def ranges(self) -> tuple[Range, ...]:
         """Return the ranges of all partitions that the clone reads."""
-        read = (row for row in self.rows if row.action is not ReplayAction.LEAVE_OUT)
-        return tuple(Range(row.topic, row.kafka_partition, row.begins, row.ends) for row in read)
+        return tuple(Range(row.topic, row.kafka_partition, row.begins, row.ends) for row in self._read)
 
     def topics(self) -> list[str]:
         """Return the names of the topics that the clone reads."""
-        return sorted({one.topic for one in self.ranges()})
+        return sorted({row.topic for row in self._read})
 
     def starts(self) -> Offsets:
         """Return the offsets at which the clone starts; None for a position that is not stored."""
-        read = (row for row in self.rows if row.action is not ReplayAction.LEAVE_OUT)
-        offsets = ((row.partition, self.family.offset_at(row.begins)) for row in read)
+        offsets = ((row.partition, self.family.offset_at(row.begins)) for row in self._read)
         return Offsets.of(Entry(one, None if offset is None else canonical(offset)) for one, offset in offsets)
 
 
@@ -153,9 +156,7 @@ def refuse_unbounded(connector: str, family: Family, config: Config) -> None:
             f"Nothing was created: {connector!r} is a {class_name}, and {family.why_no_position}. So no interval of "
             "time bounds what it reads. Sinks and MirrorSourceConnectors can be replayed."
         )
-    if family.name == MirrorSource.name and not config.get("topic.filter.class", "DefaultTopicFilter").endswith(
-        "DefaultTopicFilter"
-    ):
+    if family.name == MirrorSource.name and not is_default(config, "topic.filter.class", "DefaultTopicFilter"):
         raise InvalidRequest(
             f"Nothing was created: {connector!r} chooses its topics by topic.filter.class="
             f"{config['topic.filter.class']}, so that a clone can't be restricted to some of them."

@@ -5,6 +5,8 @@ At equal offsets facts sort before queries, so a window up to a query includes a
 
 from __future__ import annotations
 
+from functools import reduce
+
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
@@ -20,6 +22,6 @@ def query_events(positions: DataFrame) -> DataFrame:
     return positions.select(*KEY, F.col("position").alias("at"), F.lit(QUERY).alias("kind"), row)
 
 
-def union_of(one: DataFrame, other: DataFrame) -> DataFrame:
-    """Rows of both frames; a column that one of them lacks is null."""
-    return one.unionByName(other, allowMissingColumns=True)
+def union_of(*frames: DataFrame) -> DataFrame:
+    """Rows of all frames; a column that one of them lacks is null."""
+    return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)

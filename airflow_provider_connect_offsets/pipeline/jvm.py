@@ -111,6 +111,15 @@ def pattern_problem(spark: SparkSession, pattern: str) -> str | None:
     return None
 
 
+def refused_pattern(spark: SparkSession, **patterns: str | None) -> str | None:
+    """A sentence on the first of these parameters that is no regular expression of Java; None if there is none."""
+    for name, pattern in patterns.items():
+        reason = None if pattern is None else pattern_problem(spark, pattern)
+        if reason is not None:
+            return f"{name}: {pattern!r} is no regular expression: {reason}."
+    return None
+
+
 def root_cause(error: Exception) -> str:
     """The first line of the innermost exception's message, without Spark's error class and SQL state."""
     cause = getattr(error, "java_exception", None)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.requests.orphans import OrphanRequest
@@ -25,9 +25,9 @@ from airflow_provider_connect_offsets.pipeline.frames import (
     shaped,
     write_dataset,
 )
-from airflow_provider_connect_offsets.pipeline.plan.counts import digest_of
+from airflow_provider_connect_offsets.pipeline.plan.counts import digest_of, row_digest
 from airflow_provider_connect_offsets.pipeline.session import Job, begin
-from airflow_provider_connect_offsets.pipeline.summary import now, write_summary
+from airflow_provider_connect_offsets.pipeline.summary import first_rows, now, totals, write_summary
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 from airflow_provider_connect_offsets.workspace.schemas import ORPHANS, STORED_RECORDS
 
@@ -101,23 +101,6 @@ def orphans(keys: DataFrame, request: OrphanRequest) -> DataFrame:
     )
 
 
-def key_counts() -> list[Column]:
-    """Aggregates over the frame of ``owned``, for the summary."""
-    return [
-        F.coalesce(F.sum("records"), F.lit(0)).alias("records"),
-        F.count("*").alias("keys"),
-        F.count_if(F.col("connector").isNull()).alias("passed_over"),
-        F.count_if(F.col("partitions") > 1).alias("in_two_partitions"),
-        F.count_distinct(F.when(F.col("exists") & F.col("has_offset"), F.col("connector"))).alias("existing"),
-    ]
-
-
-def orphan_digest() -> Column:
-    """The digest that ``offsets.requests.orphans.Orphan.digest`` computes."""
-    fields = ("topic", "kafka_partition", "log_offset")
-    return F.sha2(F.concat_ws("\n", *[F.col(field).cast("string") for field in fields], F.hex("raw_key")), 256)
-
-
 def by_connector(rows: DataFrame) -> DataFrame:
     """Sum up dataset ``orphans`` by connector.
 
@@ -138,7 +121,6 @@ def by_connector(rows: DataFrame) -> DataFrame:
     )
 
 
-LISTED = 100
 # A compacted topic has at most a few million records: more tasks would cost time and write a file each.
 DEFAULTS = {"spark.sql.shuffle.partitions": "8"}
 
@@ -147,11 +129,8 @@ def run(spark: SparkSession, directory: OrphansDirectory) -> dict[str, Any]:
     """Find the orphans that the request of ``directory`` selects, write the dataset, and return the summary."""
     document = begin(spark, directory)
     request = OrphanRequest.from_json(document)
-    reason = None if request.connectors is None else jvm.pattern_problem(spark, request.connectors)
-    if reason is None:
-        summary = _find(spark, directory, request)
-    else:
-        summary = {"problem": f"connectors: {request.connectors!r} is no regular expression: {reason}."}
+    problem = jvm.refused_pattern(spark, connectors=request.connectors)
+    summary = _find(spark, directory, request) if problem is None else {"problem": problem}
     return write_summary(spark, directory.summary, {"request": document, "found_at": now(), **summary})
 
 
@@ -161,26 +140,32 @@ def _find(spark: SparkSession, directory: OrphansDirectory, request: OrphanReque
     records = read_dataset(spark, directory.stored_records, STORED_RECORDS)
     keys = owned(last_of_each_key(records), known).persist()
     try:
-        counts = keys.agg(*key_counts()).first()
+        counts = totals(
+            keys,
+            F.coalesce(F.sum("records"), F.lit(0)).alias("records"),
+            F.count("*").alias("keys"),
+            F.count_if(F.col("connector").isNull()).alias("passed_over"),
+            F.count_if(F.col("partitions") > 1).alias("in_two_partitions"),
+            F.count_distinct(F.when(F.col("exists") & F.col("has_offset"), F.col("connector"))).alias("existing"),
+        )
         write_dataset(orphans(keys, request), directory.orphans)
     finally:
         keys.unpersist()
     summary = summarise(read_dataset(spark, directory.orphans, ORPHANS))
-    return {"problem": None, "known": len(names), **({} if counts is None else counts.asDict()), **summary}
+    return {"problem": None, "known": len(names), **counts, **summary}
 
 
 def summarise(rows: DataFrame) -> dict[str, Any]:
     """Totals and digest of dataset ``orphans``, and its largest connectors."""
-    totals = rows.agg(
+    counts = totals(
+        rows,
         F.count_distinct("connector").alias("orphaned"),
         F.count("*").alias("partitions"),
         F.coalesce(F.sum("size_bytes"), F.lit(0)).alias("size_bytes"),
-        digest_of(orphan_digest()).alias("digest"),
-    ).first()
-    largest = by_connector(rows).orderBy(F.desc("size_bytes"), "connector").limit(LISTED).collect()
-    listed = [_line(row.asDict()) for row in largest]
-    counted = {} if totals is None else totals.asDict()
-    return {**counted, "connectors": listed, "more": counted.get("orphaned", 0) - len(listed)}
+        digest_of(row_digest("topic", "kafka_partition", "log_offset", F.hex("raw_key"))).alias("digest"),
+    )
+    listed = [_line(row) for row in first_rows(by_connector(rows), F.desc("size_bytes"), "connector")]
+    return {**counts, "connectors": listed, "more": counts["orphaned"] - len(listed)}
 
 
 def _line(row: dict[str, Any]) -> dict[str, Any]:

@@ -15,9 +15,9 @@ from airflow_provider_connect_offsets.offsets.replay import ReplayAction
 from airflow_provider_connect_offsets.offsets.requests.replay import ReplayRequest
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
 from airflow_provider_connect_offsets.pipeline.frames import read_dataset, shaped, write_dataset
-from airflow_provider_connect_offsets.pipeline.plan.counts import digest_of
+from airflow_provider_connect_offsets.pipeline.plan.counts import digest_of, row_digest
 from airflow_provider_connect_offsets.pipeline.session import Job, begin
-from airflow_provider_connect_offsets.pipeline.summary import SAMPLE, now, sampled, verdict_counts, write_summary
+from airflow_provider_connect_offsets.pipeline.summary import judged_plan, now, sampled, totals, write_summary
 from airflow_provider_connect_offsets.pipeline.verdicts import found, sentence, verdicts
 from airflow_provider_connect_offsets.workspace.layout import ReplayDirectory
 from airflow_provider_connect_offsets.workspace.schemas import REPLAY_PLAN, REPLAY_RANGES, VERDICTS
@@ -55,18 +55,6 @@ def with_action(ranges: DataFrame) -> DataFrame:
         .withColumn("starts", F.when(F.col("is_replayed"), F.col("begins")).otherwise(F.col("log_end")))
         .withColumn("stops", F.when(F.col("is_replayed"), F.col("ends")).otherwise(F.col("log_end")))
     )
-
-
-def plan_rows(decided: DataFrame) -> DataFrame:
-    """Dataset ``replay_plan``. ``decided``: the frame of ``with_action``."""
-    renamed = decided.drop("begins", "ends").withColumnsRenamed({"starts": "begins", "stops": "ends"})
-    return shaped(renamed, REPLAY_PLAN)
-
-
-def row_digest() -> Column:
-    """The digest that ``ReplayRow.digest`` computes."""
-    fields = ("connector", "clone", "partition", "begins", "ends", "action")
-    return F.sha2(F.concat_ws("\n", *[F.col(field).cast("string") for field in fields]), 256)
 
 
 def replay_verdicts(decided: DataFrame, request: ReplayRequest, *, age_ms: int) -> DataFrame:
@@ -135,7 +123,8 @@ def run(spark: SparkSession, directory: ReplayDirectory) -> dict[str, Any]:
     request = ReplayRequest.from_json(begin(spark, directory))
     decided = with_action(read_dataset(spark, directory.replay_ranges, REPLAY_RANGES))
     age = datetime.now(tz=UTC) - request.begins
-    in_order = plan_rows(decided).coalesce(1).sortWithinPartitions("topic", "kafka_partition")
+    planned = decided.drop("begins", "ends").withColumnsRenamed({"starts": "begins", "stops": "ends"})
+    in_order = shaped(planned, REPLAY_PLAN).coalesce(1).sortWithinPartitions("topic", "kafka_partition")
     write_dataset(in_order, directory.replay_plan)
     judged = replay_verdicts(decided, request, age_ms=int(age.total_seconds() * 1000))
     write_dataset(judged.coalesce(1), directory.verdicts)
@@ -153,27 +142,16 @@ def summarise(rows: DataFrame, judged: DataFrame, request: ReplayRequest) -> dic
         request: the request
     """
     is_replayed = F.col("action") == ReplayAction.REPLAY.value
-    totals = rows.agg(
+    digest = digest_of(row_digest("connector", "clone", "partition", "begins", "ends", "action"))
+    counts = totals(
+        rows,
         F.count_if(is_replayed).alias("partitions"),
         F.count_if(~is_replayed).alias("left_out"),
         F.coalesce(F.sum(F.col("ends") - F.col("begins")), F.lit(0)).alias("offsets"),
-        digest_of(row_digest()).alias("digest"),
-    ).first()
-    sample = sampled(judged)
-    messages = {
-        severity: [row["message"] for row in sample if row["severity"] == severity][:SAMPLE] for severity in Severity
-    }
-    return {
-        "connector": request.connector,
-        "clone": request.clone,
-        "request": request.as_json(),
-        **({} if totals is None else totals.asDict()),
-        **verdict_counts(sample),
-        "worst": next((severity.value for severity in Severity if messages[severity]), None),
-        "errors": messages[Severity.ERROR],
-        "warnings": messages[Severity.WARNING],
-        "planned_at": now(),
-    }
+        digest.alias("digest"),
+    )
+    names = {"connector": request.connector, "clone": request.clone, "request": request.as_json()}
+    return {**names, **counts, **judged_plan(sampled(judged)), "planned_at": now()}
 
 
 JOB = Job.of_one_run("replay", run, ReplayDirectory, DEFAULTS)

@@ -1,4 +1,4 @@
-"""``summary.json`` of a job: the counts and samples of verdicts in it, and how it is written."""
+"""``summary.json`` of a job: totals, first rows, counts and samples of verdicts in it, and how it is written."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.pipeline import jvm
 
-# Verdicts of each rule and severity in a summary.
-SAMPLE = 20
+# Verdicts of each rule and severity in a summary, and rows of each list.
+SAMPLE, LISTED = 20, 100
 
 
 def write_summary(spark: SparkSession, uri: str, summary: dict[str, Any]) -> dict[str, Any]:
@@ -27,6 +27,17 @@ def write_summary(spark: SparkSession, uri: str, summary: dict[str, Any]) -> dic
 def now() -> str:
     """The time now: ISO 8601 in UTC, with milliseconds."""
     return datetime.now(tz=UTC).isoformat(timespec="milliseconds")
+
+
+def totals(rows: DataFrame, *aggregates: Column) -> dict[str, Any]:
+    """The values of these aggregates over all rows, by name."""
+    [row] = rows.agg(*aggregates).collect()
+    return dict(row.asDict())
+
+
+def first_rows(rows: DataFrame, *order: Column | str) -> list[dict[str, Any]]:
+    """The first ``LISTED`` rows in that order."""
+    return [row.asDict() for row in rows.orderBy(*order).limit(LISTED).collect()]
 
 
 def sampled(verdicts: DataFrame, *by: str) -> list[dict[str, Any]]:
@@ -56,4 +67,20 @@ def verdict_counts(sample: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, i
     return {
         "verdicts": {severity.value: by_severity[severity.value] for severity in Severity},
         "rules": dict(sorted(by_rule.items())),
+    }
+
+
+def judged_plan(sample: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What the summary of a plan has on its verdicts: counts, the worst severity, and messages of errors and warnings.
+
+    ``sample`` is what ``sampled`` returns.
+    """
+    messages = {
+        severity: [row["message"] for row in sample if row["severity"] == severity][:SAMPLE] for severity in Severity
+    }
+    return {
+        **verdict_counts(sample),
+        "worst": next((severity.value for severity in Severity if messages[severity]), None),
+        "errors": messages[Severity.ERROR],
+        "warnings": messages[Severity.WARNING],
     }

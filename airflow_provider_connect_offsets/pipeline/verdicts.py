@@ -9,14 +9,25 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
-from airflow_provider_connect_offsets.pipeline.plan.findings import finding
 
 
 def found(
     rule: Rule, severity: Severity | Column, condition: Column, template: str, **values: Column | str | int
 ) -> Column:
-    """A finding as ``findings.finding`` makes it, whose message is a ``sentence``."""
-    return finding(rule, severity, condition, sentence(template, **values))
+    """A finding: a struct of rule, severity and message if ``condition`` is true, else null.
+
+    Args:
+        rule: the rule
+        severity: of all findings, or a column with each one's
+        condition: a boolean column
+        template: of the message, for ``sentence``
+        values: for ``sentence``; a text that is not a constant belongs here, as it may have braces
+    """
+    level = F.lit(severity.value) if isinstance(severity, Severity) else severity
+    message = sentence(template, **values)
+    return F.when(
+        condition, F.struct(F.lit(rule.value).alias("rule"), level.alias("severity"), message.alias("message"))
+    )
 
 
 def sentence(template: str, **values: Column | str | int) -> Column:
@@ -32,15 +43,22 @@ def sentence(template: str, **values: Column | str | int) -> Column:
     """
     parts = []
     for text, name, kind, _ in Formatter().parse(template):
-        parts.append(F.lit(text))
+        if text:
+            parts.append(F.lit(text))
         if name is not None:
-            value = values.get(name, F.col(name))
+            value = values[name] if name in values else F.col(name)
             parts.append(_FORMATS[kind or ""](value if isinstance(value, Column) else F.lit(value)))
     return F.concat(*parts)
 
 
 def verdicts(
-    rows: DataFrame, findings: Iterable[Column], *more: Column, connector: Column, partition: Column, prefix: Column
+    rows: DataFrame,
+    findings: Iterable[Column],
+    *more: Column,
+    connector: Column,
+    partition: Column,
+    prefix: Column,
+    listed: Column | None = None,
 ) -> DataFrame:
     """Make verdicts of findings.
 
@@ -51,11 +69,13 @@ def verdicts(
         connector: the verdict's connector
         partition: the verdict's partition, JSON
         prefix: beginning of each message
+        listed: an array of further findings of each row; None if there are none
 
     Returns:
         dataset ``verdicts``, and ``more``
     """
-    return rows.withColumn("finding", F.explode(F.array_compact(F.array(*findings)))).select(
+    own = F.array_compact(F.array(*findings))
+    return rows.withColumn("finding", F.explode(own if listed is None else F.concat(listed, own))).select(
         "finding.rule",
         "finding.severity",
         connector.alias("connector"),

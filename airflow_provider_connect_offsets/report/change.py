@@ -17,10 +17,9 @@ from airflow_provider_connect_offsets.report import standing
 from airflow_provider_connect_offsets.report.moves import Log, PositionMove, moves
 from airflow_provider_connect_offsets.report.standing import Pending, Standing
 from airflow_provider_connect_offsets.workspace import files
-from airflow_provider_connect_offsets.workspace.datasets import read_dataset
+from airflow_provider_connect_offsets.workspace.datasets import is_finished, read_dataset
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Outcome
-from airflow_provider_connect_offsets.workspace.paths import MARKER
 from airflow_provider_connect_offsets.workspace.schemas import (
     CONNECTORS,
     LOG_BOUNDS,
@@ -141,7 +140,7 @@ class Change:
             observed=_observed(run, request.connector),
             summary=None if summary is None else Summary.of(summary),
             rows=rows,
-            verdicts=_worst_first(read_dataset(run.verdicts, VERDICTS, **own)) if planned else (),
+            verdicts=worst_first(read_dataset(run.verdicts, VERDICTS, **own)) if planned else (),
             bounds=_bounds(run, {row.topic for row in rows if row.topic is not None}),
             recorded=Outcome.read(run.outcome),
             pending=pending,
@@ -206,7 +205,8 @@ def _plan_row(row: Mapping[str, Any]) -> PlanRow:
     return PlanRow(**{**row, "action": Action(row["action"])})
 
 
-def _worst_first(rows: Iterable[Mapping[str, Any]]) -> tuple[Verdict, ...]:
+def worst_first(rows: Iterable[Mapping[str, Any]]) -> tuple[Verdict, ...]:
+    """The verdicts in rows of dataset ``verdicts``: by severity, rule and message."""
     verdicts = (Verdict(**{**row, "severity": Severity(row["severity"])}) for row in rows)
     order = list(Severity)
     return tuple(sorted(verdicts, key=lambda v: (order.index(v.severity), v.rule, _natural(v.message))))
@@ -229,4 +229,4 @@ def _bounds(run: RunDirectory, topics: Collection[str]) -> dict[TopicPartition, 
 
 def _rows_if_any(uri: str, schema: Schema, **where: Collection[str]) -> list[dict[str, Any]]:
     """The rows of a dataset; empty if it is missing or unfinished."""
-    return read_dataset(uri, schema, **where) if MARKER in files.list_names(uri) else []
+    return read_dataset(uri, schema, **where) if is_finished(uri) else []

@@ -78,7 +78,8 @@ class Failover:
             outcome = None  # of an earlier translation in the same directory
         groups: dict[str, GroupLine] = {}
         for row in iterate_dataset(directory.translation, TRANSLATION):
-            groups.setdefault(row["group"], GroupLine(row["group"])).add(row)
+            if row["covered"] is not None:  # else its topic has no remote topic; the report lists those topics
+                groups.setdefault(row["group"], GroupLine(row["group"])).add(row)
         if outcome is not None:
             for name, reason in outcome["left"].items():
                 groups.setdefault(name, GroupLine(name)).reason = reason

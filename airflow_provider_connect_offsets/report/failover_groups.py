@@ -45,7 +45,7 @@ class GroupLine:
     reason: str = ""
 
     def add(self, row: Mapping[str, Any]) -> None:
-        """Add a row of dataset ``translation``."""
+        """Add a row of dataset ``translation``, of a topic with a remote topic."""
         self.partitions += 1
         self.commits += row["action"] == Move.COMMIT
         self.exact += row["exact"]
@@ -53,7 +53,7 @@ class GroupLine:
         self.missing += row["missing"] or 0
         self.checkpoints += row["checkpoint"] is not None
         self.checkpoint_rereads += row["checkpoint_rereads"] or 0
-        if row["covered"] is False:
+        if not row["covered"]:
             self.reason = self.reason or row["reason"]
 
     @property

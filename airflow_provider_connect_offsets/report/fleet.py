@@ -14,7 +14,7 @@ from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.change import Change
 from airflow_provider_connect_offsets.report.html import Figure, publish
-from airflow_provider_connect_offsets.report.question import MOST_ROWS, Rows, markdown, number, plain, report_link
+from airflow_provider_connect_offsets.report.question import MOST_ROWS, Rows, markdown, plain, report_link
 from airflow_provider_connect_offsets.report.standing import Pending, Tone
 from airflow_provider_connect_offsets.report.tables import row_table
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
@@ -49,7 +49,7 @@ class Line:
     @property
     def numbers(self) -> tuple[str, str, str]:
         """Partitions that are changed, records delivered again and records never delivered."""
-        return f"{self.changed:,}", number(self.change.records_again), number(self.change.records_never)
+        return f"{self.changed:,}", words.known(self.change.records_again), words.known(self.change.records_never)
 
     @property
     def downtime(self) -> str:

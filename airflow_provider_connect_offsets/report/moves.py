@@ -157,22 +157,13 @@ def moves(
     """
     by_partition = {moved.partition: moved for moved in proved}
     changed = (row for row in rows if row.action is not Action.KEEP)
-    unsorted = (
-        PositionMove(
-            row,
-            _log(row, bounds, by_partition.get(row.partition)),
-            by_partition.get(row.partition),
-            row.partition in faulty,
-        )
-        for row in changed
-    )
+    pairs = ((row, by_partition.get(row.partition)) for row in changed)
+    unsorted = (PositionMove(row, _log(row, bounds, one), one, row.partition in faulty) for row, one in pairs)
     return tuple(sorted(unsorted, key=_badness))
 
 
 def _log(row: PlanRow, bounds: Mapping[TopicPartition, Log], proved: MovedOffset | None) -> Log | None:
-    if row.topic is None or row.kafka_partition is None:
-        return None
-    log = bounds.get(TopicPartition(row.topic, row.kafka_partition))
+    log = None if row.where is None else bounds.get(row.where)
     if log is None or proved is None or proved.before_position is None or row.before_position is None:
         return log
     # The connector read until it was stopped, so the log had grown at least that far.

@@ -154,7 +154,7 @@ class Orphans:
         return Standing("Removed", Tone.GOOD, proved, applied=True)
 
     def table(self, *, limit: int = MOST_ROWS) -> Group:
-        """The connectors that no longer exist, largest first."""
+        """The connectors that no longer exist: those left alone first, then the largest."""
         title = f"Offsets of {self.gone} in {self.topic}"
         return row_table(title, self.shown, limit=limit, note=self.suspicion)
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
+from airflow_provider_connect_offsets.offsets.verdicts import Verdict
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.change import Change
 from airflow_provider_connect_offsets.report.moves import PositionMove
@@ -24,13 +25,13 @@ def question(change: Change, *, link: str | None = None) -> str:
     """
     if change.summary is None:
         return f"There is no plan in {words.without_credentials(change.run.uri)}."
-    records = f"delivered again: **{number(change.records_again)}**; never: **{number(change.records_never)}**"
+    again, never = words.known(change.records_again), words.known(change.records_never)
     changed = f"{change.summary.changed:,} of {words.count(change.summary.partitions, 'partition')}"
     parts = [
         f"{_prose(words.request(change.request))} **{changed}** would be changed.",
-        f"Records {records}.",
+        f"Records delivered again: **{again}**; never: **{never}**.",
         move_rows(change.moves, uri=change.run.offset_plan).markdown(),
-        verdict_lines([(verdict.severity, verdict.message) for verdict in change.verdicts]),
+        verdict_lines(change.verdicts),
         report_link(change.run.report, link),
         f"Exactly plan `{change.summary.digest[:12]}` will be applied. Nothing has been stopped yet.",
     ]
@@ -70,7 +71,11 @@ class Rows:
             return ""
         shown = self.rows[:MOST_ROWS]
         rule = "|".join("--:" if index in self.numbers else "---" for index in range(len(self.headings)))
-        lines = [f"| {' | '.join(self.headings)} |", f"|{rule}|", *(markdown_row(*row) for row in shown)]
+        lines = [
+            f"| {' | '.join(self.headings)} |",
+            f"|{rule}|",
+            *(f"| {' | '.join(map(plain, row))} |" for row in shown),
+        ]
         return "\n".join([*lines, *more(self.count, len(shown), self.things)])
 
     @property
@@ -87,25 +92,15 @@ def move_rows(moves: Sequence[PositionMove], *, uri: str) -> Rows:
     return Rows("partitions", headings, rows, range(1, 5), uri)
 
 
-def verdict_lines(verdicts: Sequence[tuple[str, str]]) -> str:
-    """The first of these severities and messages as a Markdown list."""
-    lines = [f"- **{severity}**: {_prose(message)}" for severity, message in verdicts[:MOST_ROWS]]
+def verdict_lines(verdicts: Sequence[Verdict]) -> str:
+    """The first of these verdicts as a Markdown list."""
+    lines = [f"- **{verdict.severity}**: {_prose(verdict.message)}" for verdict in verdicts[:MOST_ROWS]]
     return "\n".join([*lines, *more(len(verdicts), MOST_ROWS, "verdicts")])
 
 
 def more(count: int, limit: int, things: str) -> list[str]:
     """Lines below a table that leaves out rows."""
     return ["", f"… and {count - limit:,} more {things} in the report."] if count > limit else []
-
-
-def number(counted: int | None) -> str:
-    """A number of records, or ``unknown``."""
-    return "unknown" if counted is None else f"{counted:,}"
-
-
-def markdown_row(*cells: str) -> str:
-    """A row of a Markdown table with these texts, escaped."""
-    return f"| {' | '.join(plain(cell) for cell in cells)} |"
 
 
 def markdown(parts: Iterable[str]) -> str:

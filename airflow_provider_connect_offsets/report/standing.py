@@ -97,8 +97,6 @@ def _applied(outcome: Outcome, noun: str) -> Standing:
     if prior != final:
         headline = f"Applied, but the connector is not {prior or 'in its prior state'}: check now"
         return Standing(headline, Tone.ALARM, outcome.message, applied=True)
-    if final is None and noun != "connector":  # a consumer group has no state that is restored
-        return Standing("Applied", Tone.GOOD, outcome.message, applied=True)
-    if final is None:
+    if final is None and noun == "connector":  # a consumer group has no state that is restored
         return Standing("Applied; the connector's state is not recorded", Tone.CALM, outcome.message, applied=True)
     return Standing("Applied", Tone.GOOD, outcome.message, applied=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 from io import StringIO
 
@@ -32,7 +32,7 @@ def plan_table(change: Change) -> Group:
 
 def verdict_table(change: Change) -> Group:
     """The verdicts of the plan, worst first."""
-    note = more_in(len(change.verdicts), MOST_ROWS, change.run.verdicts)
+    note = _more_in(len(change.verdicts), MOST_ROWS, change.run.verdicts)
     if not change.verdicts:
         note = "None." if change.summary else "There is no plan yet."
     return finding_table("Verdicts", [(one.severity, one.rule, one.message) for one in change.verdicts], note)
@@ -40,34 +40,31 @@ def verdict_table(change: Change) -> Group:
 
 def finding_table(title: str, findings: Sequence[tuple[str, str, str]], note: str) -> Group:
     """A table of the first findings: severity, rule and message of each."""
-    table = new_table("Severity", "Rule", "Message")
+    table = _table(("Severity", "Rule", "Message"))
     for severity, rule, message in findings[:MOST_ROWS]:
         shown = Text(severity.upper(), _STYLES[Severity(severity)])
-        table.add_row(shown, *cells(rule, words.without_credentials(message)))
-    return titled(title, table, note)
+        table.add_row(shown, *_cells(rule, words.without_credentials(message)))
+    return _titled(title, table, note)
 
 
 def row_table(title: str, rows: Rows, *, limit: int = MOST_ROWS, note: str = "") -> Group:
     """A table of the first ``limit`` rows; below it a note, and how many more there are."""
-    table = Table(box=SIMPLE_HEAD)
-    for index, heading in enumerate(rows.headings):
-        table.add_column(heading, justify="right" if index in rows.numbers else "left", overflow="fold")
+    table = _table(rows.headings, rows.numbers)
     for row in rows.rows[:limit]:
-        table.add_row(*cells(*row))
-    return titled(title, table, f"{note} {more_in(rows.count, min(limit, len(rows.rows)), rows.uri)}".strip())
+        table.add_row(*_cells(*row))
+    return _titled(title, table, f"{note} {_more_in(rows.count, min(limit, len(rows.rows)), rows.uri)}".strip())
 
 
 def offsets_table(change: Change) -> Group:
     """The position of each partition before the change, the requested one, and the one read back."""
-    table = new_table("Partition", numbers=("Before", "Requested", "Read back"))
-    table.add_column("That is")
+    table = _table(("Partition", "Before", "Requested", "Read back", "That is"), range(1, 4))
     proved = [move for move in change.moves if move.proved is not None]
     for move in proved[:MOST_ROWS]:
         read_back = Text(move.read_back or "", _READ_BACK.get(move.read_back or ReadBack.NEITHER, "bold red"))
-        table.add_row(*cells(move.where, move.before, move.after, move.stored or ""), read_back)
+        table.add_row(*_cells(move.where, move.before, move.after, move.stored or ""), read_back)
     if not proved:
-        return titled("Offsets", table, "Nothing was read back." if change.outcome else "No outcome is recorded.")
-    return titled("Offsets", table, more_in(len(proved), MOST_ROWS, change.run.outcome))
+        return _titled("Offsets", table, "Nothing was read back." if change.outcome else "No outcome is recorded.")
+    return _titled("Offsets", table, _more_in(len(proved), MOST_ROWS, change.run.outcome))
 
 
 def outcome_line(change: Change) -> Text:
@@ -89,27 +86,20 @@ def as_text(renderable: RenderableType, *, width: int = 140) -> str:
     return "\n".join(line.rstrip() for line in capture.get().splitlines()).strip("\n")
 
 
-def new_table(*columns: str, numbers: Iterable[str] = ()) -> Table:
-    """A table whose cells fold; columns of ``numbers`` are aligned to the right."""
+def _table(headings: Iterable[str], numbers: Container[int] = ()) -> Table:
+    """A table whose cells fold; the columns with these indexes are aligned to the right."""
     table = Table(box=SIMPLE_HEAD)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for column in numbers:
-        table.add_column(column, justify="right")
+    for index, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if index in numbers else "left", overflow="fold")
     return table
 
 
-def titled(title: str, table: Table, note: str) -> Group:
+def _titled(title: str, table: Table, note: str) -> Group:
     """A title, the table if it has rows, and a note; title and note may be wider than the table."""
-    parts: list[RenderableType] = [
-        Text(title, "bold"),
-        *([table] if table.rows else []),
-        *([Text(note)] if note else []),
-    ]
-    return Group(*parts)
+    return Group(Text(title, "bold"), *([table] if table.rows else []), *([Text(note)] if note else []))
 
 
-def cells(*texts: str) -> Iterable[Text]:
+def _cells(*texts: str) -> Iterable[Text]:
     """Cells without markup."""
     return (Text(text) for text in texts)
 
@@ -123,6 +113,6 @@ def _plan_note(change: Change) -> str:
     return f"{change.summary.changed:,} of {partitions} to change."
 
 
-def more_in(number: int, limit: int, uri: str) -> str:
+def _more_in(number: int, limit: int, uri: str) -> str:
     """A note on rows beyond ``limit``; empty if there are none."""
     return f"{number - limit:,} more in {words.without_credentials(uri)}" if number > limit else ""

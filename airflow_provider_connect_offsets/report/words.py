@@ -18,6 +18,11 @@ def count(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
+def known(number: int | None) -> str:
+    """A number, or ``unknown``."""
+    return "unknown" if number is None else f"{number:,}"
+
+
 def moment(time: datetime) -> str:
     """A time in UTC, to the second."""
     return f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -31,6 +31,7 @@ _CREATES_ONCE: Mapping[str, str] = {
     "az": "adlfs",
 }
 _SINCE = "2024.12.0"
+# How file systems say that there is nothing; the second one, if a file is where a directory was expected.
 _MISSING = (FileNotFoundError, NotADirectoryError)
 
 
@@ -96,10 +97,12 @@ def _written(uri: str) -> Iterator[None]:
 
 
 @contextmanager
-def _read(uri: str) -> Iterator[None]:
-    """Convert all errors of reading but that of a missing file, in the same way."""
+def _read(uri: str) -> Iterator[tuple[fsspec.AbstractFileSystem, str]]:
+    """Locate a file without what was cached of its directory; converts all errors but that of a missing file."""
+    file_system, path = locate(uri)
     try:
-        yield
+        file_system.invalidate_cache()
+        yield file_system, path
     except _MISSING:
         raise
     except Exception as error:
@@ -110,10 +113,8 @@ def _read(uri: str) -> Iterator[None]:
 
 def read_bytes(uri: str) -> bytes | None:
     """Read a file; None if there is none. Raises :class:`WorkspaceUnreadable`."""
-    file_system, path = locate(uri)
     try:
-        with _read(uri):
-            file_system.invalidate_cache()
+        with _read(uri) as (file_system, path):
             return bytes(file_system.cat_file(path))
     except _MISSING:
         return None
@@ -121,9 +122,7 @@ def read_bytes(uri: str) -> bytes | None:
 
 def exists(uri: str) -> bool:
     """Whether there is a file or directory. Raises :class:`WorkspaceUnreadable`."""
-    file_system, path = locate(uri)
-    with _read(uri):
-        file_system.invalidate_cache()
+    with _read(uri) as (file_system, path):
         return bool(file_system.exists(path))
 
 
@@ -133,10 +132,8 @@ def read_chunks(uri: str, *, size: int = 1 << 20) -> Iterator[bytes] | None:
     Raises:
         WorkspaceUnreadable: It can't be opened.
     """
-    file_system, path = locate(uri)
     try:
-        with _read(uri):
-            file_system.invalidate_cache()
+        with _read(uri) as (file_system, path):
             return _pieces(file_system.open(path, "rb"), size)
     except _MISSING:
         return None
@@ -193,10 +190,8 @@ def list_names(uri: str) -> list[str]:
     Raises:
         WorkspaceUnreadable: It can't be listed.
     """
-    file_system, path = locate(uri)
     try:
-        with _read(uri):
-            file_system.invalidate_cache()
+        with _read(uri) as (file_system, path):
             paths = file_system.ls(path, detail=False)
     except _MISSING:
         return []
@@ -207,6 +202,7 @@ def remove_tree(uri: str) -> None:
     """Remove a directory and all its content, if it exists. Raises :class:`WorkspaceUnwritable`."""
     file_system, path = locate(uri)
     with _written(uri):
+        file_system.invalidate_cache()
         if file_system.exists(path):
             file_system.rm(path, recursive=True)
 

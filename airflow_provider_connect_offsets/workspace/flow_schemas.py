@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from airflow_provider_connect_offsets.workspace.schemas import KAFKA_PARTITION, dataset_schema
 
+# Columns of a partition that a flow replicates: topic (of the source), remote topic, number.
+_MIRRORED = {"topic": "string", "target_topic": "string", "kafka_partition": "int"}
+# Ids of both topics.
+_IDS = {"topic_id": "string?", "target_topic_id": "string?"}
+
 # A partition that a flow replicates. ``source_*`` are null if the source is lost, ``target_start`` and ``target_end``
 # if the target lacks the partition. ``ends_with_stored``: whether the last record of the remote topic is the one at
 # ``stored`` (null: not compared); ``gapless``: neither topic is compacted; ``transformed``: a transformation may have
@@ -11,9 +16,7 @@ from airflow_provider_connect_offsets.workspace.schemas import KAFKA_PARTITION, 
 # ``target_from``: first offset of the records read of each log (null: none was read).
 MIRROR_PARTITIONS = dataset_schema(
     "mirror_partitions",
-    topic="string",
-    target_topic="string",
-    kafka_partition="int",
+    **_MIRRORED,
     source_start="long?",
     source_end="long?",
     stored="long?",
@@ -87,9 +90,7 @@ TRANSLATION = dataset_schema(
 # because all partitions together would exceed the limit.
 COMPARE_RANGES = dataset_schema(
     "compare_ranges",
-    topic="string",
-    target_topic="string",
-    kafka_partition="int",
+    **_MIRRORED,
     source_from="long",
     target_from="long",
     left_out="long?",
@@ -98,9 +99,7 @@ COMPARE_RANGES = dataset_schema(
 # Translated offsets that rest on offset mappings alone, of which the records are compared, and the result (``same``;
 # null: one of the two records no longer exists).
 _CLAIM = {
-    "topic": "string",
-    "target_topic": "string",
-    "kafka_partition": "int",
+    **_MIRRORED,
     "upstream": "long",
     "downstream": "long",
 }
@@ -131,16 +130,14 @@ REWINDS = dataset_schema(
     opening_upstream="long?",
     opening_downstream="long",
     written_at="timestamp",
-    topic_id="string?",
-    target_topic_id="string?",
+    **_IDS,
 )
 
 FLOW_TOPICS = dataset_schema(
     "flow_topics",
     topic="string",
     target_topic="string",
-    topic_id="string?",
-    target_topic_id="string?",
+    **_IDS,
 )
 
 REMAINING = dataset_schema(
@@ -154,8 +151,7 @@ READINESS = dataset_schema(
     "readiness",
     **KAFKA_PARTITION,
     target_topic="string",
-    topic_id="string?",
-    target_topic_id="string?",
+    **_IDS,
     log_start="long?",
     log_end="long?",
     target_end="long?",
@@ -188,9 +184,7 @@ GROUP_READINESS = dataset_schema(
     "group_readiness",
     group="string",
     group_state="string",
-    topic="string",
-    target_topic="string",
-    kafka_partition="int",
+    **_MIRRORED,
     position="long",
     **{f"planned_{name}": kind for name, kind in _TRANSLATED.items()},
     unplanned_position="long?",
@@ -213,11 +207,8 @@ MIRROR_LEDGER = dataset_schema(
     "mirror_ledger",
     kind="string",
     observed_at="timestamp",
-    topic="string",
-    target_topic="string",
-    kafka_partition="int",
-    topic_id="string?",
-    target_topic_id="string?",
+    **_MIRRORED,
+    **_IDS,
     group="string?",
     upstream="long?",
     downstream="long?",
@@ -239,8 +230,7 @@ LAG_HISTORY = dataset_schema(
     run_uri="string",
     observed_at="timestamp",
     **KAFKA_PARTITION,
-    topic_id="string?",
-    target_topic_id="string?",
+    **_IDS,
     position="long?",
     lag="long?",
     lag_ms="long?",

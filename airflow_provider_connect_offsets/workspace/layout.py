@@ -27,13 +27,10 @@ class MemberPath:
         return join(directory.uri, self._name)
 
 
-class SharedPath:
+class SharedPath(MemberPath):
     """An attribute of a :class:`RunDirectory`: the URI of a dataset that it may share with other runs."""
 
-    def __set_name__(self, _owner: type[RunDirectory], attribute: str) -> None:
-        self._name = attribute
-
-    def __get__(self, directory: RunDirectory, _owner: type[RunDirectory]) -> str:
+    def __get__(self, directory: RunDirectory, _owner: type[RunDirectory]) -> str:  # type: ignore[override]
         return join(directory.shared or directory.uri, self._name)
 
 
@@ -129,7 +126,7 @@ class OrphansDirectory(Directory):
 
 @dataclass(frozen=True, slots=True)
 class PoisonDirectory(Directory):
-    """Directory of one search for the record on which a sink stands."""
+    """Directory of one search for the record on which a sink failed."""
 
     #: Datasets ``poison_records``; the newest has all records of the run.
     poison_records = MemberPath()

@@ -1,4 +1,4 @@
-"""How the search for a record on which a sink stands ended, and its skip (``outcome.json``)."""
+"""How the search for the record on which a sink failed ended, and how its skip did (``outcome.json``)."""
 
 from __future__ import annotations
 

@@ -55,8 +55,11 @@ def dataset_schema(name: str, **columns: str) -> Schema:
 
 #: Columns of a partition of a Kafka topic.
 KAFKA_PARTITION = {"topic": "string", "kafka_partition": "int"}
-# Columns of a change: offsets (JSON) and positions.
-_BEFORE_AND_AFTER = {
+# Columns of a change of one source partition: offsets (JSON) and positions.
+_CHANGE = {
+    "partition": "string",
+    "topic": "string?",
+    "kafka_partition": "int?",
     "before": "string?",
     "before_position": "long?",
     "after": "string?",
@@ -130,10 +133,7 @@ OFFSET_PLAN = dataset_schema(
     "offset_plan",
     connector="string",
     family="string",
-    partition="string",
-    topic="string?",
-    kafka_partition="int?",
-    **_BEFORE_AND_AFTER,
+    **_CHANGE,
     action="string",
     reason="string",
 )
@@ -155,26 +155,28 @@ OFFSET_CHANGES = dataset_schema(
     connector_type="string",
     family="string",
     state="string?",
-    partition="string",
-    topic="string?",
-    kafka_partition="int?",
-    **_BEFORE_AND_AFTER,
+    **_CHANGE,
     moved="long?",
     log_end="long?",
     lag="long?",
     change="string",
 )
 
+# Columns of a partition that a replay's connector reads, and its clone may read.
+_REPLAYED = {
+    "connector": "string",
+    "clone": "string",
+    "family": "string",
+    "partition": "string",
+    **KAFKA_PARTITION,
+}
+
 # The partitions that a replayed connector reads. ``begins``, ``ends``: the first record at or after the start, and the
 # end, of the interval; ``first_record``: the first from ``begins`` on that a consumer gets; others as ``log_bounds``.
 REPLAY_RANGES = dataset_schema(
     "replay_ranges",
     kafka_cluster="string",
-    connector="string",
-    clone="string",
-    family="string",
-    partition="string",
-    **KAFKA_PARTITION,
+    **_REPLAYED,
     log_start="long",
     log_end="long",
     begins="long",
@@ -186,11 +188,7 @@ REPLAY_RANGES = dataset_schema(
 
 REPLAY_PLAN = dataset_schema(
     "replay_plan",
-    connector="string",
-    clone="string",
-    family="string",
-    partition="string",
-    **KAFKA_PARTITION,
+    **_REPLAYED,
     begins="long",
     ends="long",
     action="string",
@@ -218,7 +216,7 @@ ORPHANS = dataset_schema(
     raw_key="binary",
 )
 
-# Records on which a sink stood. ``key``, ``value`` and ``headers`` (JSON: a list of name and Base64 value) are null if
+# Records on which a sink failed. ``key``, ``value`` and ``headers`` (JSON: a list of name and Base64 value) are null if
 # the content is not kept, and ``message`` too, which may have content; ``digest``: SHA-256 (hex) of key and value.
 # ``position``: the committed one when the record was found; null: none.
 POISON_RECORDS = dataset_schema(

@@ -20,7 +20,7 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class SnapshotDirectory(Directory):
-    """Directory of one kept snapshot; only with ``snapshot.json`` it is complete."""
+    """Directory of one kept snapshot, which is complete once it has ``snapshot.json``."""
 
     #: A :class:`SnapshotRecord` (JSON), written last and removed first.
     record = MemberPath("snapshot.json")

@@ -57,7 +57,7 @@ def test_a_run(spark: SparkSession, planner: Planner, tmp_path: Path) -> None:
     del planner
     directory = snapshot(tmp_path, FLOW, to="offset", value="40")
 
-    summary = plan_job.run(spark, directory)
+    [summary] = plan_job.run_all(spark, [directory])
 
     plan = plan_in(directory)
     assert [(row.partition, row.before, row.after, row.action, row.family) for row in plan.rows] == [
@@ -96,7 +96,7 @@ def test_a_refused_request(spark: SparkSession, planner: Planner, tmp_path: Path
     del planner
     directory = snapshot(tmp_path, FLOW, to="file", value="/nowhere/offsets.json")
 
-    summary = plan_job.run(spark, directory)
+    [summary] = plan_job.run_all(spark, [directory])
 
     assert (summary["worst"], summary["partitions"], summary["digest"]) == ("error", 0, plan_in(directory).digest)
     assert summary["errors"] == [row["message"] for row in read_dataset(directory.verdicts, schemas.VERDICTS)]
@@ -108,7 +108,7 @@ def test_many_verdicts_are_counted_and_sampled(spark: SparkSession, planner: Pla
     many = {("orders", number): Log(0, 100) for number in range(1000)}
     directory = snapshot(tmp_path, sink(dict.fromkeys(many, 7)), many, to="offset", value="101")
 
-    summary = plan_job.run(spark, directory)
+    [summary] = plan_job.run_all(spark, [directory])
 
     assert (summary["partitions"], summary["verdicts"]) == (1000, {"error": 1000, "warning": 1000, "info": 0})
     assert (len(summary["errors"]), len(summary["warnings"])) == (SAMPLE, SAMPLE)
@@ -123,7 +123,7 @@ def test_a_failed_run_leaves_no_summary(spark: SparkSession, planner: Planner, t
     write_dataset(directory.connectors, schemas.CONNECTORS, [])
 
     with pytest.raises(Exception, match="the snapshot holds no connector 'flow'"):
-        plan_job.run(spark, directory)
+        plan_job.run_all(spark, [directory])
 
     assert read_bytes(directory.summary) is None
 

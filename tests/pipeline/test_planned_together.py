@@ -11,11 +11,13 @@ import pytest
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
 from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.pipeline.plan import plan_job
+from airflow_provider_connect_offsets.pipeline.plan.overall import MOST_NAMES
 from airflow_provider_connect_offsets.pipeline.plan.plan import Planned, plan, plans
 from airflow_provider_connect_offsets.workspace import schemas
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.files import read_json, write_json
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
+from tests.support.rows.lists import text
 from tests.support.rows.planning import NOW, Connector, Log, Planner, at_sink, mirror, read, sink, source
 
 LOGS = {(topic, number): Log(10, 100, lookup=50) for topic in ("orders", "payments") for number in (0, 1)}
@@ -144,3 +146,16 @@ def test_a_fleet_of_many_kinds_is_one_dataset(planner: Planner, tmp_path: Path) 
     verdicts = read_dataset(fleet.verdicts, schemas.VERDICTS, connector=("db07",))
     assert {row["connector"] for row in verdicts} == {"db07"}
     assert summaries["db07"]["verdicts"]["warning"] == sum(row["severity"] == "warning" for row in verdicts)
+
+
+def test_each_connector_of_a_fleet_gets_similar_names(planner: Planner, tmp_path: Path) -> None:
+    """However many unknown names the list has for the connectors before it."""
+    many = [f"a,gone{number:02},0,5" for number in range(MOST_NAMES)]
+    uri = text(tmp_path / "list.csv", "\n".join(["connector,topic,partition,position", *many, "b,ordres,0,5"]))
+    fleet = [sink({("orders", 0): 40}, name=name) for name in ("a", "b")]
+    requests = [Request.parse(connector=one.name, now=NOW, to="file", value=uri) for one in fleet]
+
+    (planned,) = plans(planner.spark, planner.snapshot(fleet, LOGS), requests)
+
+    messages = [row["message"] for row in planned.verdicts.where("connector = 'b'").collect()]
+    assert any("Did you mean `orders`?" in message for message in messages), messages

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from airflow_provider_connect_offsets.observe.slots import Slot
 from airflow_provider_connect_offsets.offsets.document import JsonMap
 from airflow_provider_connect_offsets.offsets.verdicts import Rule
+from tests.support.rows.lists import text
 from tests.support.rows.planning import ERROR, WARNING, Planner, Row, sink, source
 
 POSTGRES = "io.debezium.connector.postgresql.PostgresConnector"
@@ -120,3 +122,17 @@ def test_a_relative_request_names_what_is_possible(planner: Planner) -> None:
 
     assert found.rule == Rule.NO_POSITION
     assert "Use to=offset with an LSN, like 0/16B3748 or 23803720, to=clear, to=file or to=connector." in found.message
+
+
+@pytest.mark.parametrize(("offset", "rule"), [('{"txId": 7}', Rule.WRONG_KEYS), ('{"lsn": "0/400"}', Rule.WRONG_TYPE)])
+@pytest.mark.parametrize("slots", [[], [SLOT]], ids=["no database", "slot"])
+def test_an_offset_without_an_lsn_is_not_compared(
+    planner: Planner, tmp_path: Path, slots: list[Slot], offset: str, rule: Rule
+) -> None:
+    """It is wrong, which is said once; there is no LSN that a verdict on the slot could name."""
+    uri = text(tmp_path / "no_lsn.json", f'{{"postgres": [{{"partition": {{"server": "db"}}, "offset": {offset}}}]}}')
+
+    plan = planner.plan(replace(ORDERS, name="postgres"), logs={}, slots=slots, to="file", value=uri)
+
+    assert [found.rule for found in plan.verdicts if found.severity == ERROR] == [rule]
+    assert [found for found in plan.verdicts if found.message is None] == []

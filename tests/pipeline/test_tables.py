@@ -145,3 +145,14 @@ def test_a_connector_without_positions_takes_no_table(planner: Planner) -> None:
     [found] = planner.plan(lines, logs={}, to="query", value="SELECT 'a' AS topic, 1 AS partition, 5 AS last").verdicts
 
     assert "the query has positions in topics, and this connector has none" in found.message
+
+
+def test_json_lines_list_a_partition_once(planner: Planner, tmp_path: Path) -> None:
+    """They are a table, with or without columns: a second row is an error, even if it says the same."""
+    line = '{"topic": "orders", "partition": 1, "position": 10}'
+    uri = text(tmp_path / "landed.jsonl", f"{line}\n{line}\n")
+
+    for columns in ("", "position=position"):
+        [found] = planner.plan(SINK, to="file", value=uri, columns=columns).of(Rule.DUPLICATE)
+
+        assert (found.severity, found.partition) == (ERROR, at_sink(1))

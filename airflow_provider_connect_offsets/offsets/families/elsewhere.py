@@ -33,52 +33,44 @@ _HISTORY = (
     "it reads table definitions from there. At a position before the history begins it fails, or reads changes by a "
     "wrong definition; keep that topic as it is, and rewind no further than it reaches."
 )
-# By parts of class names, the first that fits.
+_ICEBERG = (
+    "its coordinator commits only what lies after the offsets in the last snapshot, so records of a rewind may be "
+    "written to files and never appear in the table; roll the table back to a snapshot before them first."
+)
+# Part of the class name, where else, and the effect; the first that fits counts.
 _KNOWN = (
     (
         "io.debezium.connector.postgresql",
-        Elsewhere(
-            "its PostgreSQL replication slot",
-            "PostgreSQL sends no change from before what the slot has confirmed, without any error.",
-        ),
+        "its PostgreSQL replication slot",
+        "PostgreSQL sends no change from before what the slot has confirmed, without any error.",
     ),
     *(
-        (f"io.debezium.connector.{name}", Elsewhere("its schema history topic", _HISTORY))
+        (f"io.debezium.connector.{name}", "its schema history topic", _HISTORY)
         for name in ("mysql", "mariadb", "sqlserver", "oracle")
     ),
-    (
-        "couchbase",
-        Elsewhere("the stream offsets that Couchbase's DCP keeps", "read its manual before you go on."),
-    ),
+    ("couchbase", "the stream offsets that Couchbase's DCP keeps", "read its manual before you go on."),
     (
         "iceberg",
-        Elsewhere(
-            "the snapshot summaries of its Iceberg tables and its control topic",
-            "its coordinator commits only what lies after the offsets in the last snapshot, so records of a rewind may "
-            "be written to files and never appear in the table; roll the table back to a snapshot before them first.",
-        ),
+        "the snapshot summaries of its Iceberg tables and its control topic",
+        _ICEBERG,
     ),
-    (
-        "snowflakestreamingsink",
-        Elsewhere("the offset tokens of its Snowpipe Streaming channels", _OWN_OFFSETS_WIN),
-    ),
+    ("snowflakestreamingsink", "the offset tokens of its Snowpipe Streaming channels", _OWN_OFFSETS_WIN),
     (
         "snowflake",
-        Elsewhere(
-            "the file names in its Snowflake stage and, with Snowpipe Streaming, offset tokens", _OWN_OFFSETS_WIN
-        ),
+        "the file names in its Snowflake stage and, with Snowpipe Streaming, offset tokens",
+        _OWN_OFFSETS_WIN,
     ),
-    ("connect.hdfs", Elsewhere("the file names it has written", _OWN_OFFSETS_WIN)),
-    ("connect.s3", Elsewhere("the object names it has written", _OVERWRITES)),
-    ("connect.gcs", Elsewhere("the object names it has written", _OVERWRITES)),
-    ("bigquery", Elsewhere("the rows of its BigQuery tables", _AT_LEAST_ONCE)),
-    ("jdbcsink", Elsewhere("the rows of its tables", _AT_LEAST_ONCE)),
-    ("debezium.connector.jdbc", Elsewhere("the rows of its tables", _AT_LEAST_ONCE)),
-    ("clickhouse", Elsewhere("its state table, if it delivers exactly once", _OWN_OFFSETS_WIN)),
+    ("connect.hdfs", "the file names it has written", _OWN_OFFSETS_WIN),
+    ("connect.s3", "the object names it has written", _OVERWRITES),
+    ("connect.gcs", "the object names it has written", _OVERWRITES),
+    ("bigquery", "the rows of its BigQuery tables", _AT_LEAST_ONCE),
+    ("jdbcsink", "the rows of its tables", _AT_LEAST_ONCE),
+    ("debezium.connector.jdbc", "the rows of its tables", _AT_LEAST_ONCE),
+    ("clickhouse", "its state table, if it delivers exactly once", _OWN_OFFSETS_WIN),
 )
 
 
 def kept_elsewhere(connector_class: str) -> Elsewhere | None:
     """Return where else connectors of this class keep their position; None if that is unknown."""
     name = connector_class.lower()
-    return next((elsewhere for part, elsewhere in _KNOWN if part in name), None)
+    return next((Elsewhere(where, effect) for part, where, effect in _KNOWN if part in name), None)

@@ -17,8 +17,10 @@ from airflow_provider_connect_offsets.offsets.family import (
     Keys,
     OffsetReset,
     TopicPartition,
+    alternatives,
     error,
     flag,
+    is_default,
     plain,
     topic_partition,
     whole_field,
@@ -64,11 +66,11 @@ class MirrorSource(Family):
         Heartbeats are replicated too, unless ``heartbeats.replication.enabled`` is false
         (``MirrorSourceConnector.shouldReplicateTopic``).
         """
-        if not config.get("topic.filter.class", "DefaultTopicFilter").endswith("DefaultTopicFilter"):
+        if not is_default(config, "topic.filter.class", "DefaultTopicFilter"):
             return None
         topics = plain(config, "topics", ".*")
         heartbeats = [r"(?:.*[.])?heartbeats"] if flag(config, "heartbeats.replication.enabled", default=True) else []
-        return None if topics is None else _alternatives(topics, *heartbeats)
+        return None if topics is None else alternatives(topics, *heartbeats)
 
     def excluded_topics(self, config: Config) -> str | None:
         """``topics.exclude``, and topics that MirrorMaker 2 never replicates.
@@ -80,10 +82,10 @@ class MirrorSource(Family):
         excluded = plain(config, "topics.exclude", r"mm2.*\.internal,.*\.replica,__.*") or ""
         separator = config.get("replication.policy.separator") or "."
         never = [r".*[-.]internal", *internal_topics(separator if keeps_separator(config) else ".")]
-        if config.get("replication.policy.class", "DefaultReplicationPolicy").endswith("DefaultReplicationPolicy"):
+        if is_default(config, "replication.policy.class", "DefaultReplicationPolicy"):
             between = re.escape(separator)
             never.append(f"(?:.*{between})?{re.escape(_alias(config, 'target'))}{between}.*")
-        return _alternatives(excluded, *never)
+        return alternatives(excluded, *never)
 
     def offset_reset(self, config: Config) -> OffsetReset:
         """``source.consumer.auto.offset.reset``, with or without ``source.``; MirrorMaker 2's default is earliest."""
@@ -165,8 +167,3 @@ def _realiased(partition: JsonMap, sides: Mapping[str, str], config: Config, bef
 
 def _alias(config: Config, side: str) -> str:
     return config.get(f"{side}.cluster.alias") or side
-
-
-def _alternatives(patterns: str, *more: str) -> str:
-    listed = [pattern.strip() for pattern in patterns.split(",") if pattern.strip()]
-    return "|".join(f"(?:{pattern})" for pattern in (*listed, *more))

@@ -1,4 +1,4 @@
-"""Which columns of a table of one's own hold topic, partition and position."""
+"""Which columns of a table have topic, partition and position."""
 
 from __future__ import annotations
 

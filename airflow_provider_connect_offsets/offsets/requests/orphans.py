@@ -46,7 +46,7 @@ class OrphanRequest(JsonRecord):
             before = ago(text, now=now) if text else None
         except ValueError as error:
             raise InvalidRequest(f"older_than: {text!r} is no ISO 8601 duration, like P30D or PT12H.") from error
-        return cls(topic.strip(), connectors or None, before)
+        return cls(topic.strip(), connectors.strip() or None, before)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The request to find, and to skip, the record on which a failed sink stands."""
+"""The request to find, and to skip, the record on which a sink failed."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from pathlib import PurePosixPath
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.offsets.families import MAX_INT, MAX_LONG, ConnectorType
@@ -213,7 +214,13 @@ class Request(JsonRecord):
     @property
     def reads_table(self) -> bool:
         """True if each row of what it reads is a position, and none may be empty or listed twice."""
-        return self.to is To.QUERY or self.columns is not None
+        is_json_lines = self.to is To.FILE and suffix_of(self.value) == ".jsonl"
+        return self.to is To.QUERY or self.columns is not None or is_json_lines
+
+
+def suffix_of(uri: str) -> str:
+    """Return how the name of a file ends, which is what kind of file it is: ``.csv``, in small letters."""
+    return PurePosixPath(uri).suffix.lower()
 
 
 def _parse_to(to: str) -> To:
@@ -244,20 +251,15 @@ def _parse_amount(to: To, text: str) -> int | None:
 
 
 def _parse_moment(to: To, text: str, now: datetime) -> datetime | None:
-    if to is To.DATETIME:
-        try:
-            moment = datetime.fromisoformat(text)
-        except ValueError as error:
-            raise _unfit(to, text) from error
-        if moment.tzinfo is None:
-            raise _unfit(to, text)
-        return moment.astimezone(UTC)
-    if to is To.DURATION:
-        try:
-            return ago(text, now=now)
-        except ValueError as error:
-            raise _unfit(to, text) from error
-    return None
+    if not to.by_time:
+        return None
+    try:
+        moment = datetime.fromisoformat(text) if to is To.DATETIME else ago(text, now=now)
+    except ValueError as error:
+        raise _unfit(to, text) from error
+    if moment.tzinfo is None:
+        raise _unfit(to, text)
+    return moment.astimezone(UTC)
 
 
 def _unfit(to: To, text: str) -> InvalidRequest:

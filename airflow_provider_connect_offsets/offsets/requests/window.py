@@ -14,7 +14,7 @@ _WINDOW = re.compile(r"(\d\d:\d\d)\s*-\s*(\d\d:\d\d)(?:\s+(\S+))?")
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A part of each day, by the clocks on the walls of a time zone; it may go past midnight.
+    """A part of each day, in the local time of a time zone; it may go past midnight.
 
     On the days on which clocks are set forward or back, the window is an hour shorter or longer if it has that hour.
 

@@ -88,7 +88,7 @@ class PlanReplayOperator(OffsetsJobOperator):
         summary, replay = read_json(run.summary), Replay.read(run)
         self.log.info("The plan:\n%s", as_text(replay.table()))
         for verdict in replay.verdicts:
-            self.log.info("%s: %s", verdict["severity"], verdict["message"])
+            self.log.info("%s: %s", verdict.severity, verdict.message)
         report = report_at(replay_report(run), dag_id=self.dag_id)
         refuse_errors(summary, nothing="Nothing was created.")
         if not summary["partitions"]:

@@ -12,10 +12,9 @@ from airflow_provider_connect_offsets.pipeline.failover.failback import both_way
 from airflow_provider_connect_offsets.pipeline.failover.observed import ObservedFlow
 from airflow_provider_connect_offsets.pipeline.failover.sampling import claims_at_home, mismatches, with_checked_claims
 from airflow_provider_connect_offsets.pipeline.failover.unplanned import PositionOf
-from airflow_provider_connect_offsets.pipeline.frames import matches_whole, shaped
+from airflow_provider_connect_offsets.pipeline.frames import matches_whole
 from airflow_provider_connect_offsets.pipeline.translate.records import MARGIN
 from airflow_provider_connect_offsets.pipeline.translate.translation import translate, translate_by_checkpoints
-from airflow_provider_connect_offsets.workspace.flow_schemas import TRANSLATION
 
 _REASONS = {
     Method.END: "the group has read all replicated records",
@@ -269,8 +268,3 @@ def _before(request: FailoverRequest, observed: ObservedFlow) -> DataFrame:
     return on_target.select(
         "group", F.col("topic").alias("target_topic"), "kafka_partition", F.col("offset").alias("target_before")
     )
-
-
-def as_dataset(rows: DataFrame) -> DataFrame:
-    """Dataset ``translation``, from what ``translated`` returns."""
-    return shaped(rows, TRANSLATION)

@@ -17,7 +17,7 @@ from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest, Mode
 from airflow_provider_connect_offsets.pipeline import jvm
 from airflow_provider_connect_offsets.pipeline.failover.failback import Forward
-from airflow_provider_connect_offsets.pipeline.failover.failover import as_dataset, translated, without_source
+from airflow_provider_connect_offsets.pipeline.failover.failover import translated, without_source
 from airflow_provider_connect_offsets.pipeline.failover.observed import ObservedFlow
 from airflow_provider_connect_offsets.pipeline.failover.sampling import claims_of, claims_of_home, sampled_claims
 from airflow_provider_connect_offsets.pipeline.failover.translation_summary import (
@@ -28,7 +28,7 @@ from airflow_provider_connect_offsets.pipeline.failover.translation_summary impo
 )
 from airflow_provider_connect_offsets.pipeline.failover.unplanned import Remains
 from airflow_provider_connect_offsets.pipeline.failover.worth_reading import to_be_found, write_ranges
-from airflow_provider_connect_offsets.pipeline.frames import few_rows, is_finished, read_dataset, write_dataset
+from airflow_provider_connect_offsets.pipeline.frames import few_rows, is_finished, read_dataset, shaped, write_dataset
 from airflow_provider_connect_offsets.pipeline.session import Job, begin, set_default
 from airflow_provider_connect_offsets.pipeline.summary import now, write_summary
 from airflow_provider_connect_offsets.pipeline.translate.home import replicated
@@ -55,7 +55,7 @@ def run(spark: SparkSession, directory: FailoverDirectory, preview: FailoverDire
     """
     document = begin(spark, directory)
     request = FailoverRequest.from_json(document)
-    problem = _pattern_problem(spark, request)
+    problem = jvm.refused_pattern(spark, groups=request.groups, topics=request.topics, rewind=request.rewind)
     summary = {"errors": [problem]} if problem else _translate(spark, request, directory)
     if preview is not None and not problem:
         summary["errors"] += _beyond(spark, request, directory, preview, summary)
@@ -129,7 +129,7 @@ def _translate(spark: SparkSession, request: FailoverRequest, directory: Failove
         ledger_at = None if observed.remains is None else observed.remains.observed_at()
         rows = translated(request, observed)
         totals = Observation()
-        write_dataset(as_dataset(counted(rows, totals)), directory.translation)
+        write_dataset(shaped(counted(rows, totals), flow_schemas.TRANSLATION), directory.translation)
         written = read_dataset(spark, directory.translation, flow_schemas.TRANSLATION)
         summary = summarise(totals.get, written, rows)
         unread = request.mode is Mode.PLANNED and observed.digests is None
@@ -166,14 +166,6 @@ def _beyond(
     final, shown = (read_dataset(spark, run.translation, flow_schemas.TRANSLATION) for run in (directory, preview))
     rereads = (summary["max_rereads"], jvm.read_json(spark, preview.summary)["max_rereads"])
     return beyond_approval(final, shown, request=request, rereads=rereads)
-
-
-def _pattern_problem(spark: SparkSession, request: FailoverRequest) -> str | None:
-    for name, pattern in (("groups", request.groups), ("topics", request.topics), ("rewind", request.rewind)):
-        reason = None if pattern is None else jvm.pattern_problem(spark, pattern)
-        if reason is not None:
-            return f"{name}: {pattern!r} is no regular expression: {reason}."
-    return None
 
 
 def _shuffle_partitions(spark: SparkSession) -> str:

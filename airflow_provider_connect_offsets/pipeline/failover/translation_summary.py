@@ -19,9 +19,9 @@ from airflow_provider_connect_offsets.offsets.requests.failover import (
     digest_of_sums,
 )
 from airflow_provider_connect_offsets.pipeline.failover.unplanned import PositionOf
+from airflow_provider_connect_offsets.pipeline.plan.counts import row_digest
+from airflow_provider_connect_offsets.pipeline.summary import first_rows
 
-# Entries of each list in a summary.
-LISTED = 100
 # Sums of the pieces of all rows' digests, as numbers (``offsets.requests.failover.row_numbers``).
 _SUMS = {f"numbers_{start}": f"sum(crc32(substr(row_digest, {start + 1}, {DIGEST_PIECE})))" for start in DIGEST_PIECES}
 # Rows of topics without a remote topic (covered is null) do not count.
@@ -110,30 +110,28 @@ def errors_of(request: FailoverRequest, summary: dict[str, Any]) -> list[str]:
 
 def _unreplicated(rows: DataFrame) -> list[str]:
     """Topics without a remote topic."""
-    topics = rows.where("covered is null").select("source_topic").distinct().orderBy("source_topic")
-    return [row["source_topic"] for row in topics.limit(LISTED).collect()]
+    topics = rows.where("covered is null").select("source_topic").distinct()
+    return [row["source_topic"] for row in first_rows(topics, "source_topic")]
 
 
 def _left_alone(rows: DataFrame) -> dict[str, Any]:
     """Groups with partitions that are not translated: group, partitions (how many), reason (of one of them)."""
     left = rows.where(~F.col("covered")).groupBy("group")
     groups = left.agg(F.count("*").alias("partitions"), F.first("reason").alias("reason"))
-    first = groups.orderBy(F.desc("partitions"), "group").limit(LISTED).collect()
-    return {"left_groups": groups.count(), "left": [row.asDict() for row in first]}
+    return {"left_groups": groups.count(), "left": first_rows(groups, F.desc("partitions"), "group")}
 
 
 def _mismatches(rows: DataFrame) -> list[dict[str, Any]]:
     claim = ("source_topic", "kafka_partition", "upstream", "target_topic", "downstream")
     claims = rows.where("mismatched").drop("upstream").withColumnRenamed("claimed", "upstream")
-    return [row.asDict() for row in claims.select(*claim).distinct().orderBy(*claim).limit(LISTED).collect()]
+    return first_rows(claims.select(*claim).distinct(), *claim)
 
 
 def _row_digest() -> Column:
     """The digest that ``offsets.requests.failover.row_numbers`` splits; null if nothing is committed."""
-    fields = ("group", "target_topic", "kafka_partition", "downstream")
-    text = F.concat_ws("\n", *[F.col(field).cast("string") for field in fields])
+    digest = row_digest("group", "target_topic", "kafka_partition", "downstream")
     # Bytes, as substr of a text counts characters first.
-    return F.when(F.col("action") == Move.COMMIT.value, F.sha2(text, 256).cast("binary"))
+    return F.when(F.col("action") == Move.COMMIT.value, digest.cast("binary"))
 
 
 _NAMED = 3

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.requests.failover import Method
 from airflow_provider_connect_offsets.pipeline.events import KEY
 from airflow_provider_connect_offsets.pipeline.frames import few_rows, shaped, struct_type
+from airflow_provider_connect_offsets.pipeline.summary import totals
 from airflow_provider_connect_offsets.pipeline.translate.ledger import (
     MAPPING,
     POSITION,
@@ -69,8 +70,8 @@ class Remains:
 
     def observed_at(self) -> int | None:
         """When the ledger was written, in milliseconds since 1970; None if it is empty."""
-        row = self.ledger.agg(F.unix_millis(F.max("observed_at")).alias("at")).first()
-        return None if row is None else row["at"]
+        at: int | None = totals(self.ledger, F.unix_millis(F.max("observed_at")).alias("at"))["at"]
+        return at
 
     def positions(self, by_checkpoints: DataFrame) -> DataFrame:
         """The last known position of each group: from the ledger or from its checkpoint, whichever is newer.

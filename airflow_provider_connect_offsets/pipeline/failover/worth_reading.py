@@ -13,6 +13,7 @@ from airflow_provider_connect_offsets.pipeline.failover.failback import forward_
 from airflow_provider_connect_offsets.pipeline.failover.failover import NO_SYNC, compare_ranges, queried_positions
 from airflow_provider_connect_offsets.pipeline.failover.observed import ObservedFlow
 from airflow_provider_connect_offsets.pipeline.frames import shaped, write_dataset
+from airflow_provider_connect_offsets.pipeline.summary import first_rows, totals
 from airflow_provider_connect_offsets.workspace.flow_schemas import COMPARE_RANGES
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
@@ -87,7 +88,6 @@ def _begin(side: str) -> Column:
     )
 
 
-_LISTED = 100
 # One in so many records is read to check offsets that are already proved.
 _TO_CHECK = 10
 
@@ -141,15 +141,11 @@ def to_be_found(rows: DataFrame, partitions: DataFrame, ranges: DataFrame) -> di
     positions = without_mapping.select(F.col("source_topic").alias("topic"), "kafka_partition", "upstream")
     logs = partitions.select(*KEY, "target_start", "target_end")
     joined = positions.join(F.broadcast(logs), list(KEY)).join(F.broadcast(ranges.drop("target_topic")), list(KEY))
-    [sums] = (
-        joined.where("left_out = 0 and source_from <= upstream and target_from <= target_start")
-        .agg(
-            F.count("*").alias("partitions"),
-            F.coalesce(F.sum(F.col("target_end") - F.col("target_start")), F.lit(0)).alias("max_rereads"),
-        )
-        .collect()
+    return totals(
+        joined.where("left_out = 0 and source_from <= upstream and target_from <= target_start"),
+        F.count("*").alias("partitions"),
+        F.coalesce(F.sum(F.col("target_end") - F.col("target_start")), F.lit(0)).alias("max_rereads"),
     )
-    return dict(sums.asDict())
 
 
 def _shared(ranges: DataFrame, ends: DataFrame, unproved_partitions: DataFrame, *, total: int) -> DataFrame:
@@ -166,8 +162,7 @@ def _shared(ranges: DataFrame, ends: DataFrame, unproved_partitions: DataFrame, 
 
 
 def _beyond_limit(beyond: DataFrame) -> dict[str, Any]:
-    [counted] = beyond.agg(
-        F.count("*").alias("partitions"), F.coalesce(F.sum("left_out"), F.lit(0)).alias("records")
-    ).collect()
-    first = beyond.select(*KEY, "left_out").orderBy(F.desc("left_out"), *KEY).limit(_LISTED)
-    return {**counted.asDict(), "first": [row.asDict() for row in first.collect()] if counted["partitions"] else []}
+    records = F.coalesce(F.sum("left_out"), F.lit(0)).alias("records")
+    counts = totals(beyond, F.count("*").alias("partitions"), records)
+    partitions = beyond.select(*KEY, "left_out")
+    return {**counts, "first": first_rows(partitions, F.desc("left_out"), *KEY) if counts["partitions"] else []}

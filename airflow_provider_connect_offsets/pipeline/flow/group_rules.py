@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.requests.failover import Mode
 from airflow_provider_connect_offsets.offsets.requests.readiness import Thresholds
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
+from airflow_provider_connect_offsets.pipeline.frames import matches_whole
 from airflow_provider_connect_offsets.pipeline.verdicts import found, sentence, verdicts
 
 
@@ -84,7 +85,7 @@ def _left_out(mirrored: tuple[str, str] | None) -> Column:
     if mirrored is None:
         return F.expr("false")
     taken, excluded = mirrored
-    return ~F.col("group").rlike(f"^(?:{taken})$") | F.col("group").rlike(f"^(?:{excluded})$")
+    return ~matches_whole(F.col("group"), taken) | matches_whole(F.col("group"), excluded)
 
 
 def _coverage(thresholds: Thresholds) -> list[Column]:

@@ -17,6 +17,7 @@ from airflow_provider_connect_offsets.offsets.flow import Flow, Policy
 from airflow_provider_connect_offsets.offsets.plan import Action
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import Belongs, FlowReset
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity, Verdict
+from airflow_provider_connect_offsets.pipeline.events import KEY
 from airflow_provider_connect_offsets.pipeline.frames import shaped
 from airflow_provider_connect_offsets.pipeline.plan.subjects import Subject, Subjects, is_consumed
 from airflow_provider_connect_offsets.workspace.flow_schemas import RESET_TOPICS
@@ -87,9 +88,8 @@ def beyond_the_end(latest: DataFrame, source_bounds: DataFrame, target_bounds: D
         flow: the flow
     """
     remote_partitions = source_bounds.select(target_topic(F.col("topic"), flow).alias("topic"), "kafka_partition")
-    ends = target_bounds.select("topic", "kafka_partition", "log_end")
-    key = ["topic", "kafka_partition"]
-    joined = latest.join(remote_partitions, key, "left_semi").join(ends, key, "left")
+    ends = target_bounds.select(*KEY, "log_end")
+    joined = latest.join(remote_partitions, list(KEY), "left_semi").join(ends, list(KEY), "left")
     return joined.where(F.col("downstream") > F.coalesce("log_end", F.lit(0)))
 
 

@@ -8,10 +8,10 @@ from datetime import datetime
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from airflow_provider_connect_offsets.pipeline.events import KEY
 from airflow_provider_connect_offsets.pipeline.frames import shaped
 from airflow_provider_connect_offsets.workspace.flow_schemas import LAG_HISTORY, LAG_TREND, READINESS
 
-PARTITION = ("topic", "kafka_partition")
 DRAWN = 8
 
 
@@ -49,14 +49,15 @@ def readiness(observed: ObservedLogs) -> DataFrame:
     or out of range; 0 if no record remains, though transaction markers may. ``lag_ms`` is the age of the first record
     that is not replicated. Both are null if unknown: no offset is stored and the consumer starts at the log end.
     ``lost`` counts offsets between the position and the log start. ``unsynced`` counts offsets replicated after the
-    newest sync, and ``sync_age_ms`` is the age of that sync; 0 if ``unsynced`` is 0.
+    newest sync, and ``sync_age_ms`` is the age of that sync; 0 if ``unsynced`` is 0. Both are null without a position
+    or a sync.
     """
     rows = (
         _source_partitions(observed)
         .join(F.broadcast(observed.topics), "topic", "left")
         .join(_remote_ends(observed), ["target_topic", "kafka_partition"], "left")
-        .join(observed.remaining.select(*PARTITION, "log_offset", "written_at"), [*PARTITION], "left")
-        .join(newest_syncs(observed.syncs), [*PARTITION], "left")
+        .join(observed.remaining.select(*KEY, "log_offset", "written_at"), list(KEY), "left")
+        .join(newest_syncs(observed.syncs), list(KEY), "left")
         .withColumn("observed_at", F.lit(observed.observed_at))
     )
     unknown = F.col("log_end").isNull() | (F.col("position").isNull() & F.lit(observed.from_latest))
@@ -73,7 +74,7 @@ def readiness(observed: ObservedLogs) -> DataFrame:
                     F.col("position") <= F.col("log_end"), not_negative(F.col("log_start") - F.col("position"))
                 ),
                 "unsynced": unsynced,
-                "sync_age_ms": F.when(unsynced == 0, none).otherwise(_milliseconds_since("sync_at")),
+                "sync_age_ms": F.when(unsynced == 0, none).when(unsynced > 0, _milliseconds_since("sync_at")),
             }
         ),
         READINESS,
@@ -97,7 +98,7 @@ def newest_syncs(syncs: DataFrame) -> DataFrame:
         ),
         "log_offset",
     ).alias("last")
-    return syncs.groupBy(*PARTITION).agg(last).select(*PARTITION, "last.*")
+    return syncs.groupBy(*KEY).agg(last).select(*KEY, "last.*")
 
 
 def with_progress(rows: DataFrame, history: DataFrame, *, stuck_after: int) -> DataFrame:
@@ -117,19 +118,19 @@ def with_progress(rows: DataFrame, history: DataFrame, *, stuck_after: int) -> D
         F.col("target_topic_id").alias("earlier_target_topic_id"),
         F.col("observed_at").alias("earlier_at"),
     )
-    now = rows.select(*PARTITION, F.col("position").alias("now_at"), F.col("observed_at").alias("now"))
+    now = rows.select(*KEY, F.col("position").alias("now_at"), F.col("observed_at").alias("now"))
     is_old = F.unix_millis("observed_at") <= F.unix_millis("now") - stuck_after * 1000
     then = F.struct("position", "lag", "observed_at")
     earlier = (
-        history.join(now, [*PARTITION])
-        .groupBy(*PARTITION)
+        history.join(now, list(KEY))
+        .groupBy(*KEY)
         .agg(
             F.max_by(ids, "observed_at").alias("ids"),
             F.max_by(F.when(is_old, then), F.when(is_old, F.col("observed_at"))).alias("then"),
             F.first("now_at").alias("now_at"),
         )
         .select(
-            *PARTITION,
+            *KEY,
             "ids.*",
             F.when(
                 F.col("then.position").eqNullSafe(F.col("now_at")) & (F.col("then.lag") > 0),
@@ -137,7 +138,7 @@ def with_progress(rows: DataFrame, history: DataFrame, *, stuck_after: int) -> D
             ).alias("stuck_since"),
         )
     )
-    return rows.join(earlier, [*PARTITION], "left").withColumn(
+    return rows.join(earlier, list(KEY), "left").withColumn(
         "stuck_since", F.when(F.col("lag") > 0, F.col("stuck_since"))
     )
 
@@ -156,20 +157,20 @@ def trend(history: DataFrame, *, drawn: int = DRAWN) -> DataFrame:
     """
     sums = history.groupBy("observed_at").agg(F.sum("lag").alias("lag"), F.max("lag_ms").alias("lag_ms"))
     total = sums.withColumns({"topic": F.lit(None).cast("string"), "kafka_partition": F.lit(None).cast("int")})
-    greatest = history.groupBy(*PARTITION).agg(F.max_by("lag", "observed_at").alias("now"), F.max("lag").alias("ever"))
+    greatest = history.groupBy(*KEY).agg(F.max_by("lag", "observed_at").alias("now"), F.max("lag").alias("ever"))
     order = [F.desc_nulls_last("now"), F.desc_nulls_last("ever"), F.col("topic"), F.col("kafka_partition")]
-    worst = greatest.orderBy(*order).limit(drawn).select(*PARTITION)
-    lines = history.join(F.broadcast(worst), [*PARTITION], "left_semi")
+    worst = greatest.orderBy(*order).limit(drawn).select(*KEY)
+    lines = history.join(F.broadcast(worst), list(KEY), "left_semi")
     return shaped(total, LAG_TREND).unionByName(shaped(lines, LAG_TREND))
 
 
 def _source_partitions(observed: ObservedLogs) -> DataFrame:
     """topic, kafka_partition, log_start, log_end (null: it no longer exists), position (null: no offset is stored)."""
-    logs = observed.bounds.where(F.col("kafka_cluster") == observed.source).select(*PARTITION, "log_start", "log_end")
+    logs = observed.bounds.where(F.col("kafka_cluster") == observed.source).select(*KEY, "log_start", "log_end")
     stored = observed.offsets.where(F.col("topic").isNotNull() & F.col("kafka_partition").isNotNull()).select(
-        *PARTITION, "position"
+        *KEY, "position"
     )
-    return logs.join(stored.where(F.col("position").isNotNull()), [*PARTITION], "full")
+    return logs.join(stored.where(F.col("position").isNotNull()), list(KEY), "full")
 
 
 def _remote_ends(observed: ObservedLogs) -> DataFrame:

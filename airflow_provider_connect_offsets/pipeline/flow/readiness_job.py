@@ -15,16 +15,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.advice import mirrored_groups
-from airflow_provider_connect_offsets.offsets.families import MirrorSource
-from airflow_provider_connect_offsets.offsets.family import OffsetReset
+from airflow_provider_connect_offsets.offsets.families import OffsetReset
 from airflow_provider_connect_offsets.offsets.flow import Flow, Side
 from airflow_provider_connect_offsets.offsets.requests.readiness import ReadinessRequest
-from airflow_provider_connect_offsets.offsets.verdicts import Verdict
 from airflow_provider_connect_offsets.pipeline import jvm
 from airflow_provider_connect_offsets.pipeline.failover import failover
 from airflow_provider_connect_offsets.pipeline.failover.observed import ObservedFlow
 from airflow_provider_connect_offsets.pipeline.failover.unplanned import Remains
-from airflow_provider_connect_offsets.pipeline.flow.flow_rules import FlowConnector, flow_verdicts
+from airflow_provider_connect_offsets.pipeline.flow.flow_rules import flow_verdicts
 from airflow_provider_connect_offsets.pipeline.flow.group_readiness import group_readiness
 from airflow_provider_connect_offsets.pipeline.flow.group_rules import by_group, group_verdicts
 from airflow_provider_connect_offsets.pipeline.flow.readiness import (
@@ -37,7 +35,8 @@ from airflow_provider_connect_offsets.pipeline.flow.readiness import (
 from airflow_provider_connect_offsets.pipeline.flow.readiness_rules import partition_verdicts
 from airflow_provider_connect_offsets.pipeline.flow.readiness_run import ReadinessRun
 from airflow_provider_connect_offsets.pipeline.flow.readiness_summary import summarise
-from airflow_provider_connect_offsets.pipeline.frames import few_rows, shaped, struct_type, write_dataset
+from airflow_provider_connect_offsets.pipeline.frames import few_rows, shaped, verdict_frame, write_dataset
+from airflow_provider_connect_offsets.pipeline.plan.subjects import Subject, read_subjects
 from airflow_provider_connect_offsets.pipeline.session import Job, begin
 from airflow_provider_connect_offsets.pipeline.summary import now, write_summary
 from airflow_provider_connect_offsets.pipeline.translate.ledger import LedgerInput, ledger
@@ -74,9 +73,9 @@ def run(spark: SparkSession, directory: ReadinessDirectory, *, keep: int = KEEP)
 
 def _judge(job: ReadinessRun, *, keep: int) -> dict[str, Any]:
     directory, thresholds = job.directory, job.request.thresholds
-    connectors = job.connectors()
-    source = connectors[job.request.source_connector]
-    checkpoint = connectors.get(job.request.checkpoint_connector)
+    names = [name for name in (job.request.source_connector, job.request.checkpoint_connector) if name]
+    connectors = read_subjects(job.read(directory.connectors, schemas.CONNECTORS), names)
+    source, checkpoint = connectors[names[0]], connectors.get(job.request.checkpoint_connector)
     flow = Flow.from_json(job.snapshot["flow"])
     syncs = offset_syncs(job.read(directory.stored_syncs, schemas.STORED_RECORDS)).persist()
     rows = job.write(readiness(_observed_logs(job, flow, source, syncs)), directory.readiness, flow_schemas.READINESS)
@@ -100,7 +99,8 @@ def _judge(job: ReadinessRun, *, keep: int) -> dict[str, Any]:
     weighed = partition_verdicts(progress, thresholds, connector=source.name, running=source.runs)
     if checkpoint is not None:
         weighed = weighed.unionByName(group_verdicts(totals, thresholds, connector=checkpoint.name))
-    weighed = weighed.unionByName(_unweighed(job.spark, list(flow_verdicts(source, checkpoint)))).persist()
+    of_flow = verdict_frame(job.spark, flow_verdicts(source, checkpoint))
+    weighed = weighed.unionByName(of_flow.withColumn("weight", F.lit(0).cast("long"))).persist()
     job.write(shaped(weighed, schemas.VERDICTS), directory.verdicts, schemas.VERDICTS)
     summary = {
         **summarise(rows, totals, weighed),
@@ -162,7 +162,7 @@ def _publish_ledger(job: ReadinessRun, flow: Flow, syncs: DataFrame, latest: Dat
     return job.read_file(uri, flow_schemas.MIRROR_LEDGER)
 
 
-def _observed_logs(job: ReadinessRun, flow: Flow, source: FlowConnector, syncs: DataFrame) -> ObservedLogs:
+def _observed_logs(job: ReadinessRun, flow: Flow, source: Subject, syncs: DataFrame) -> ObservedLogs:
     directory = job.directory
     return ObservedLogs(
         offsets=job.read(directory.connector_offsets, schemas.CONNECTOR_OFFSETS),
@@ -173,13 +173,8 @@ def _observed_logs(job: ReadinessRun, flow: Flow, source: FlowConnector, syncs: 
         source=flow.source_alias,
         target=flow.target_alias,
         observed_at=job.observed_at,
-        from_latest=MirrorSource().offset_reset(source.config) is OffsetReset.LATEST,
+        from_latest=source.reset is OffsetReset.LATEST,
     )
-
-
-def _unweighed(spark: SparkSession, verdicts: list[Verdict]) -> DataFrame:
-    rows = [(str(v.rule), v.severity.value, v.connector, v.partition, v.message, 0) for v in verdicts]
-    return few_rows(spark, rows, struct_type(schemas.VERDICTS).add("weight", "long"))
 
 
 def _runs(history: DataFrame) -> list[tuple[datetime, str]]:

@@ -11,12 +11,11 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.requests.readiness import ReadinessRequest
 from airflow_provider_connect_offsets.pipeline import jvm
-from airflow_provider_connect_offsets.pipeline.flow.flow_rules import FlowConnector
 from airflow_provider_connect_offsets.pipeline.frames import WHOLE, few_rows, read_dataset, struct_type, write_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import LAG_HISTORY, MIRROR_LEDGER
 from airflow_provider_connect_offsets.workspace.paths import join
 from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
-from airflow_provider_connect_offsets.workspace.schemas import CONNECTORS, Schema
+from airflow_provider_connect_offsets.workspace.schemas import Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +47,6 @@ class ReadinessRun:
         """Write a dataset as one file, and return the written dataset."""
         write_dataset(frame.coalesce(1), uri)
         return self.read(uri, schema)
-
-    def connectors(self) -> dict[str, FlowConnector]:
-        """The flow's connectors, one or two, by name."""
-        rows = self.read(self.directory.connectors, CONNECTORS).collect()
-        return {row["connector"]: FlowConnector.of(row.asDict()) for row in rows}
 
     def history(self) -> DataFrame:
         """Dataset ``lag_history`` of earlier runs, without rows of an earlier attempt of this run."""

@@ -10,9 +10,8 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.requests.failover import Mode
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
-from airflow_provider_connect_offsets.pipeline.summary import sampled, verdict_counts
+from airflow_provider_connect_offsets.pipeline.summary import first_rows, sampled, totals, verdict_counts
 
-LISTED = 100
 # Errors in the order in which a person should learn of them.
 WORST_FIRST = (
     Rule.RETENTION_LOSS,
@@ -37,40 +36,42 @@ _NOT_OF: Mapping[Mode, Collection[Rule]] = {
 }
 
 
-def summarise(rows: DataFrame, totals: DataFrame, weighed: DataFrame) -> dict[str, Any]:
+def summarise(rows: DataFrame, groups: DataFrame, weighed: DataFrame) -> dict[str, Any]:
     """The parts of the summary that these frames give.
 
     Args:
         rows: dataset ``readiness``
-        totals: what ``group_rules.by_group`` returns
+        groups: what ``group_rules.by_group`` returns
         weighed: dataset ``verdicts``, and weight
     """
     worst_groups = F.desc(F.col("partitions") - F.col("covered")), F.desc_nulls_last("rereads"), "group"
     return {
-        **_sums(rows, totals),
+        **_sums(rows, groups),
         **_counted(weighed),
         "worst": _worst(weighed),
-        "group_lines": _lines(totals, *worst_groups),
+        "group_lines": first_rows(groups, *worst_groups),
         "partition_lines": _partition_lines(rows),
     }
 
 
-def _sums(rows: DataFrame, totals: DataFrame) -> dict[str, Any]:
+def _sums(rows: DataFrame, groups: DataFrame) -> dict[str, Any]:
     """Totals of partitions, lag, loss, groups, coverage and re-reads."""
-    partitions = rows.agg(
+    partitions = totals(
+        rows,
         F.count("*").alias("partitions"),
         F.count_if(F.col("lag") > 0).alias("lagging"),
         F.coalesce(F.sum("lag"), F.lit(0)).alias("lag"),
         F.max("lag_ms").alias("lag_ms"),
         F.coalesce(F.sum("lost"), F.lit(0)).alias("lost"),
         F.coalesce(F.sum("unsynced"), F.lit(0)).alias("unsynced"),
-    ).first()
+    )
     names = ("partitions", "planned", "unplanned", "covered", "exact", "rereads", "checkpoint_rereads")
-    groups = totals.agg(
+    counts = totals(
+        groups,
         F.count("*").alias("groups"),
         *[F.coalesce(F.sum(name), F.lit(0)).alias(f"group_{name}") for name in (*names, "without_checkpoint")],
-    ).first()
-    return {**(partitions.asDict() if partitions else {}), **(groups.asDict() if groups else {})}
+    )
+    return {**partitions, **counts}
 
 
 def _counted(verdicts: DataFrame) -> dict[str, Any]:
@@ -97,9 +98,4 @@ def _partition_lines(rows: DataFrame) -> list[dict[str, Any]]:
     """The first rows of dataset ``readiness``, worst first; ``sync_at`` in milliseconds since 1970."""
     shown = rows.withColumn("sync_at", F.unix_millis("sync_at")).drop("observed_at", "topic_id", "target_topic_id")
     lag, unsynced = F.desc_nulls_last("lag"), F.desc_nulls_last("unsynced")
-    return _lines(shown, F.desc(F.coalesce("lost", F.lit(0))), lag, unsynced, "topic", "kafka_partition")
-
-
-def _lines(frame: DataFrame, *order: Any) -> list[dict[str, Any]]:
-    """The first ``LISTED`` rows in that order."""
-    return [row.asDict() for row in frame.orderBy(*order).limit(LISTED).collect()]
+    return first_rows(shown, F.desc(F.coalesce("lost", F.lit(0))), lag, unsynced, "topic", "kafka_partition")

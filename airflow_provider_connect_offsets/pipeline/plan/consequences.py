@@ -9,31 +9,17 @@ from airflow_provider_connect_offsets.offsets.families import MirrorSource, Offs
 from airflow_provider_connect_offsets.offsets.plan import Action
 from airflow_provider_connect_offsets.offsets.requests.request import Request, To
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
-from airflow_provider_connect_offsets.pipeline.plan.effects import count, is_astray
-from airflow_provider_connect_offsets.pipeline.plan.findings import finding, is_changed
+from airflow_provider_connect_offsets.pipeline.plan.effects import is_astray, is_changed
 from airflow_provider_connect_offsets.pipeline.plan.subjects import Subject
+from airflow_provider_connect_offsets.pipeline.verdicts import found
 
 
 def consequences(request: Request, subject: Subject) -> list[Column]:
     """Findings on records delivered again or never, and on positions that are only assumed."""
     reset = subject.reset
     findings = [
-        finding(
-            Rule.REWIND,
-            Severity.WARNING,
-            F.col("records_again") > 0,
-            count("records_again"),
-            F.when(F.col("records_again") == 1, " is").otherwise(" are"),
-            " delivered again.",
-        ),
-        finding(
-            Rule.SKIP,
-            Severity.WARNING,
-            F.col("records_skipped") > 0,
-            count("records_skipped"),
-            F.when(F.col("records_skipped") == 1, " is").otherwise(" are"),
-            " never delivered.",
-        ),
+        _of_records(Rule.REWIND, "records_again", "delivered again"),
+        _of_records(Rule.SKIP, "records_skipped", "never delivered"),
     ]
     if request.to.is_relative:
         findings += _assumed(subject)
@@ -44,26 +30,31 @@ def consequences(request: Request, subject: Subject) -> list[Column]:
     return findings
 
 
+def _of_records(rule: Rule, column: str, effect: str) -> Column:
+    number = F.col(column)
+    records = F.when(number == 1, "1 record is").otherwise(F.format_string("%d records are", number))
+    return found(rule, Severity.WARNING, number > 0, "{records} {effect}.", records=records, effect=effect)
+
+
 def _assumed(subject: Subject) -> list[Column]:
     reset = subject.reset
     unknown = "the auto.offset.reset of its applications is unknown"
     why = unknown if reset is OffsetReset.UNKNOWN else f"auto.offset.reset={reset}"
     nothing = F.col("selected") & F.col("before_position").isNull() & ~is_astray()
     return [
-        finding(
+        found(
             Rule.ASSUMED_POSITION,
             Severity.WARNING,
             nothing & F.col("here").isNotNull(),
-            F.format_string(
-                f"no offset is stored, so it counts from %d, where auto.offset.reset={reset} would start.",
-                F.col("here"),
-            ),
+            "no offset is stored, so it counts from {here}, where {why} would start.",
+            why=why,
         ),
-        finding(
+        found(
             Rule.ASSUMED_POSITION,
             Severity.ERROR,
             nothing & F.col("here").isNull(),
-            f"no offset is stored and {why}, so there is no position to count from. Ask for a position with to=offset.",
+            "no offset is stored and {why}, so there is no position to count from. Ask for a position with to=offset.",
+            why=why,
         ),
     ]
 
@@ -73,53 +64,44 @@ def _no_stored_zero(reset: OffsetReset) -> Column:
         OffsetReset.LATEST: "it would start at the log end instead",
         OffsetReset.NONE: "its task would fail instead",
     }.get(reset, "it would start somewhere else")
-    return finding(
+    return found(
         Rule.NO_STORED_ZERO,
         Severity.ERROR,
         is_changed() & F.col("after").isNull() & (F.col("after_position") == 0) & (F.col("log_end") > 0),
-        f"MirrorSource can store no offset for position 0, and with source.consumer.auto.offset.reset={reset} "
-        f"{instead}. Set that to earliest first.",
+        "MirrorSource can store no offset for position 0, and with source.consumer.auto.offset.reset={reset} "
+        "{instead}. Set that to earliest first.",
+        reset=reset.value,
+        instead=instead,
     )
 
 
 def _unpinned_skip() -> Column:
-    return finding(
+    return found(
         Rule.UNPINNED_SKIP,
         Severity.WARNING,
         is_changed(),
-        F.format_string(
-            "tasks have failed, and position %d is where the failed poll began, which need not be the bad record: up "
-            "to 499 good records may come before it and would be skipped instead. To find the bad record, set "
-            "consumer.override.max.poll.records=1, restart the failed tasks, and request the skip again when they have "
-            "failed again.",
-            F.col("here"),
-        ),
+        "tasks have failed, and position {here} is where the failed poll began, which need not be the bad record: up "
+        "to 499 good records may come before it and would be skipped instead. To find the bad record, set "
+        "consumer.override.max.poll.records=1, restart the failed tasks, and request the skip again when they have "
+        "failed again.",
     )
 
 
 def consequences_of_clear(subject: Subject) -> list[Column]:
     """Findings on removed offsets: what the connector does without one."""
+    rule, level = Rule.CLEAR_EFFECT, Severity.WARNING
     cleared = (F.col("action") == Action.CLEAR.value) & F.col("after_position").isNull()
     if not subject.family.has_positions:
-        without = f"its offset is removed: {subject.family.without_offset}."
-        return [finding(Rule.CLEAR_EFFECT, Severity.WARNING, cleared, without)]
-    reset = subject.reset
-    decides = f"its offset is removed, so auto.offset.reset={reset} decides: "
-    if reset is OffsetReset.UNKNOWN:
-        decides, effect = "its offset is removed: ", F.lit("auto.offset.reset of its applications decides.")
-    elif reset is OffsetReset.NONE:
-        effect = F.lit("its task will fail.")
-    elif reset is OffsetReset.BY_DURATION:
-        effect = F.lit("it resumes that far back from its start.")
-    else:
-        effect = F.format_string("it resumes at %d.", F.col("reset_position"))
-    sound = cleared & ~is_astray()
+        without = subject.family.without_offset
+        return [found(rule, level, cleared, "its offset is removed: {without}.", without=without)]
+    effect = {
+        OffsetReset.UNKNOWN: "auto.offset.reset of its applications decides.",
+        OffsetReset.NONE: "its task will fail.",
+        OffsetReset.BY_DURATION: "it resumes that far back from its start.",
+    }.get(subject.reset, "it resumes at {reset_position}.")
+    decides = "" if subject.reset is OffsetReset.UNKNOWN else f", so auto.offset.reset={subject.reset} decides"
+    nothing = "its offset is removed; the {noun} does not read this partition, so nothing else changes."
     return [
-        finding(Rule.CLEAR_EFFECT, Severity.WARNING, sound, decides, effect),
-        finding(
-            Rule.CLEAR_EFFECT,
-            Severity.WARNING,
-            cleared & is_astray(),
-            f"its offset is removed; the {subject.noun} does not read this partition, so nothing else changes.",
-        ),
+        found(rule, level, cleared & ~is_astray(), f"its offset is removed{decides}: {effect}"),
+        found(rule, level, cleared & is_astray(), nothing, noun=subject.noun),
     ]

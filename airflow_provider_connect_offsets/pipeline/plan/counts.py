@@ -58,7 +58,7 @@ def count(rows: DataFrame) -> dict[str, Counts]:
         F.max(F.when(selected, F.col("kafka_partition"))).alias("highest_partition"),
         F.coalesce(F.sum("records_again"), F.lit(0)).alias("records_again"),
         F.coalesce(F.sum("records_skipped"), F.lit(0)).alias("records_skipped"),
-        digest_of(_row_digest()).alias("digest"),
+        digest_of(row_digest("connector", "family", "partition", "before", "after", "action")).alias("digest"),
     )
     numbers = [row.asDict() for row in counted.collect()]  # a row for each connector
     return {row.pop("connector"): Counts(**row) for row in numbers}
@@ -69,7 +69,7 @@ def digest_of(row_digest: Column) -> Column:
     return F.sha2(F.array_join(F.sort_array(F.collect_list(row_digest)), ""), 256)
 
 
-def _row_digest() -> Column:
-    """The digest that ``PlanRow.digest`` computes: a line for each field, empty for null."""
-    fields = ("connector", "family", "partition", "before", "after", "action")
-    return F.sha2(F.concat_ws("\n", *[F.coalesce(field, F.lit("")) for field in fields]), 256)
+def row_digest(*fields: str | Column) -> Column:
+    """The SHA-256 (hex) of a line for each field, empty for null, as ``digest`` methods in ``offsets`` compute it."""
+    columns = (F.col(field) if isinstance(field, str) else field for field in fields)
+    return F.sha2(F.concat_ws("\n", *[F.coalesce(column.cast("string"), F.lit("")) for column in columns]), 256)

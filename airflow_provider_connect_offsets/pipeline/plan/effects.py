@@ -52,6 +52,11 @@ def _is_ahead(request: Request) -> Column:
     return F.lit(request.only_back) & F.coalesce(F.col("after_position") > F.col("here"), F.expr("true"))
 
 
+def is_changed() -> Column:
+    """Whether the plan changes the row."""
+    return F.col("action") != Action.KEEP.value
+
+
 def is_astray() -> Column:
     """Whether the connector does not read the partition: no such log, not subscribed, or a problem with it."""
     not_read = ~F.coalesce("consumed", F.expr("true"))
@@ -66,18 +71,17 @@ def with_action(rows: DataFrame, request: Request) -> DataFrame:
     action = (
         F.when(kept, Action.KEEP.value).when(F.col("after").isNull(), Action.CLEAR.value).otherwise(Action.SET.value)
     )
-    keeps = F.col("action") == Action.KEEP.value
     return (
         rows.withColumn("action", action)
-        .withColumn("after", F.when(keeps, F.col("before")).otherwise(F.col("after")))
-        .withColumn("after_position", F.when(keeps, F.col("before_position")).otherwise(F.col("after_position")))
+        .withColumn("after", F.when(is_changed(), F.col("after")).otherwise(F.col("before")))
+        .withColumn("after_position", F.when(is_changed(), F.col("after_position")).otherwise(F.col("before_position")))
     )
 
 
 def with_records(rows: DataFrame) -> DataFrame:
     """Add records_again and records_skipped: the offsets between the two positions, within the log."""
     there = F.coalesce("after_position", "reset_position")
-    moves = (F.col("action") != Action.KEEP.value) & ~is_astray()
+    moves = is_changed() & ~is_astray()
     return rows.withColumn("records_again", _distance(moves, there, F.col("here"))).withColumn(
         "records_skipped", _distance(moves, F.col("here"), there)
     )
@@ -92,7 +96,7 @@ def _distance(counts: Column, low: Column, high: Column) -> Column:
 def with_reason(rows: DataFrame, request: Request) -> DataFrame:
     """Add ``reason``, a few words for the approver."""
     requested = F.lit(f"to={request.to}" + (f" {request.value_shown}" if request.value else ""))
-    keeps = F.col("action") == Action.KEEP.value
+    keeps = ~is_changed()
     reason = (
         F.when(~F.col("selected"), F.lit("not selected"))
         .when(keeps & F.col("stuck"), F.lit("left alone"))

@@ -18,7 +18,7 @@ from pyspark.sql import types as T
 from airflow_provider_connect_offsets.exceptions import InvalidDocument
 from airflow_provider_connect_offsets.offsets.document import JsonMap, canonical, parse_map, parse_text
 from airflow_provider_connect_offsets.offsets.families import MAX_INT, MAX_LONG, TopicPartition, family_named
-from airflow_provider_connect_offsets.pipeline.plan.subjects import Subject, Subjects
+from airflow_provider_connect_offsets.pipeline.plan.subjects import Subjects
 
 ColumnFunction = Callable[..., Column]
 Problems = list[tuple[str, str]]
@@ -120,51 +120,32 @@ def json_entry() -> ColumnFunction:
     return _udf(entry, _ENTRY)
 
 
-def position_entry(subjects: Subjects) -> ColumnFunction:
+def position_entry(subjects: Subjects, *, removes: bool = False, is_last: bool = False) -> ColumnFunction:
     """A function of connector, topic, kafka_partition and position, as texts, that gives an entry.
 
-    An empty position removes.
+    Args:
+        subjects: the connectors
+        removes: whether an empty position removes the offset; else it is no position
+        is_last: whether the position is one more than the text says, which is the last offset that was delivered
     """
     family_name, configs = subjects.kind.family.name, subjects.configs
+    what, step = ("last offset", 1) if is_last else ("position", 0)
 
     def entry(
         connector: str, topic: str | None, partition: str | None, position: str | None
     ) -> tuple[str | None, str | None, str | None]:
         shown = json.dumps([topic, partition, position], ensure_ascii=False)
-        number = _whole_number(partition, MAX_INT)
+        number, value = _whole_number(partition, MAX_INT), _whole_number(position, MAX_LONG - step)
         if not topic or not topic.strip() or number is None:
             return None, None, f"the row {shown} names no topic and partition"
         family = family_named(family_name)
         key = canonical(family.partition_of(TopicPartition(topic.strip(), number), configs[connector]) or {})
-        if position is None or not position.strip():
+        if removes and not (position or "").strip():
             return key, None, None
-        value = _whole_number(position, MAX_LONG)
         if value is None:
-            return None, None, f"the row {shown} has no position that is a whole number from 0 on"
-        offset = family.offset_at(value)
-        return key, None if offset is None else canonical(offset), None
-
-    return _udf(entry, _ENTRY)
-
-
-def table_entry(subject: Subject, *, is_last: bool) -> ColumnFunction:
-    """A function of topic, partition and position, as texts, that gives an entry; ``is_last``: position is one more."""
-    family_name, config = subject.family.name, dict(subject.config)
-
-    def entry(
-        topic: str | None, partition: str | None, offset: str | None
-    ) -> tuple[str | None, str | None, str | None]:
-        shown = json.dumps([topic, partition, offset], ensure_ascii=False)
-        number, value = _whole_number(partition, MAX_INT), _whole_number(offset, MAX_LONG - 1)
-        if not topic or not topic.strip() or number is None:
-            return None, None, f"the row {shown} names no topic and partition"
-        if value is None:
-            what = "last offset" if is_last else "position"
             return None, None, f"the row {shown} has no {what} that is a whole number from 0 on"
-        family = family_named(family_name)
-        after = family.offset_at(value + 1 if is_last else value)
-        key = canonical(family.partition_of(TopicPartition(topic.strip(), number), config) or {})
-        return key, None if after is None else canonical(after), None
+        offset = family.offset_at(value + step)
+        return key, None if offset is None else canonical(offset), None
 
     return _udf(entry, _ENTRY)
 

@@ -1,4 +1,4 @@
-"""Read the offsets that a request sets whole: from a file, from another connector, or a position in a source system.
+"""Read the offsets that a request takes from a list: a file, another connector, or a position in a source system.
 
 All lists have these columns::
 
@@ -20,6 +20,7 @@ from pyspark.sql import types as T
 
 from airflow_provider_connect_offsets.exceptions import InvalidDocument
 from airflow_provider_connect_offsets.offsets.document import canonical
+from airflow_provider_connect_offsets.offsets.requests.request import suffix_of
 from airflow_provider_connect_offsets.pipeline.frames import few_rows
 from airflow_provider_connect_offsets.pipeline.jvm import JVM_ERRORS, root_cause
 from airflow_provider_connect_offsets.pipeline.plan import family_columns
@@ -37,17 +38,20 @@ class Listed:
     Attributes:
         entries: its rows
         flawed: how many entries of each connector are no offsets; a connector without entries is not in it
+        size: how many entries there are
     """
 
     entries: DataFrame
     flawed: Mapping[str, int]
+    size: int
 
     @classmethod
     def of(cls, entries: DataFrame) -> Listed:
         """Read a list now, and keep its rows in memory."""
         cached = entries.cache()
-        counted = cached.groupBy("connector").agg(F.count("problem").alias("flawed"))
-        return cls(cached, {row["connector"]: row["flawed"] for row in counted.collect()})
+        counts = F.count("problem").alias("flawed"), F.count("*").alias("size")
+        counted = cached.groupBy("connector").agg(*counts).collect()
+        return cls(cached, {row["connector"]: row["flawed"] for row in counted}, sum(row["size"] for row in counted))
 
 
 def from_file(spark: SparkSession, uri: str, subjects: Subjects) -> Listed:
@@ -69,11 +73,6 @@ def from_file(spark: SparkSession, uri: str, subjects: Subjects) -> Listed:
         raise InvalidDocument(f"the file {uri} can't be read: {root_cause(error)}") from error
     except InvalidDocument as error:
         raise InvalidDocument(f"the file {uri} can't be used: {error}") from error
-
-
-def is_json_lines(uri: str) -> bool:
-    """Whether a file is a table of JSON lines, by its name."""
-    return uri.rstrip("/").lower().endswith(".jsonl")
 
 
 def from_connector(offsets: DataFrame, other: str, subject: Subject) -> DataFrame:
@@ -105,8 +104,7 @@ def at_source_position(spark: SparkSession, offsets: DataFrame, value: str, subj
     if only is None:
         partitions = offsets.where((F.col("connector") == subject.name) & F.col("offset").isNotNull())
     else:
-        one = T.StructType([T.StructField("partition", T.StringType())])
-        partitions = few_rows(spark, [(canonical(only),)], one)
+        partitions = few_rows(spark, [(canonical(only),)], "partition string")
     return _sound(partitions.select("partition", F.lit(after).alias("after")), subject)
 
 
@@ -115,10 +113,10 @@ def _sound(entries: DataFrame, subject: Subject) -> DataFrame:
 
 
 def _read(spark: SparkSession, uri: str, subjects: Subjects) -> DataFrame:
-    path = uri.rstrip("/").lower()
-    if path.endswith(".json"):
+    suffix = suffix_of(uri)
+    if suffix == ".json":
         return _read_document(spark, uri, subjects.kind)
-    table = _read_csv(spark, uri) if path.endswith(".csv") else spark.read.parquet(uri)
+    table = _read_csv(spark, uri) if suffix == ".csv" else spark.read.parquet(uri)
     columns = set(table.columns)
     return _entries_of_table(subjects.of(table) if "connector" in columns else subjects.each(table), columns, subjects)
 
@@ -165,7 +163,8 @@ def _entries_of_table(table: DataFrame, columns: set[str], subjects: Subjects) -
         entry = family_columns.json_entry()("partition", "offset")
     else:
         names = _position_columns(columns, subjects.kind)
-        entry = family_columns.position_entry(subjects)("connector", *[F.col(name).cast("string") for name in names])
+        texts = [F.col(name).cast("string") for name in names]
+        entry = family_columns.position_entry(subjects, removes=True)("connector", *texts)
     if _MALFORMED not in columns:
         return table.select("connector", entry.alias("entry")).select("connector", "entry.*")
     broken = F.concat(F.lit("the row "), F.col(_MALFORMED), F.lit(" has too few or too many columns"))

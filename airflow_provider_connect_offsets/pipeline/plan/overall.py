@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
@@ -22,7 +22,7 @@ from airflow_provider_connect_offsets.pipeline.jvm import pattern_problem
 from airflow_provider_connect_offsets.pipeline.plan.counts import Counts
 from airflow_provider_connect_offsets.pipeline.plan.subjects import Subject, Subjects, is_consumed, is_in_source
 
-# Names in a message, and unknown topics for which similar ones are looked up.
+# Names in a message, and unknown topics of a connector for which similar ones are looked up.
 MOST_NAMES = 20
 # A property of source connectors (the worker's is offset.storage.topic); standalone workers ignore it.
 OWN_TOPIC = "offsets.storage.topic"
@@ -117,75 +117,75 @@ def with_existence(
         return rows.withColumns({"topic_exists": F.expr("true"), "hint": F.lit("")})
     topics = snapshot.bounds.select("topic").distinct().withColumn("is_there", F.expr("true"))
     joined = rows.join(topics, "topic", "left").withColumn("topic_exists", F.coalesce("is_there", F.expr("false")))
-    # Those of more names are not looked up: a person corrects the pattern, not each of them.
     unknown = joined.where("selected and topic is not null and not topic_exists").select("connector", "topic")
-    named = unknown.distinct().orderBy("connector", "topic").limit(MOST_NAMES).collect()
-    similar = similar_topics(snapshot, subjects, [(row["connector"], row["topic"]) for row in named])
-    proposed = [(*unknown, _did_you_mean(names)) for unknown, names in similar.items()]
-    hints = few_rows(rows.sparkSession, proposed, "connector string, topic string, proposal string")
-    hinted = joined.join(hints, ["connector", "topic"], "left")
+    # For more names nothing is proposed: a person corrects the pattern, not each of them.
+    number = F.row_number().over(Window.partitionBy("connector").orderBy("topic"))
+    few = unknown.distinct().withColumn("number", number).where(F.col("number") <= MOST_NAMES)
+    pairs = [(row["connector"], row["topic"]) for row in few.collect()]
+    if not pairs:  # the topics exist, and lack partitions
+        return joined.withColumn("hint", F.lit(""))
+    hinted = joined.join(_hints(pairs, snapshot, subjects), ["connector", "topic"], "left")
     return hinted.withColumn("hint", F.coalesce("proposal", F.lit("")))
 
 
-def similar_topics(
-    snapshot: PlanFrames, subjects: Subjects, unknown: Sequence[tuple[str, str]]
-) -> dict[tuple[str, str], tuple[str, ...]]:
-    """Up to three topics with a similar name that the connector reads.
+def _hints(pairs: Sequence[tuple[str, str]], snapshot: PlanFrames, subjects: Subjects) -> DataFrame:
+    """Propose up to three topics with a similar name that the connector reads.
+
+    Names are compared once, however many connectors have one.
 
     Args:
+        pairs: a connector and a topic that does not exist, few for each connector
         snapshot: the snapshot
         subjects: the connectors
-        unknown: pairs of a connector and a topic that does not exist
+
+    Returns:
+        connector, topic, proposal (a question, followed by a space), where there is one
     """
-    if not unknown:
-        return {}
-    pairs = few_rows(snapshot.bounds.sparkSession, unknown, "connector string, unknown string")
-    topics = subjects.with_patterns(pairs.crossJoin(snapshot.bounds.select("topic").distinct()))
-    distance = F.levenshtein(F.lower("unknown"), F.lower("topic"))
+    spark = snapshot.bounds.sparkSession
+    unknown = few_rows(spark, pairs, "connector string, unknown string")
+    names = few_rows(spark, [(name,) for name in sorted({topic for _, topic in pairs})], "unknown string")
+    near = (
+        snapshot.bounds.select("topic")
+        .distinct()
+        .crossJoin(F.broadcast(names))
+        .withColumn("distance", F.levenshtein(F.lower("unknown"), F.lower("topic")))
+        .where(F.col("distance") <= F.greatest(F.lit(2), F.length("unknown") / 4))
+    )
+    read = subjects.with_patterns(unknown.join(near, "unknown"))
     of_each = Window.partitionBy("connector", "unknown").orderBy("distance", "topic")
     nearest = (
-        topics.where(F.coalesce(is_consumed(subjects.kind), F.expr("true")))
-        .withColumn("distance", distance)
-        .where(F.col("distance") <= F.greatest(F.lit(2), F.length("unknown") / 4))
+        read.where(F.coalesce(is_consumed(subjects.kind), F.expr("true")))
         .withColumn("rank", F.row_number().over(of_each))
         .where("rank <= 3")
-        .orderBy("rank")
-        .collect()
     )
-    found: dict[tuple[str, str], tuple[str, ...]] = {}
-    for row in nearest:
-        pair = row["connector"], row["unknown"]
-        found[pair] = (*found.get(pair, ()), row["topic"])
-    return found
-
-
-def _did_you_mean(names: tuple[str, ...]) -> str:
-    return f"Did you mean {' or '.join(f'`{name}`' for name in names)}? " if names else ""
+    proposed = F.array_join(F.array_sort(F.collect_list(F.struct("rank", "topic")))["topic"], "` or `")
+    question = F.concat(F.lit("Did you mean `"), proposed, F.lit("`? ")).alias("proposal")
+    return nearest.groupBy("connector", F.col("unknown").alias("topic")).agg(question)
 
 
 def _nothing_selected(snapshot: PlanFrames, request: Request, subjects: Sequence[Subject]) -> list[Verdict]:
     if not subjects:
         return []
     partitions = f"partitions={request.partitions}" if request.partitions else ""
-    if request.topics is None:
-        text = f"{partitions or 'all topics'} selects nothing: the"
-        return [_error(Rule.NOTHING_SELECTED, one, f"{text} {one.noun} {_reads(one)}") for one in subjects]
-    matching = snapshot.bounds.where(matches_whole(F.col("topic"), request.topics)).select("topic").distinct()
-    names = [row["topic"] for row in matching.orderBy("topic").limit(MOST_NAMES).collect()]
-    if names:
-        text = f"{' '.join(filter(None, [f'topics={request.topics}', partitions]))} selects nothing: the cluster has "
-        text += f"{', '.join(f'`{name}`' for name in names)}, but the"
-        return [_error(Rule.NOTHING_SELECTED, one, f"{text} {one.noun} {_reads(one)}") for one in subjects]
-    pairs = [(one.name, request.topics) for one in subjects]
-    similar = similar_topics(snapshot, Subjects(tuple(subjects)), pairs[:MOST_NAMES])
-    text = f"the cluster has no topic `{request.topics}`. "
+    nothing = f"{partitions or 'all topics'} selects nothing: the"
+    if request.topics is not None:
+        matching = snapshot.bounds.where(matches_whole(F.col("topic"), request.topics)).select("topic").distinct()
+        names = [row["topic"] for row in matching.orderBy("topic").limit(MOST_NAMES).collect()]
+        if not names:
+            return _unknown_topic(snapshot, request.topics, subjects)
+        selection = " ".join(filter(None, [f"topics={request.topics}", partitions]))
+        nothing = f"{selection} selects nothing: the cluster has {', '.join(f'`{name}`' for name in names)}, but the"
+    rule, level = Rule.NOTHING_SELECTED, Severity.ERROR
+    return [_verdict(rule, level, one, f"{nothing} {one.noun} {_reads(one)}") for one in subjects]
+
+
+def _unknown_topic(snapshot: PlanFrames, topics: str, subjects: Sequence[Subject]) -> list[Verdict]:
+    pairs = [(one.name, topics) for one in subjects]
+    hints = {row["connector"]: row["proposal"] for row in _hints(pairs, snapshot, Subjects(tuple(subjects))).collect()}
+    text, advice = f"the cluster has no topic `{topics}`. ", "Nothing is selected; correct topics."
     return [
-        _error(
-            Rule.UNKNOWN_TOPIC,
-            one,
-            f"{text}{_did_you_mean(similar.get(pair, ()))}Nothing is selected; correct topics.",
-        )
-        for one, pair in zip(subjects, pairs, strict=True)
+        _verdict(Rule.UNKNOWN_TOPIC, Severity.ERROR, one, f"{text}{hints.get(one.name, '')}{advice}")
+        for one in subjects
     ]
 
 
@@ -195,17 +195,14 @@ def _reads(subject: Subject) -> str:
     return "reads no such partition and has no offset of one."
 
 
-def _missing_partitions(request: Request, subject: Subject, counts: Counts) -> list[Verdict]:
+def _missing_partitions(request: Request, subject: Subject, counts: Counts) -> Iterator[Verdict]:
     """A warning only: a number above all partitions may be a slip or a generous range."""
     if request.partitions is None or counts.highest_partition is None:
-        return []
-    highest = max(high for _, high in request.partitions.ranges)
-    if highest <= counts.highest_partition:
-        return []
-    message = (
-        f"partitions={request.partitions} goes up to {highest}; the highest selected is {counts.highest_partition}."
-    )
-    return [_verdict(Rule.UNKNOWN_PARTITION, Severity.WARNING, subject, message)]
+        return
+    highest, selected = max(high for _, high in request.partitions.ranges), counts.highest_partition
+    if highest > selected:
+        message = f"partitions={request.partitions} goes up to {highest}; the highest selected is {selected}."
+        yield _verdict(Rule.UNKNOWN_PARTITION, Severity.WARNING, subject, message)
 
 
 def _nothing_to_change(subject: Subject, counts: Counts) -> Verdict:
@@ -215,51 +212,47 @@ def _nothing_to_change(subject: Subject, counts: Counts) -> Verdict:
     return _verdict(Rule.NOTHING_TO_CHANGE, Severity.INFO, subject, message)
 
 
-def _external(subject: Subject) -> list[Verdict]:
+def _external(subject: Subject) -> Iterator[Verdict]:
     elsewhere = kept_elsewhere(subject.connector_class)
     if elsewhere is not None:
         message = (
             f"{subject.connector_class} also keeps its position in {elsewhere.where}, so Connect's offsets alone may "
             f"not move it: {elsewhere.effect}"
         )
-        return [_verdict(Rule.EXTERNAL_OFFSETS, Severity.WARNING, subject, message)]
-    if subject.type is ConnectorType.SOURCE and subject.family.name == Family.name:
+        yield _verdict(Rule.EXTERNAL_OFFSETS, Severity.WARNING, subject, message)
+    elif subject.type is ConnectorType.SOURCE and subject.family.name == Family.name:
         message = (
             f"the meaning of the offsets of {subject.connector_class} is unknown, so they are not checked, and it may "
             "keep its position elsewhere, too."
         )
-        return [_verdict(Rule.EXTERNAL_OFFSETS, Severity.INFO, subject, message)]
-    return []
+        yield _verdict(Rule.EXTERNAL_OFFSETS, Severity.INFO, subject, message)
 
 
-def _of_group(subject: Subject) -> list[Verdict]:
+def _of_group(subject: Subject) -> Iterator[Verdict]:
     """A group with members commits over what is written, and a sink's group is changed by its connector."""
     if subject.type is not ConnectorType.GROUP:
-        return []
-    verdicts = []
+        return
     if subject.state != INACTIVE:
         message = (
             "the consumer group has members, which would commit over what is written; Kafka refuses that. Stop its "
             "applications, and trigger the change again."
         )
-        verdicts.append(_verdict(Rule.ACTIVE_GROUP, Severity.ERROR, subject, message))
+        yield _verdict(Rule.ACTIVE_GROUP, Severity.ERROR, subject, message)
     if subject.name.startswith(OF_SINK):
         message = (
             f"a sink connector `{subject.name.removeprefix(OF_SINK)}` would have this consumer group. If there is one, "
             "use connector_offsets_change, which also stops and resumes the connector."
         )
-        verdicts.append(_verdict(Rule.CONNECTORS_GROUP, Severity.WARNING, subject, message))
-    return verdicts
+        yield _verdict(Rule.CONNECTORS_GROUP, Severity.WARNING, subject, message)
 
 
-def _own_topics(snapshot: PlanFrames, subjects: Sequence[Subject], counts: Mapping[str, Counts]) -> list[Verdict]:
+def _own_topics(snapshot: PlanFrames, subjects: Sequence[Subject], counts: Mapping[str, Counts]) -> Iterator[Verdict]:
     """Two defects of Kafka (observed with 4.3.1): it ignores the worker's topic, and can't clear with exactly-once."""
     own = [one for one in subjects if one.type is ConnectorType.SOURCE and OWN_TOPIC in one.config]
     if not own:
-        return []
+        return
     missing = Subjects(tuple(own)).of(snapshot.offsets).where("offset is null").groupBy("connector").count()
     without = {row["connector"]: row["count"] for row in missing.collect()}
-    verdicts = []
     for subject in own:
         text = f"it has an offsets topic of its own, `{subject.config[OWN_TOPIC]}`"
         if subject.name in without:
@@ -267,31 +260,24 @@ def _own_topics(snapshot: PlanFrames, subjects: Sequence[Subject], counts: Mappi
                 f"{text}, which has no offset for {without[subject.name]} of its partitions. Kafka does not fall back "
                 "to the worker's topic: it starts them anew. Set their offsets first."
             )
-            verdicts.append(_verdict(Rule.OWN_OFFSETS_TOPIC, Severity.WARNING, subject, message))
+            yield _verdict(Rule.OWN_OFFSETS_TOPIC, Severity.WARNING, subject, message)
         if counts[subject.name].clear:
             message = (
                 f"{text}. Where workers run with exactly.once.source.support, Kafka answers a removal of offsets only "
                 "after 90 s and leaves it half done; the removal is then undone."
             )
-            verdicts.append(_verdict(Rule.OWN_OFFSETS_TOPIC, Severity.WARNING, subject, message))
-    return verdicts
+            yield _verdict(Rule.OWN_OFFSETS_TOPIC, Severity.WARNING, subject, message)
 
 
-def _from_latest(request: Request, subject: Subject) -> list[Verdict]:
-    if subject.family.name != MirrorSource.name:
-        return []
-    if request.to is To.LATEST:
-        cause = "to=latest leaves out all records that are not replicated yet"
-    elif subject.reset is OffsetReset.LATEST:
-        cause = "source.consumer.auto.offset.reset=latest starts at the log end if no offset is stored"
-    else:
-        return []
-    return [_verdict(Rule.FROM_LATEST, Severity.WARNING, subject, f"{cause}, which gives up at-least-once.")]
+def _from_latest(request: Request, subject: Subject) -> Iterator[Verdict]:
+    if subject.family.name == MirrorSource.name and (request.to is To.LATEST or subject.reset is OffsetReset.LATEST):
+        cause = (
+            "to=latest leaves out all records that are not replicated yet"
+            if request.to is To.LATEST
+            else "source.consumer.auto.offset.reset=latest starts at the log end if no offset is stored"
+        )
+        yield _verdict(Rule.FROM_LATEST, Severity.WARNING, subject, f"{cause}, which gives up at-least-once.")
 
 
 def _verdict(rule: Rule, severity: Severity, subject: Subject, message: str) -> Verdict:
     return Verdict(rule, severity, subject.name, None, f"`{subject.name}`: {message}")
-
-
-def _error(rule: Rule, subject: Subject, message: str) -> Verdict:
-    return _verdict(rule, Severity.ERROR, subject, message)

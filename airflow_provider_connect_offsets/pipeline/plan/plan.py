@@ -115,7 +115,7 @@ def _read_list(spark: SparkSession, snapshot: PlanFrames, request: Request, subj
         return Listed.of(lists.at_source_position(spark, snapshot.offsets, request.value, subject))
     if request.to is To.QUERY:
         return tables.from_query(spark, reference, request.columns, subject)
-    if request.to is To.FILE and (request.columns or lists.is_json_lines(reference)):
+    if request.reads_table:
         return tables.from_table(spark, reference, request.columns, subject)
     if request.to is To.FILE:
         return lists.from_file(spark, reference, subjects)

@@ -13,13 +13,12 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_connect_offsets.offsets.requests.request import Request
-from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.pipeline import jvm
 from airflow_provider_connect_offsets.pipeline.frames import PlanFrames, read_dataset, write_together
 from airflow_provider_connect_offsets.pipeline.plan.counts import Counts
 from airflow_provider_connect_offsets.pipeline.plan.plan import Planned, plans
 from airflow_provider_connect_offsets.pipeline.session import Job, begin
-from airflow_provider_connect_offsets.pipeline.summary import SAMPLE, now, sampled, verdict_counts, write_summary
+from airflow_provider_connect_offsets.pipeline.summary import judged_plan, now, sampled, write_summary
 from airflow_provider_connect_offsets.workspace.layout import FleetPaths, RunDirectory
 from airflow_provider_connect_offsets.workspace.schemas import VERDICTS
 
@@ -31,10 +30,12 @@ DEFAULTS = {"spark.sql.shuffle.partitions": "2", "spark.sql.adaptive.enabled": "
 GENERATED_CLASSES = {"spark.sql.codegen.cache.maxEntries": "1000"}
 
 
-def run(spark: SparkSession, directory: RunDirectory) -> dict[str, Any]:
-    """Plan the request of ``directory``, write the datasets, and return the summary."""
-    (summary,) = run_all(spark, [directory])
-    return summary
+def run(spark: SparkSession, directory: FleetPaths) -> list[dict[str, Any]]:
+    """Plan the request of one connector, or those of a fleet, as ``run_all`` does."""
+    if not jvm.exists(spark, directory.listing):
+        return run_all(spark, [directory])
+    names = jvm.read_json(spark, directory.listing)["connectors"]
+    return run_all(spark, [directory.member(name) for name in names])
 
 
 def run_all(spark: SparkSession, runs: Sequence[RunDirectory]) -> list[dict[str, Any]]:
@@ -78,9 +79,6 @@ def summarise(planned: Sequence[Planned], requests: Sequence[Request], verdicts:
 
 
 def _summary(request: Request, counts: Counts, sample: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    messages = {
-        severity: [row["message"] for row in sample if row["severity"] == severity][:SAMPLE] for severity in Severity
-    }
     return {
         "connector": request.connector,
         "request": request.as_json(),
@@ -91,26 +89,9 @@ def _summary(request: Request, counts: Counts, sample: Sequence[Mapping[str, Any
         "records_again": counts.records_again,
         "records_skipped": counts.records_skipped,
         "digest": counts.digest,
-        **verdict_counts(sample),
-        "worst": next((severity.value for severity in Severity if messages[severity]), None),
-        "errors": messages[Severity.ERROR],
-        "warnings": messages[Severity.WARNING],
+        **judged_plan(sample),
         "planned_at": now(),
     }
 
 
-def _runs_in(spark: SparkSession, uri: str) -> list[RunDirectory]:
-    """The run of one connector, or those of a fleet."""
-    fleet = FleetPaths(uri)
-    if not jvm.exists(spark, fleet.listing):
-        return [RunDirectory(uri)]
-    return [fleet.member(name) for name in jvm.read_json(spark, fleet.listing)["connectors"]]
-
-
-JOB = Job(
-    name="plan",
-    usage="RUN_DIRECTORY",
-    run=lambda spark, arguments: run_all(spark, _runs_in(spark, *arguments)),
-    takes={1},
-    defaults={**DEFAULTS, **GENERATED_CLASSES},
-)
+JOB = Job.of_one_run("plan", run, FleetPaths, {**DEFAULTS, **GENERATED_CLASSES})

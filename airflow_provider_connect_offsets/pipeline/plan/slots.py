@@ -13,10 +13,9 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.families.postgres import slot_of
 from airflow_provider_connect_offsets.offsets.plan import Action
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
-from airflow_provider_connect_offsets.pipeline.frames import PlanFrames, shaped
-from airflow_provider_connect_offsets.pipeline.plan.findings import finding
+from airflow_provider_connect_offsets.pipeline.frames import PlanFrames
 from airflow_provider_connect_offsets.pipeline.plan.subjects import Subject
-from airflow_provider_connect_offsets.workspace.schemas import VERDICTS
+from airflow_provider_connect_offsets.pipeline.verdicts import found, sentence, verdicts
 
 
 def slot_verdicts(snapshot: PlanFrames, subject: Subject, rows: DataFrame) -> DataFrame:
@@ -31,83 +30,85 @@ def slot_verdicts(snapshot: PlanFrames, subject: Subject, rows: DataFrame) -> Da
         dataset ``verdicts``
     """
     lsns = rows.where(F.col("action") == Action.SET.value).select("partition", _lsn("before"), _lsn("after"))
+    # An offset without an LSN is the finding of another rule.
+    lsns = lsns.where("after_lsn is not null")
     slot = snapshot.slots.where(F.col("connector") == subject.name).drop("connector")
     # At most one row on the right.
     judged = lsns.join(slot, F.expr("true"), "left")
-    message = F.concat(F.lit(f"`{subject.name}`, partition `"), "partition", F.lit("`: "), F.col("finding.message"))
-    return shaped(
-        judged.withColumn("finding", F.explode(F.array_compact(F.array(*_findings(subject)))))
-        .withColumn("rule", F.col("finding.rule"))
-        .withColumn("severity", F.col("finding.severity"))
-        .withColumn("connector", F.lit(subject.name))
-        .withColumn("message", message),
-        VERDICTS,
+    return verdicts(
+        judged,
+        _findings(subject),
+        connector=F.lit(subject.name),
+        partition=F.col("partition"),
+        prefix=sentence("`{connector}`, partition `{partition}`: ", connector=subject.name),
     )
 
 
 def _lsn(column: str) -> Column:
-    return F.get_json_object(column, "$.lsn").cast("long").alias(f"{column}_lsn")
+    return F.get_json_object(column, "$.lsn").try_cast("long").alias(f"{column}_lsn")
 
 
 def _findings(subject: Subject) -> list[Column]:
-    slot = f"the replication slot `{slot_of(subject.config) or 'in slot.name'}`"
-    asked, stored = F.col("after_lsn"), F.col("before_lsn")
+    requested, stored = F.col("after_lsn"), F.col("before_lsn")
     confirmed, current = F.col("confirmed_flush_lsn"), F.col("current_wal_lsn")
     observed = current.isNotNull()
     lost = observed & (confirmed.isNull() | F.coalesce(F.col("wal_status") == "lost", F.expr("false")))
-    behind, ahead = observed & (asked < confirmed), observed & (asked > current)
+    behind, ahead = observed & (requested < confirmed), observed & (requested > current)
+    words = {
+        "slot": F.lit(f"the replication slot `{slot_of(subject.config) or 'in slot.name'}`"),
+        "requested": _text(requested),
+        "stored": _text(stored),
+        "confirmed": _text(confirmed),
+        "current": _text(current),
+    }
     return [
-        finding(
+        found(
             Rule.SLOT_UNCHECKED,
             Severity.WARNING,
             ~observed,
-            f"no database connection is given (database_conn_id), so it is unknown whether {slot} still delivers the "
-            "changes from LSN ",
-            _text(asked),
-            " on. If it has confirmed more than that, the changes in between are never delivered, without any error.",
+            "no database connection is given (database_conn_id), so it is unknown whether {slot} still delivers the "
+            "changes from LSN {requested} on. If it has confirmed more than that, the changes in between are never "
+            "delivered, without any error.",
+            **words,
         ),
-        finding(
+        found(
             Rule.SLOT_LOST,
             Severity.ERROR,
             lost,
-            f"{slot} does not exist, or PostgreSQL has removed the log that it needs, so a connector that resumes "
+            "{slot} does not exist, or PostgreSQL has removed the log that it needs, so a connector that resumes "
             "misses all changes until now. Take a new snapshot instead: to=clear, with snapshot.mode=initial.",
+            **words,
         ),
-        finding(
+        found(
             Rule.BEFORE_SLOT,
             Severity.ERROR,
             behind & ~lost,
-            "LSN ",
-            _text(asked),
-            f" lies before what {slot} has confirmed (confirmed_flush_lsn), which is ",
-            _text(confirmed),
-            ": PostgreSQL would send nothing from in between, without any error. Ask for that LSN or a later one; "
-            "for earlier changes take a new snapshot (to=clear, or an incremental one by a signal).",
+            "LSN {requested} lies before what {slot} has confirmed (confirmed_flush_lsn), which is {confirmed}: "
+            "PostgreSQL would send nothing from in between, without any error. Ask for that LSN or a later one; for "
+            "earlier changes take a new snapshot (to=clear, or an incremental one by a signal).",
+            **words,
         ),
-        finding(
+        found(
             Rule.BEYOND_WAL,
             Severity.ERROR,
             ahead,
-            "LSN ",
-            _text(asked),
-            " lies beyond the end of PostgreSQL's write-ahead log, which is ",
-            _text(current),
-            ": the connector would run and deliver nothing until the log gets there. Ask for that LSN or an earlier "
-            "one.",
+            "LSN {requested} lies beyond the end of PostgreSQL's write-ahead log, which is {current}: the connector "
+            "would run and deliver nothing until the log gets there. Ask for that LSN or an earlier one.",
+            **words,
         ),
-        finding(
+        found(
             Rule.REWIND,
             Severity.WARNING,
-            (asked < stored) & ~F.coalesce(behind | lost, F.expr("false")),
-            *("the changes of all transactions that committed between LSN ", _text(asked), " and ", _text(stored)),
-            " are delivered again.",
+            (requested < stored) & ~F.coalesce(behind | lost, F.expr("false")),
+            "the changes of all transactions that committed between LSN {requested} and {stored} are delivered again.",
+            **words,
         ),
-        finding(
+        found(
             Rule.SKIP,
             Severity.WARNING,
-            (asked > stored) & ~F.coalesce(ahead | lost, F.expr("false")),
-            *("the changes of transactions that committed between LSN ", _text(stored), " and ", _text(asked)),
-            " are never delivered.",
+            (requested > stored) & ~F.coalesce(ahead | lost, F.expr("false")),
+            "the changes of transactions that committed between LSN {stored} and {requested} are never delivered.",
+            **words,
         ),
     ]
 

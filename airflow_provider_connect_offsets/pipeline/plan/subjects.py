@@ -1,4 +1,4 @@
-"""The connectors that a plan is about, read from dataset ``connectors``, and which of them can be planned together."""
+"""Connectors, read from dataset ``connectors``, and which of them can be planned together."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ from airflow_provider_connect_offsets.offsets.families import (
     OffsetReset,
     family_named,
 )
-from airflow_provider_connect_offsets.offsets.requests.request import Request, To
+from airflow_provider_connect_offsets.offsets.requests.request import Request, To, suffix_of
 from airflow_provider_connect_offsets.offsets.verdicts import Verdict
 from airflow_provider_connect_offsets.pipeline.frames import few_rows
+
+#: States of connectors and of tasks.
+RUNNING, FAILED = "RUNNING", "FAILED"
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The connector or consumer group whose offsets a plan changes, from its row in dataset ``connectors``.
+    """The connector or consumer group whose offsets a plan changes, or a connector of a flow that is judged.
 
     Attributes:
         name: the connector
@@ -32,8 +35,8 @@ class Subject:
         connector_class: Java class
         family: the family of its offsets
         config: its configuration, secrets masked
-        failed_tasks: how many of its tasks are FAILED
         state: its state in the snapshot
+        task_states: states of its tasks
     """
 
     name: str
@@ -41,8 +44,8 @@ class Subject:
     connector_class: str
     family: Family
     config: Mapping[str, str]
-    failed_tasks: int
-    state: str = ""
+    state: str
+    task_states: tuple[str, ...]
 
     @property
     def noun(self) -> str:
@@ -67,7 +70,12 @@ class Subject:
     @property
     def poll_may_hold_good_records(self) -> bool:
         """Whether a task failed on a poll that may begin with records that are not the bad one."""
-        return self.failed_tasks > 0 and self.config.get("consumer.override.max.poll.records") != "1"
+        return FAILED in self.task_states and self.config.get("consumer.override.max.poll.records") != "1"
+
+    @property
+    def runs(self) -> bool:
+        """Whether it and all its tasks are RUNNING, and it has at least one task."""
+        return {self.state, *self.task_states} == {RUNNING} and bool(self.task_states)
 
     @property
     def reads_slot(self) -> bool:
@@ -163,8 +171,8 @@ def read_subjects(connectors: DataFrame, names: Iterable[str]) -> dict[str, Subj
             connector_class=row["connector_class"],
             family=family_named(row["family"]),
             config=json.loads(row["config"]),
-            failed_tasks=sum(1 for task in json.loads(row["tasks"]) if task["state"] == "FAILED"),
             state=row["state"],
+            task_states=tuple(task["state"] for task in json.loads(row["tasks"])),
         )
         for row in rows
     }
@@ -198,13 +206,8 @@ def _likeness(request: Request, subject: Subject) -> Hashable:
 
 def _is_by_itself(request: Request, subject: Subject) -> bool:
     """Whether expressions depend on this one connector: those of a list of its own, a database's log or a slot."""
-    table = request.to is To.FILE and request.columns is None and not is_json(request.reference or "")
-    return (request.to.by_list and not table) or is_in_source(request, subject) or subject.reads_slot
-
-
-def is_json(uri: str) -> bool:
-    """Whether a file is JSON, or a table of JSON lines, by its name."""
-    return uri.rstrip("/").lower().endswith((".json", ".jsonl"))
+    is_for_many = request.to is To.FILE and not request.reads_table and suffix_of(request.value) != ".json"
+    return (request.to.by_list and not is_for_many) or is_in_source(request, subject) or subject.reads_slot
 
 
 def _whole(pattern: str | None) -> str | None:

@@ -1,4 +1,4 @@
-"""Read the positions that a table of one's own has: files whose columns are named, and the result of a query.
+"""Read positions from tables that people keep: files whose columns are named, and the result of a query.
 
 What both return is described in ``lists``. Unlike in a list of offsets, an empty position never removes an offset.
 """
@@ -12,10 +12,11 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.exceptions import InvalidDocument
 from airflow_provider_connect_offsets.offsets.requests.columns import LAST, POSITION, TableColumns
+from airflow_provider_connect_offsets.offsets.requests.request import suffix_of
 from airflow_provider_connect_offsets.pipeline.jvm import JVM_ERRORS, root_cause
 from airflow_provider_connect_offsets.pipeline.plan import family_columns
 from airflow_provider_connect_offsets.pipeline.plan.lists import Listed
-from airflow_provider_connect_offsets.pipeline.plan.subjects import Subject
+from airflow_provider_connect_offsets.pipeline.plan.subjects import Subject, Subjects
 
 #: More partitions than any Connect cluster has: a table with more rows was not brought down to one row a partition.
 MOST_ROWS = 1_000_000
@@ -44,10 +45,10 @@ def from_table(spark: SparkSession, uri: str, columns: TableColumns | None, subj
 
 
 def _read(spark: SparkSession, uri: str) -> DataFrame:
-    path = uri.rstrip("/").lower()
-    if path.endswith(".csv"):
+    suffix = suffix_of(uri)
+    if suffix == ".csv":
         return spark.read.csv(uri, header=True, mode="FAILFAST", quote='"', escape='"')
-    if path.endswith((".json", ".jsonl")):
+    if suffix in {".json", ".jsonl"}:
         return spark.read.json(uri, mode="FAILFAST")
     return spark.read.parquet(uri)
 
@@ -56,12 +57,11 @@ def _checked(read: Callable[[], DataFrame], named: str, columns: TableColumns | 
     try:
         # Spark runs the query here, within the try, and only once.
         listed = Listed.of(_entries(read(), named, columns or TableColumns(), subject).limit(MOST_ROWS + 1))
-        count = listed.entries.count()
     except JVM_ERRORS as error:
         raise InvalidDocument(f"{named} can't be read: {root_cause(error)}") from error
-    if not count:
+    if not listed.size:
         raise InvalidDocument(f"{named} has no row of this connector")
-    if count > MOST_ROWS:
+    if listed.size > MOST_ROWS:
         raise InvalidDocument(
             f"{named} has more than {MOST_ROWS:,} rows; it must have one a partition, like SELECT topic, partition, "
             "max(offset) AS last … GROUP BY topic, partition"
@@ -78,8 +78,9 @@ def _entries(table: DataFrame, named: str, columns: TableColumns, subject: Subje
         table = table.where(F.col("connector") == subject.name)
     position, is_last = _position_column(table, named, columns)
     names = [_existing(table, named, column) for column in (columns.topic, columns.partition, position)]
-    entry = family_columns.table_entry(subject, is_last=is_last)(*[F.col(name).cast("string") for name in names])
-    return table.select(entry.alias("entry")).select(F.lit(subject.name).alias("connector"), "entry.*")
+    connector, texts = F.lit(subject.name), [F.col(name).cast("string") for name in names]
+    entry = family_columns.position_entry(Subjects((subject,)), is_last=is_last)(connector, *texts)
+    return table.select(entry.alias("entry")).select(connector.alias("connector"), "entry.*")
 
 
 def _position_column(table: DataFrame, named: str, columns: TableColumns) -> tuple[str, bool]:

@@ -14,13 +14,13 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.requests.snapshots import SnapshotRequest
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Verdict
+from airflow_provider_connect_offsets.pipeline.events import KEY
 from airflow_provider_connect_offsets.pipeline.frames import shaped, verdict_frame
 from airflow_provider_connect_offsets.pipeline.verdicts import found, sentence, verdicts
 from airflow_provider_connect_offsets.workspace.schemas import OFFSET_CHANGES
 from airflow_provider_connect_offsets.workspace.snapshots import SnapshotRecord
 
-_KEY = ("connector", "partition")
-_LOG = ("topic", "kafka_partition")
+_PARTITION = ("connector", "partition")
 _RUNNING = "RUNNING"
 
 
@@ -73,11 +73,8 @@ def offset_changes(now: Observed, earlier: Observed | None, request: SnapshotReq
     before = before.where(~F.col("connector").isin(list(now.unread)))
     rows = _joined(_stored(now), before)
     rows = rows.join(F.broadcast(_states(now)), "connector", "left")
-    if earlier is not None:
-        was = _states(earlier).withColumnRenamed("state", "was")
-        rows = rows.join(F.broadcast(was), "connector", "left")
-    else:
-        rows = rows.withColumn("was", F.lit(None).cast("string"))
+    was = _states(now).limit(0) if earlier is None else _states(earlier)
+    rows = rows.join(F.broadcast(was.withColumnRenamed("state", "was")), "connector", "left")
     compared = F.lit(earlier is not None) & ~F.col("connector").isin(list(earlier.unread if earlier else ()))
     rows = rows.withColumn("moved", F.col("after_position") - F.col("before_position")).withColumn(
         "lag", F.greatest(F.col("log_end") - F.col("after_position"), F.lit(0))
@@ -93,28 +90,28 @@ def is_beyond_end() -> Column:
 
 def _stored(observed: Observed) -> DataFrame:
     """The stored offsets, each with the end of its log if that was observed."""
-    ends = observed.bounds.select("kafka_cluster", *_LOG, "log_end")
+    ends = observed.bounds.select("kafka_cluster", *KEY, "log_end")
     stored = observed.offsets.where(F.col("offset").isNotNull())
-    columns = (*_KEY, "connector_type", "family", *_LOG, "offset", "position")
+    columns = (*_PARTITION, "connector_type", "family", *KEY, "offset", "position")
     return (
         stored.select(*columns)
         .join(F.broadcast(observed.logs), "family", "left")
-        .join(ends, ["kafka_cluster", *_LOG], "left")
+        .join(ends, ["kafka_cluster", *KEY], "left")
         .select(*columns, "log_end")
     )
 
 
 def _joined(after: DataFrame, before: DataFrame) -> DataFrame:
-    same = ("connector_type", "family", *_LOG)
+    same = ("connector_type", "family", *KEY)
     later = after.withColumnsRenamed({"offset": "after", "position": "after_position"})
     earlier = before.select(
-        *_KEY,
+        *_PARTITION,
         *(F.col(name).alias(f"was_{name}") for name in same),
         F.col("offset").alias("before"),
         F.col("position").alias("before_position"),
         F.col("log_end").alias("before_end"),
     )
-    rows = later.join(earlier, list(_KEY), "full")
+    rows = later.join(earlier, list(_PARTITION), "full")
     return rows.withColumns({name: F.coalesce(name, f"was_{name}") for name in same})
 
 

@@ -22,7 +22,14 @@ from airflow_provider_connect_offsets.pipeline.snapshots.changes import (
     change_verdicts,
     offset_changes,
 )
-from airflow_provider_connect_offsets.pipeline.summary import now, sampled, verdict_counts, write_summary
+from airflow_provider_connect_offsets.pipeline.summary import (
+    first_rows,
+    now,
+    sampled,
+    totals,
+    verdict_counts,
+    write_summary,
+)
 from airflow_provider_connect_offsets.workspace.schemas import (
     CONNECTOR_OFFSETS,
     CONNECTORS,
@@ -37,7 +44,6 @@ from airflow_provider_connect_offsets.workspace.snapshots import (
     SnapshotRecord,
 )
 
-LISTED = 100
 _UNEXPECTED = (OffsetChange.VANISHED, OffsetChange.MOVED_BACK, OffsetChange.JUMPED, OffsetChange.STUCK)
 # At most some hundred thousand partitions: more tasks would cost time and write a file each.
 DEFAULTS = {"spark.sql.shuffle.partitions": "4"}
@@ -83,12 +89,12 @@ def _read(spark: SparkSession, uri: str) -> tuple[SnapshotRecord, Observed]:
 
 def _totals(rows: DataFrame) -> dict[str, Any]:
     """Numbers of partitions, in all and by what happened to them, and their lag."""
-    counted = rows.agg(
+    values = totals(
+        rows,
         F.count_if(F.col("after").isNotNull()).alias("partitions"),
         F.coalesce(F.sum("lag"), F.lit(0)).alias("lag"),
         *[F.count_if(F.col("change") == change.value).alias(change.value) for change in OffsetChange],
-    ).first()
-    values = {} if counted is None else counted.asDict()
+    )
     changes = {change.value: values.pop(change.value) for change in OffsetChange}
     return {**values, "changes": changes}
 
@@ -104,7 +110,7 @@ def _judged(verdicts: DataFrame) -> dict[str, Any]:
 
 
 def _connector_lines(rows: DataFrame) -> list[dict[str, Any]]:
-    """The first ``LISTED`` connectors: those with most changes that nobody expects, then those with most lag."""
+    """The first connectors: those with most changes that nobody expects, then those with most lag."""
     odd = F.col("change").isin([change.value for change in _UNEXPECTED])
     by_connector = rows.groupBy("connector").agg(
         F.first("state").alias("state"),
@@ -115,8 +121,8 @@ def _connector_lines(rows: DataFrame) -> list[dict[str, Any]]:
         F.sum("moved").alias("moved"),
         F.sum("lag").alias("lag"),
     )
-    ordered = by_connector.orderBy(F.desc("odd"), F.desc_nulls_last("lag"), F.desc_nulls_last("moved"), "connector")
-    return [row.asDict() for row in ordered.limit(LISTED).collect()]
+    lag, moved = F.desc_nulls_last("lag"), F.desc_nulls_last("moved")
+    return first_rows(by_connector, F.desc("odd"), lag, moved, "connector")
 
 
 JOB = Job.of_one_run("offset-changes", run, ComparisonDirectory, DEFAULTS)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
-
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
@@ -56,7 +54,7 @@ def _downwards(positions: DataFrame, elements: DataFrame, uncovered: DataFrame) 
     without = _events(uncovered, missing=F.col("missing"), unknown=F.col("unknown"))
     downwards = Window.partitionBy(*KEY).orderBy(F.desc("at"), "kind").rowsBetween(*SO_FAR)
     events = (
-        reduce(union_of, (query_events(positions), unread, last, without))
+        union_of(query_events(positions), unread, last, without)
         .withColumns(
             {
                 "unread": F.min("unread").over(downwards),
@@ -81,7 +79,7 @@ def _upwards(above: DataFrame, partitions: DataFrame, elements: DataFrame, check
     upwards = Window.partitionBy(*KEY).orderBy("at", "kind").rowsBetween(*SO_FAR)
     highest = F.lit(None).cast("long") if checkpoints is None else F.max("checkpoint_offset").over(upwards)
     return (
-        reduce(union_of, events)
+        union_of(*events)
         .withColumns({"before": F.max("before").over(upwards), "checkpoint_offset": highest})
         .where(F.col("kind") == QUERY)
         .select("query.*", "before", "checkpoint_offset")

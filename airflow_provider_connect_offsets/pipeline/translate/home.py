@@ -144,7 +144,8 @@ def with_earlier(rows: DataFrame, partitions: DataFrame) -> DataFrame:
 
     Args:
         rows: what ``elements`` returns, from the beginning of the remote topic, also of records that retention has
-        deleted partitions: dataset ``mirror_partitions``
+            deleted
+        partitions: dataset ``mirror_partitions``
 
     Returns:
         ``rows`` with lowest (the lowest replicated record of the partition), before (all records from ``lowest`` to

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
@@ -74,14 +73,11 @@ def ledger(observed: LedgerInput, earlier: DataFrame) -> DataFrame:
         }
     )
     digests = _on_target(observed.digests.where(F.col("side") == Side.SOURCE.value), replicated)
-    rows = reduce(
-        union_of,
-        (
-            logs.withColumn("kind", F.lit(LOG)),
-            _mappings(observed, earlier, logs),
-            _positions(observed, replicated),
-            digests.select(*_KEY, F.lit(RECORD).alias("kind"), F.col("log_offset").alias("upstream"), "digest"),
-        ),
+    rows = union_of(
+        logs.withColumn("kind", F.lit(LOG)),
+        _mappings(observed, earlier, logs),
+        _positions(observed, replicated),
+        digests.select(*_KEY, F.lit(RECORD).alias("kind"), F.col("log_offset").alias("upstream"), "digest"),
     )
     absent = {name: F.lit(None) for name in MIRROR_LEDGER.names if name not in {*rows.columns, "observed_at"}}
     return shaped(rows.withColumns({**absent, "observed_at": F.lit(observed.observed_at)}), MIRROR_LEDGER)

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.pipeline.events import KEY, SO_FAR, union_of
 from airflow_provider_connect_offsets.pipeline.frames import worked_out
+from airflow_provider_connect_offsets.pipeline.translate.mappings import distance
 
 # So many records in a row with the expected digests are not coincidence.
 COMPANY = 3
@@ -88,17 +89,13 @@ def _mapped(digests: DataFrame, mappings: DataFrame, eligible: DataFrame) -> Dat
     after = F.first("point", ignorenulls=True).over(in_order.rowsBetween(1, Window.unboundedFollowing))
     events = union_of(points, records).withColumns({"before": before, "after": after})
     along = F.col("before.upstream") + F.col("at") - F.col("before.downstream")
-    level = _distance("before") == _distance("after")
+    level = distance("before") == distance("after")
     upstream = F.when((F.col("before.downstream") == F.col("at")) | level, along)
     known_to = F.max("point.upstream").over(Window.partitionBy(*KEY))
     at_origin = F.coalesce(F.col("before.upstream") == -1, F.expr("false"))
     named = events.withColumns({"upstream": upstream, "last": known_to, "begins_at_origin": at_origin})
     records_only = named.where(F.col("kind") == _RECORD).withColumnRenamed("at", "downstream")
     return records_only.select(*KEY, "downstream", "digest", "upstream", "last", "begins_at_origin")
-
-
-def _distance(point: str) -> Column:
-    return F.col(f"{point}.downstream") - F.col(f"{point}.upstream")
 
 
 def _numbered(mapped: DataFrame) -> DataFrame:

@@ -55,6 +55,11 @@ def created_anew(syncs: DataFrame, partitions: DataFrame) -> DataFrame:
     return _marked(_valid(syncs), partitions).where(~_is_current()).select(*KEY).distinct()
 
 
+def distance(mapping: str) -> Column:
+    """``downstream`` minus ``upstream`` of the struct in a column."""
+    return F.col(f"{mapping}.downstream") - F.col(f"{mapping}.upstream")
+
+
 def _valid(syncs: DataFrame) -> DataFrame:
     mapped = syncs.where((F.col("upstream") >= 0) & (F.col("downstream") >= 0))
     return mapped.select(*KEY, F.col("log_offset").alias("seq"), "upstream", "downstream")

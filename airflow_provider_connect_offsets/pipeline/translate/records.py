@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.pipeline.events import KEY, SO_FAR
-from airflow_provider_connect_offsets.pipeline.translate.mappings import gaps_of
+from airflow_provider_connect_offsets.pipeline.translate.mappings import distance, gaps_of
 
 # Records that are read before the lowest position, so that a record before it is among them.
 MARGIN = 200
@@ -175,7 +175,7 @@ def _with_straight(records: DataFrame, source: DataFrame) -> DataFrame:
     )
     since = near.withColumn("since", F.coalesce("before", "edge"))
     along = F.col("since.upstream") + F.col("downstream") - F.col("since.downstream")
-    level = _distance("since") == _distance("after")
+    level = distance("since") == distance("after")
     expected = since.withColumn("expected", F.when(F.col("upstream").isNull() & level, along))
     digests = source.select(*KEY, F.col("upstream").alias("expected"), F.col("digest").alias("expected_digest"))
     agreed = F.when(_may_be(F.col("expected"), F.col("expected_digest")), F.col("expected"))
@@ -190,10 +190,6 @@ def _with_straight(records: DataFrame, source: DataFrame) -> DataFrame:
             "ceiling": F.when(rises & F.col("gapless") & F.col("after.sole"), F.col("after.upstream") - 1),
         }
     )
-
-
-def _distance(point: str) -> Column:
-    return F.col(f"{point}.downstream") - F.col(f"{point}.upstream")
 
 
 def _low() -> Column:

@@ -107,7 +107,9 @@ def draw_rereads(bars: Sequence[GroupBar], *, name: str) -> str | None:
         write(axes, _BAR_LEFT, top + 8, _shortened(bar.group), fontweight="bold", fontsize=LARGE)
         _bar(axes, top + 22, bar.planned, most, colour=(Ink.AGAIN_PALE, Ink.AGAIN), label="after a planned failover")
         _bar(axes, top + 35, bar.by_checkpoints, most, colour=(Ink.LOG, Ink.MUTED), label="by its checkpoints")
-    label = "; ".join(f"{bar.group}: {_count(bar.planned)} and {_count(bar.by_checkpoints)}" for bar in shown[:5])
+    label = "; ".join(
+        f"{bar.group}: {words.known(bar.planned)} and {words.known(bar.by_checkpoints)}" for bar in shown[:5]
+    )
     return to_svg(figure, name=name, label=f"Records read again, after a planned failover and by checkpoints. {label}.")
 
 
@@ -156,7 +158,7 @@ def _bar(axes: Axes, y: float, number: int | None, most: int, *, colour: tuple[I
     if number is not None:
         axes.add_patch(Rectangle((_BAR_LEFT, y - _BAR / 2), width, _BAR, facecolor=face, edgecolor=edge, lw=1.0))
     x = _BAR_LEFT if number is None else _BAR_LEFT + width + 6
-    write(axes, x, y, f"{_count(number)} {label}", color=Ink.MUTED)
+    write(axes, x, y, f"{words.known(number)} {label}", color=Ink.MUTED)
 
 
 def _share(moment: datetime, began: datetime, ended: datetime) -> float:
@@ -172,10 +174,6 @@ def _last_lag(line: Sequence[Point]) -> str:
 def _figure(value: float) -> str:
     """A number, with one decimal if it is a small fraction."""
     return f"{value:,.0f}" if value == int(value) or value >= 10 else f"{value:.1f}"
-
-
-def _count(number: int | None) -> str:
-    return "unknown" if number is None else f"{number:,}"
 
 
 def _shortened(text: str, longest: int = _LONGEST_NAME) -> str:

@@ -1,1 +1,1 @@
-"""Records on which a sink stood."""
+"""Records on which a sink failed."""

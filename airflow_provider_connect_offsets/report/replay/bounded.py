@@ -9,7 +9,9 @@ from typing import Any
 from rich.console import Group
 
 from airflow_provider_connect_offsets.offsets.requests.replay import ReplayRequest
+from airflow_provider_connect_offsets.offsets.verdicts import Verdict
 from airflow_provider_connect_offsets.report import words
+from airflow_provider_connect_offsets.report.change import worst_first
 from airflow_provider_connect_offsets.report.html import Figure, publish
 from airflow_provider_connect_offsets.report.question import (
     MOST_ROWS,
@@ -50,7 +52,7 @@ class Replay:
         request: the request
         summary: of the job
         rows: dataset ``replay_plan``
-        verdicts: dataset ``verdicts``, errors first
+        verdicts: of the plan, worst first
         outcome: None if it has not ended
         pending: why it was not made yet; None if unknown
     """
@@ -59,7 +61,7 @@ class Replay:
     request: ReplayRequest
     summary: Mapping[str, Any]
     rows: tuple[Mapping[str, Any], ...]
-    verdicts: tuple[Mapping[str, Any], ...]
+    verdicts: tuple[Verdict, ...]
     outcome: ReplayOutcome | None = None
     pending: Pending | None = None
 
@@ -70,11 +72,11 @@ class Replay:
         rows = sorted(
             read_dataset(run.replay_plan, REPLAY_PLAN), key=lambda row: (row["topic"], row["kafka_partition"])
         )
-        verdicts = sorted(read_dataset(run.verdicts, VERDICTS), key=lambda row: (row["severity"], row["message"]))
+        verdicts = worst_first(read_dataset(run.verdicts, VERDICTS))
         # Ignore the outcome of an earlier plan in the same directory.
         is_own = outcome is not None and outcome.digest == summary["digest"]
         request = ReplayRequest.from_json(files.read_json(run.request))
-        return cls(run, request, summary, tuple(rows), tuple(verdicts), outcome if is_own else None, pending)
+        return cls(run, request, summary, tuple(rows), verdicts, outcome if is_own else None, pending)
 
     @property
     def lines(self) -> list[tuple[str, ...]]:
@@ -112,7 +114,7 @@ class Replay:
                 f"{plain(request.clone)}, delivers them; {plain(request.connector)} keeps running."
             ),
             self.shown.markdown(),
-            verdict_lines([(one["severity"], one["message"]) for one in self.verdicts]),
+            verdict_lines(self.verdicts),
             report_link(self.run.report, link),
             f"Exactly plan `{summary['digest'][:12]}` will be made. Nothing has been created yet.",
         ]
@@ -120,17 +122,15 @@ class Replay:
 
     def write(self) -> str:
         """Write the report as the run's ``report.html``, and return its URI."""
-        run = self.run
-        outcome, lines = self.outcome, self.lines
+        run, outcome, lines = self.run, self.outcome, self.lines
         figures = [
             Figure(f"{self.summary['offsets']:,}", "offsets in the interval"),
             Figure(f"{self.summary['partitions']:,}", "partitions", f"{self.summary['left_out']:,} have none"),
         ]
         if outcome is not None and outcome.ranges:
-            beyond = "unknown" if outcome.beyond is None else f"{outcome.beyond:,}"
             figures += [
                 Figure(f"{outcome.delivered:,}", "delivered once more"),
-                Figure(beyond, "delivered beyond the end"),
+                Figure(words.known(outcome.beyond), "delivered beyond the end"),
             ]
         uris = {"Request": run.request, "Ranges": run.replay_ranges, "Plan": run.replay_plan, "Verdicts": run.verdicts}
         return publish(
@@ -149,9 +149,5 @@ class Replay:
 
 def _line(row: Mapping[str, Any], found: DeliveredRange | None) -> tuple[str, ...]:
     where = f"{row['topic']}-{row['kafka_partition']}"
-    counts = (
-        ("", "")
-        if found is None
-        else (f"{found.delivered:,}", "unknown" if found.beyond is None else f"{found.beyond:,}")
-    )
+    counts = ("", "") if found is None else (f"{found.delivered:,}", words.known(found.beyond))
     return (where, f"{row['begins']:,}", f"{row['ends']:,}", *counts)

@@ -88,7 +88,8 @@ class Changer:
         with self.clients() as clients:
             request = Request.parse(connector=connector, to=to, value=value, now=now, noun=clients.noun, **selection)
             take_snapshot(request, clients, run)
-        return run, plan_job.run(self.spark, run)
+        [summary] = plan_job.run_all(self.spark, [run])
+        return run, summary
 
     def plan_fleet(self, connectors: Sequence[str], to: str) -> FleetDirectory:
         """Snapshot and plan of many connectors."""

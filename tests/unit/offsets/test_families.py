@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from airflow_provider_connect_offsets.exceptions import InvalidRequest
+from airflow_provider_connect_offsets.offsets.advice import mirrored_groups
 from airflow_provider_connect_offsets.offsets.document import JsonMap
 from airflow_provider_connect_offsets.offsets.families import (
     FAMILIES,
@@ -24,6 +26,7 @@ from airflow_provider_connect_offsets.offsets.families import (
     family_of,
 )
 from airflow_provider_connect_offsets.offsets.family import MAX_OFFSET
+from airflow_provider_connect_offsets.offsets.replay import refuse_unbounded
 
 CONFIG = {"source.cluster.alias": "north", "target.cluster.alias": "south", "file": "/in"}
 POSITIONS = st.integers(0, MAX_OFFSET)
@@ -255,3 +258,15 @@ MIRROR, FILE = "org.apache.kafka.connect.mirror", "org.apache.kafka.connect.file
 def test_family_of(connector_type: ConnectorType, java_class: str, name: str) -> None:
     """By class name or the alias that Connect allows; a class of another package has no special family."""
     assert family_of(connector_type, java_class) is FAMILIES[name]
+
+
+def test_a_class_that_only_ends_like_the_default_is_another_one() -> None:
+    """Which topics a filter of one's own lets pass, or how a policy of one's own names them, is unknown."""
+    own = {"topic.filter.class": "com.acme.NoDefaultTopicFilter", "topics": "orders"}
+    apache = {"topic.filter.class": "org.apache.kafka.connect.mirror.DefaultTopicFilter", "topics": "orders"}
+
+    assert MirrorSource().consumed_topics(own) is None
+    assert "orders" in (MirrorSource().consumed_topics(apache) or "")
+    with pytest.raises(InvalidRequest, match="chooses its topics by topic"):
+        refuse_unbounded("flow", MirrorSource(), own)
+    assert mirrored_groups({"group.filter.class": "com.acme.NoDefaultGroupFilter"}) is None

@@ -29,7 +29,7 @@ def test_empty_fields_select_all_of_any_age() -> None:
     """They are null in JSON."""
     request = OrphanRequest.parse(topic="t", now=NOW)
 
-    assert request == OrphanRequest("t", None, None)
+    assert request == OrphanRequest("t", None, None) == OrphanRequest.parse(topic="t", connectors=" ", now=NOW)
     assert request.as_json() == {"topic": "t", "connectors": None, "written_before": None}
     assert OrphanRequest.from_json(request.as_json()) == request
 

@@ -215,3 +215,14 @@ def test_all_rows_are_in_the_csv(directory: FailoverDirectory) -> None:
     listed = list(csv.DictReader(StringIO(table)))
     assert [one["group"] for one in listed] == ["exact", "<b>coarse</b>", "busy"]
     assert (listed[0]["downstream"], listed[1]["max_rereads"], listed[2]["reason"]) == ("70", "1234", STAYS)
+
+
+def test_topics_without_a_remote_topic_do_not_count(tmp_path: Path) -> None:
+    """A group that also reads such a topic is as exact as it is in the others."""
+    outside = {"source_topic": "local", "target_topic": "", "covered": None, "exact": False, "checkpoint": None}
+    directory = FailoverDirectory(tmp_path.as_uri())
+    write_failover(directory, [row("both"), row("both", action="skip", method="none", **outside)])
+
+    [line] = Failover.read(directory).groups
+
+    assert (line.standing, line.numbers) == ("exact", ("1", "1", "0", "0", "20"))

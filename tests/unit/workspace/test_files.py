@@ -10,6 +10,7 @@ from pathlib import Path
 
 import fsspec
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 from airflow_provider_connect_offsets.exceptions import DatasetError, WorkspaceUnreadable, WorkspaceUnwritable
 from airflow_provider_connect_offsets.workspace import files
@@ -183,14 +184,6 @@ def test_what_can_not_be_removed(monkeypatch: pytest.MonkeyPatch) -> None:
         files.remove_tree("memory://runs/it")
 
 
-@pytest.mark.parametrize("name", ["exists", "list_names", "read_bytes", "read_chunks"])
-def test_below_a_file_there_is_nothing(name: str, tmp_path: Path) -> None:
-    """It is missing, as in a directory that does not exist."""
-    (tmp_path / "file").touch()
-
-    assert not getattr(files, name)(str(tmp_path / "file" / "below"))
-
-
 def test_json(root: str) -> None:
     """JSON that people can read and compare."""
     uri = join(root, "value.json")
@@ -229,3 +222,31 @@ def test_a_large_file_is_read_piece_by_piece(root: str) -> None:
 
     assert list(files.read_chunks(uri, size=4) or ()) == [b"0123", b"4567", b"89"]
     assert files.exists(uri)
+
+
+def test_nothing_is_below_a_file(tmp_path: Path) -> None:
+    """Where someone names a file instead of its directory, what is looked for is missing."""
+    uri = (tmp_path / "file").as_uri()
+    files.write_bytes(uri, b"x")
+    below = join(uri, "below")
+
+    assert files.read_bytes(below) is None
+    assert files.read_chunks(below) is None
+    assert files.list_names(below) == []
+    assert not files.exists(below)
+    with pytest.raises(DatasetError, match="does not exist"):
+        files.read_json(below)
+
+
+def test_what_another_process_has_written_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Object stores keep listings, which a removal must not trust."""
+    uri = f"memory://{uuid.uuid4().hex}"
+    files.write_bytes(join(uri, "file"), b"x")
+    stale = {"is": True}
+    exists = MemoryFileSystem.exists
+    monkeypatch.setattr(MemoryFileSystem, "exists", lambda own, path: not stale["is"] and exists(own, path))
+    monkeypatch.setattr(MemoryFileSystem, "invalidate_cache", lambda *_: stale.update({"is": False}))
+
+    files.remove_tree(uri)
+
+    assert files.list_names(uri) == []
