@@ -14,6 +14,7 @@ from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.reports import report_address, report_url
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 from airflow_provider_connect_offsets.parameters.taking import TakesParameters
+from airflow_provider_connect_offsets.workspace.layout import Directory
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -81,14 +82,19 @@ class AskAboutRunOperator(AskOperator):
     summary: Any
 
     @property
+    def report(self) -> str:
+        """URI of the run's report."""
+        return Directory(self.summary["run_uri"]).report
+
+    @property
     def link(self) -> str | None:
         """URL of the report for a browser; None if reports are not served."""
-        return report_url(self.summary["report"], dag_id=self.dag_id)
+        return report_url(self.report, dag_id=self.dag_id)
 
     @property
     def address(self) -> str:
         """Address of the report, for messages."""
-        return report_address(self.summary["report"], dag_id=self.dag_id)
+        return report_address(self.report, dag_id=self.dag_id)
 
     @abstractmethod
     def write_report(self, pending: Pending) -> None:
