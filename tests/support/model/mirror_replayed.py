@@ -78,13 +78,9 @@ class Replay:
         """Set the flow's offsets, and resume it."""
         moves = {one.topic: one.moved_to for one in self.played if one.moved_to is not None}
         connect, alias = self.sandbox.connect, self.flowing.flow.source_alias
-        entries = [
-            {
-                "partition": {"cluster": alias, "topic": topic, "partition": 0},
-                "offset": {"offset": at - 1} if at else None,
-            }
-            for topic, at in moves.items()
-        ]
+        partitions = [{"cluster": alias, "topic": topic, "partition": 0} for topic in moves]
+        offsets = [{"offset": at - 1} if at else None for at in moves.values()]
+        entries = [{"partition": one, "offset": offset} for one, offset in zip(partitions, offsets, strict=True)]
         if entries:
             connect.alter(self.flowing.source_connector, entries)
         for one in self.played:
@@ -108,6 +104,11 @@ class Replay:
         late = f"{self.flowing.source_connector} has not replicated what the worlds say"
         wait_for(self._ends, ends, 60, late, progress={"replicated": self._ends, **self.sandbox.connect.work})
 
+    def wait_until_synced(self) -> None:
+        """Wait for an offset sync of each topic's last record: ten are sent at once, others at the next commit."""
+        last = {one.topic: one.copied[-1:] for one in self.played}
+        wait_for(lambda: {name: sent[-1:] for name, sent in self.syncs().items()}, last, 60, "offset syncs are missing")
+
     def _ends(self) -> dict[str, tuple[int, int | None]]:
         stored = {
             entry["partition"]["topic"]: entry["offset"]["offset"]
@@ -116,10 +117,8 @@ class Replay:
         }
         there = self.sandbox.target.topics()
         names = {one.topic: self.flowing.flow.target_topic(one.topic) for one in self.played}
-        return {
-            topic: (self.sandbox.target.log_bounds(name)[0][1] if name in there else 0, stored.get(topic))
-            for topic, name in names.items()
-        }
+        ends = {topic: self.sandbox.target.log_bounds(name)[0][1] for topic, name in names.items() if name in there}
+        return {topic: (ends.get(topic, 0), stored.get(topic)) for topic in names}
 
     def contents(self, one: Replayed, count: int) -> list[int]:
         """Contents of records: each a new one, or one of a few that come again."""
@@ -169,8 +168,9 @@ class Replay:
             producer.flush(30)
             producer.abort_transaction(30)
             one.world.source.append_unseen(aborted + 1)
-        end = one.world.source.end
-        wait_for(lambda: self.sandbox.source.log_bounds(one.topic)[0][1], end, 60, "a transaction has not ended")
+        wait_for(
+            lambda: self.sandbox.source.log_bounds(one.topic)[0][1], one.world.source.end, 60, "transaction is open"
+        )
 
     def retain(self, broker: Broker, topic: str, log: Log, start: int) -> None:
         """Delete the records before an offset, as retention does."""
