@@ -12,6 +12,7 @@ from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.shared.approval import AskAboutRunOperator
 from airflow_provider_connect_offsets.operators.shared.common import (
+    Interruptible,
     open_connect,
     owner_of,
     recorded,
@@ -118,7 +119,7 @@ class BeginOffsetChangeOperator(ReportedOperator):
         return {"connector": plan.connector, "digest": plan.digest, "state": state.value}
 
 
-class ApplyOffsetPlanOperator(TellsChanges, ReportedOperator):
+class ApplyOffsetPlanOperator(Interruptible, TellsChanges, ReportedOperator):
     """Stop the connector, write the plan, read it back, restore the connector's state; or undo everything.
 
     A plan that is not the approved one is refused. A retry finishes or undoes what the attempt before left.
@@ -143,13 +144,6 @@ class ApplyOffsetPlanOperator(TellsChanges, ReportedOperator):
                     report = report_of(run)
                 self.tell_outcome(context, connect, outcome, run)
         return summary_of(outcome, report, dag_id=self.dag_id, downtime_seconds=outcome.downtime_seconds)
-
-    def on_kill(self) -> None:
-        """Interrupt the change: what was written is undone now, or by the next attempt or run.
-
-        Airflow calls this when a task is cleared, marked as failed, or timed out, and kills it five seconds later.
-        """
-        raise SystemExit("The task was ended from outside while it changed offsets.")
 
 
 def applied(plan: OffsetPlan, connect: ConnectCluster, owner: Owner, run: RunDirectory) -> Outcome:

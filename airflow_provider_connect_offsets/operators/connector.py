@@ -17,7 +17,12 @@ from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly, raise_failure
 from airflow_provider_connect_offsets.hooks.runs import directory_of
 from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_document, load_json, parse_rest
-from airflow_provider_connect_offsets.operators.shared.common import LEASE_SECONDS, open_connect, owner_of
+from airflow_provider_connect_offsets.operators.shared.common import (
+    LEASE_SECONDS,
+    Interruptible,
+    open_connect,
+    owner_of,
+)
 from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 from airflow_provider_connect_offsets.parameters.connections import ConnectParams, Control, StepConnectionParams
@@ -206,7 +211,7 @@ class GetConnectorOffsetsOperator(ConnectorOperator):
         return uri
 
 
-class AlterConnectorOffsetsOperator(TellsChanges, ConnectorOperator):
+class AlterConnectorOffsetsOperator(Interruptible, TellsChanges, ConnectorOperator):
     """Write offsets of a stopped connector, and prove them by reading back. Returns how many partitions were written.
 
     Either ``offsets`` (as Connect's REST API takes them: a list of ``{"partition": {…}, "offset": {…} or null}``),
@@ -243,7 +248,7 @@ class AlterConnectorOffsetsOperator(TellsChanges, ConnectorOperator):
         return len(plan.changed_rows())
 
 
-class ResetConnectorOffsetsOperator(TellsChanges, ConnectorOperator):
+class ResetConnectorOffsetsOperator(Interruptible, TellsChanges, ConnectorOperator):
     """Remove all offsets of a stopped connector, and prove that none is left. Returns how many there were.
 
     If there were any, their removal is an event of the connector's asset.

@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.operators.connector import (
     requested_state,
 )
 from airflow_provider_connect_offsets.operators.shared.approval import AskOperator
-from airflow_provider_connect_offsets.operators.shared.common import owner_of
+from airflow_provider_connect_offsets.operators.shared.common import Interruptible, owner_of
 from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
 from airflow_provider_connect_offsets.parameters.connections import StepConnectionParams
 from airflow_provider_connect_offsets.parameters.copying import CheckOnlyParams, CopyParams, NewConnectorParams
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from airflow_provider_connect_offsets.operations.existence.copy_check import Copying
 
 
-class CreateConnectorOperator(TellsChanges, ConnectorOperator):
+class CreateConnectorOperator(Interruptible, TellsChanges, ConnectorOperator):
     """Create a connector that resumes at given offsets: created STOPPED, offsets written and read back, then started.
 
     If anything fails, nothing is left of it, and offsets that were stored under its name before are restored. Needs
@@ -84,7 +84,7 @@ class _CopyOperator(TellsChanges, ConnectorOperator):
             self.tell_change(context, connect.clients, what.connector, kind=ChangeKind.DELETED, partitions=count)
 
 
-class CopyConnectorOperator(_CopyOperator):
+class CopyConnectorOperator(Interruptible, _CopyOperator):
     """Create a connector with the settings and offsets of another one; with ``rename`` it takes that one's place.
 
     The copy is created STOPPED, gets the offsets of the original, which are read back, and then the state that the
@@ -186,7 +186,7 @@ class ApproveCopyOperator(AskOperator):
         self.log.warning("Rejected, so nothing was changed: %s", self.summary)
 
 
-class DeleteConnectorOperator(TellsChanges, ConnectorOperator):
+class DeleteConnectorOperator(Interruptible, TellsChanges, ConnectorOperator):
     """Delete a connector together with its offsets: stopped, offsets removed and read back, then deleted.
 
     Until the deletion itself, a failure restores offsets and state. Before that, the offsets are kept as KIP-199

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow_provider_connect_offsets.exceptions import LeftStopped
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.apply import (
-    ApplyOffsetPlanOperator,
     ApproveOffsetPlanOperator,
     failure_of,
 )
 from airflow_provider_connect_offsets.operators.plan import PlanConnectorOffsetsOperator
 from airflow_provider_connect_offsets.operators.restore import refuse_deleted
 from airflow_provider_connect_offsets.operators.shared.common import (
+    Interruptible,
     new_directory,
     owner_of,
     recorded,
@@ -137,7 +137,7 @@ class BeginMirrorResetOperator(FlowOperator):
         return {"connector": plan.offsets.connector, "digest": plan.digest, "state": state.value}
 
 
-class ApplyMirrorResetOperator(TellsChanges, FlowOperator):
+class ApplyMirrorResetOperator(Interruptible, TellsChanges, FlowOperator):
     """Stop a flow, write its MirrorSource's offsets, empty its offset syncs, prove both, start it; or undo everything.
 
     Then it waits until new syncs prove that the flow resumed where it should. If anything fails before syncs are gone,
@@ -173,8 +173,6 @@ class ApplyMirrorResetOperator(TellsChanges, FlowOperator):
                     report = _report(run)
                 self.tell_outcome(context, flow, outcome, run, kind=ChangeKind.FLOW_RESET)
         return summary_of(outcome, report, dag_id=self.dag_id, downtime_seconds=outcome.downtime_seconds)
-
-    on_kill = ApplyOffsetPlanOperator.on_kill
 
 
 class RestoreMirrorFlowOperator(TellsChanges, FlowOperator):

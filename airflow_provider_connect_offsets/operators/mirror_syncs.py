@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.operators.shared.common import new_directory, owner_of
+from airflow_provider_connect_offsets.operators.shared.common import Interruptible, new_directory, owner_of
 from airflow_provider_connect_offsets.operators.shared.flow import FlowOperator, requested_flow
 from airflow_provider_connect_offsets.parameters.flow import ClearedSyncsParams
 from airflow_provider_connect_offsets.parameters.taking import Models
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
 
-class ClearOffsetSyncsOperator(FlowOperator):
+class ClearOffsetSyncsOperator(Interruptible, FlowOperator):
     """Empty a flow's offset-syncs topic, and its checkpoints if requested; a single step.
 
     The connectors must be STOPPED, or with ``control`` storage their process down: the step neither stops nor starts

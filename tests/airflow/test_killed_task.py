@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,15 +12,23 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from airflow.sdk import BaseOperator
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.operators.apply import ApplyOffsetPlanOperator
+from airflow_provider_connect_offsets.operators.existence import CopyConnectorOperator
 from airflow_provider_connect_offsets.operators.fleet import ApplyFleetPlansOperator
+from airflow_provider_connect_offsets.operators.shared.events import TellsChanges
 from airflow_provider_connect_offsets.report import FleetChange
 from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
+from tests.airflow.test_template_fields import OPERATORS
 from tests.support.flows.flows import Changer, SinkFlow
 from tests.support.workers.gate import Fate, Gate, Point, Side, open_gate
 
+# What they change besides what is told as an event.
+CHANGE = {"ClearOffsetSyncsOperator", "FindPoisonRecordOperator", "ReplayIntervalOperator"}
+# Bases; what undoes or finishes what others have begun; what changes nothing, or (groups) has nothing to undo.
+GO_ON = re.compile("^_|Restore|Release|Check|CommitGroupOffsets")
 CONTEXT: Any = {"ti": SimpleNamespace(dag_id="d", run_id="r", task_id="apply", map_index=-1)}
 
 
@@ -46,6 +55,36 @@ def gated(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def terminate() -> Fate:
     os.kill(os.getpid(), signal.SIGTERM)
     return Fate.PASSES
+
+
+@pytest.mark.parametrize(
+    "name", sorted(CHANGE | {name for name, one in OPERATORS.items() if issubclass(one, TellsChanges)})
+)
+def test_whatever_can_be_undone_is_interrupted(name: str) -> None:
+    """Otherwise a task that is ended goes on for five seconds, dies anywhere, and leaves a connector STOPPED."""
+    is_interrupted = OPERATORS[name].on_kill is not BaseOperator.on_kill
+
+    assert is_interrupted is (GO_ON.search(name) is None)
+
+
+@pytest.mark.usefixtures("connections")
+def test_a_copy_that_is_killed_is_undone(sink: SinkFlow, on_term: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The original was stopped for it and the copy created: nothing is left of the copy, and the original runs."""
+    copy = f"{sink.name}-2"
+    gate = Gate(sink.sandbox.connect.url, Point("PATCH", "/offsets", Side.AFTER), terminate)
+    with open_gate(gate) as url:
+        gated(url, monkeypatch)
+        task = CopyConnectorOperator(
+            task_id="copy", connector=sink.name, new_name=copy, stop_original=True, connect_conn_id="gated"
+        )
+        on_term.append(task)
+
+        with pytest.raises(SystemExit, match="ended from outside"):
+            run(task)
+
+    assert gate.reached.is_set()
+    assert copy not in sink.sandbox.connect.connectors()
+    sink.sandbox.connect.wait_state(sink.name, "RUNNING", tasks=1)
 
 
 @pytest.mark.usefixtures("connections")

@@ -6,6 +6,7 @@ are emptied, which can't be undone, but does no harm to a flow whose offsets are
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
@@ -35,6 +36,7 @@ from airflow_provider_connect_offsets.workspace.flow_schemas import RESET_TOPICS
 from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
 
+log = logging.getLogger(__name__)
 _NAMED = 5
 
 
@@ -188,6 +190,7 @@ def _proved(outcome: Outcome, plan: ResetPlan, clients: Clients, run: ResetDirec
             f"After {timeout:.0f} s, {len(proof.missing)} partitions had no new sync yet, like {first.topic!r} "
             f"partition {first.partition}: their groups are not translated until one comes."
         )
+        log.warning("%s", late)
         warnings = (*warnings, late)
     return replace(outcome, message=f"{message} {proof}", warnings=warnings)
 

@@ -12,6 +12,7 @@ from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Inv
 from airflow_provider_connect_offsets.hooks.clients import require_control
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.shared.common import (
+    Interruptible,
     new_directory,
     open_connect,
     owner_of,
@@ -106,7 +107,7 @@ class _PoisonOperator(ReportedOperator):
         return report_of_poison(sink.kept.directory)
 
 
-class FindPoisonRecordOperator(_PoisonOperator):
+class FindPoisonRecordOperator(Interruptible, _PoisonOperator):
     """Find the record on which a failed sink stands, and keep it; skips nothing.
 
     A record that a JSON converter can't convert is read from the committed position. Otherwise, and if records before
@@ -128,7 +129,7 @@ class FindPoisonRecordOperator(_PoisonOperator):
         return result, found.sentence, [one.place for one in found.records]
 
 
-class SkipPoisonRecordOperator(TellsChanges, _PoisonOperator):
+class SkipPoisonRecordOperator(Interruptible, TellsChanges, _PoisonOperator):
     """Find the record on which a failed sink stands, keep it, skip exactly it, and resume the sink.
 
     Finds it as :class:`FindPoisonRecordOperator` does. If the sink fails on another record then, that one is found and

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow_provider_connect_offsets.exceptions import NotApplied
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.replay.planned import replay_report
-from airflow_provider_connect_offsets.operators.shared.common import open_connect, owner_of, recorded, summary_of
+from airflow_provider_connect_offsets.operators.shared.common import (
+    Interruptible,
+    open_connect,
+    owner_of,
+    recorded,
+    summary_of,
+)
 from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
 from airflow_provider_connect_offsets.parameters.taking import Models
@@ -19,7 +25,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
 
-class ReplayIntervalOperator(ReportedOperator):
+class ReplayIntervalOperator(Interruptible, ReportedOperator):
     """Create the clone at the start of the interval, wait until it has passed the end, and remove it with its offsets.
 
     The task looks at the clone twice a second, in a worker's slot: a deferred task would take a second or more to be
@@ -55,13 +61,6 @@ class ReplayIntervalOperator(ReportedOperator):
                     report = replay_report(run)
         counts = {"delivered": outcome.delivered, "beyond": outcome.beyond}
         return summary_of(outcome, report, dag_id=self.dag_id, **counts)
-
-    def on_kill(self) -> None:
-        """Interrupt the replay: the clone is removed now, or by the teardown, the next attempt or run.
-
-        Airflow calls this when a task is cleared, marked as failed, or timed out, and kills it five seconds later.
-        """
-        raise SystemExit("The task was ended from outside while a clone delivered an interval.")
 
 
 class ReleaseReplayOperator(ReportedOperator):

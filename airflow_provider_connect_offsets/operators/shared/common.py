@@ -34,6 +34,17 @@ log = logging.getLogger(__name__)
 LEASE_SECONDS = 3600.0
 
 
+class Interruptible:
+    """A mixin for operators whose task, if it is ended from outside, undoes at once what it has begun."""
+
+    def on_kill(self) -> None:
+        """Interrupt the work: what it has begun is undone now, or settled by the teardown, the next attempt or run.
+
+        Airflow calls this when a task is cleared, marked as failed, or timed out, and kills it five seconds later.
+        """
+        raise SystemExit("The task was ended from outside; the next attempt or run settles what it has left.")
+
+
 def run_key(context: Context) -> str:
     """Name the run as journals and messages do: ``dag_id/run_id``, and the index of a mapped one."""
     instance: Any = context["ti"]
@@ -114,10 +125,11 @@ def recorded(make: Callable[[], Ended], failed: Callable[[BaseException], Ended]
 
 
 def summary_of(outcome: Outcome | ReplayOutcome, report: str, *, dag_id: str, **more: object) -> dict[str, Any]:
-    """Log an outcome, and return what its task hands on: ``more`` of it, and the address of the ``report``."""
+    """Log an outcome, whose warnings were logged as they came up, and return what its task hands on.
+
+    That is ``more`` of it, too, and the address of the ``report``.
+    """
     log.info(outcome.message)
-    for warning in outcome.warnings:
-        log.warning(warning)
     told = {"connector": outcome.connector, "result": outcome.result.value, "message": outcome.message}
     return {**told, **more, **report_at(report, dag_id=dag_id)}
 
