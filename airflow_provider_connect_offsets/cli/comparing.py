@@ -6,8 +6,9 @@ import json
 import sys
 from collections.abc import Iterator, Mapping
 
-from airflow_provider_connect_offsets.cli.messages import counted, tell
+from airflow_provider_connect_offsets.cli.messages import tell
 from airflow_provider_connect_offsets.offsets.document import Offsets
+from airflow_provider_connect_offsets.words import counted
 
 
 def show(left: Mapping[str, Offsets], right: Mapping[str, Offsets], *, connectors: frozenset[str]) -> None:

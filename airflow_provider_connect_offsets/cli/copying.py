@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from airflow_provider_connect_offsets.cli.messages import counted, tell
+from airflow_provider_connect_offsets.cli.messages import tell
 from airflow_provider_connect_offsets.cli.opened import WorkerStorage
 from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage
 from airflow_provider_connect_offsets.exceptions import InvalidInput, NotApplied
 from airflow_provider_connect_offsets.operations.stages.steps import differences
+from airflow_provider_connect_offsets.words import counted
 
 
 def copy(opened: WorkerStorage, connectors: list[str], *, forced: bool) -> None:

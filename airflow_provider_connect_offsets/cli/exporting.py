@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from airflow_provider_connect_offsets.cli.messages import counted, progress_bar, tell
+from airflow_provider_connect_offsets.cli.messages import progress_bar, tell
 from airflow_provider_connect_offsets.cli.opened import WorkerStorage
 from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage
 from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_text
+from airflow_provider_connect_offsets.words import counted
 
 
 def export(opened: WorkerStorage, *, connectors: frozenset[str], from_beginning: bool, target: Path | None) -> None:

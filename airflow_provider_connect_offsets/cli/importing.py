@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from airflow_provider_connect_offsets.cli.journals import own_workspace, shell_owner
-from airflow_provider_connect_offsets.cli.messages import counted, tell
+from airflow_provider_connect_offsets.cli.messages import tell
 from airflow_provider_connect_offsets.cli.opened import WorkerStorage
 from airflow_provider_connect_offsets.connect.storage.config_topic import ConfiguredConnector
 from airflow_provider_connect_offsets.exceptions import InvalidDocument
@@ -22,6 +22,7 @@ from airflow_provider_connect_offsets.offsets.families import ConnectorType, fam
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
 from airflow_provider_connect_offsets.operations.stages.import_stages import StoredChange, read
 from airflow_provider_connect_offsets.operations.stages.imports import Imports
+from airflow_provider_connect_offsets.words import counted
 
 
 def read_document(text: str, connectors: frozenset[str]) -> dict[str, Offsets]:

@@ -14,11 +14,6 @@ def tell(text: str) -> None:
     sys.stderr.write(f"{text}\n")
 
 
-def counted(number: int, word: str) -> str:
-    """Write a number of things: "1 offset", "5,000 offsets"."""
-    return f"{number:,} {word}{'' if number == 1 else 's'}"
-
-
 @contextmanager
 def progress_bar(what: str) -> Iterator[Progress | None]:
     """Show how far reading has come, if standard error is a terminal; yields None otherwise."""

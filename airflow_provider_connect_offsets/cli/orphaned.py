@@ -12,7 +12,7 @@ from rich.table import Table
 
 from airflow_provider_connect_offsets.cli import importing
 from airflow_provider_connect_offsets.cli.journals import own_workspace, shell_owner
-from airflow_provider_connect_offsets.cli.messages import counted, progress_bar, tell
+from airflow_provider_connect_offsets.cli.messages import progress_bar, tell
 from airflow_provider_connect_offsets.cli.opened import WorkerStorage
 from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage
@@ -22,6 +22,7 @@ from airflow_provider_connect_offsets.observe.stored_records import has_offset, 
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.requests.orphans import Orphan
 from airflow_provider_connect_offsets.offsets.storage import parse_key
+from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 from airflow_provider_connect_offsets.workspace.paths import join
 

@@ -14,6 +14,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, Producer
 
 from airflow_provider_connect_offsets.exceptions import OutcomeUnknown, StoreError
+from airflow_provider_connect_offsets.words import counted
 
 log = logging.getLogger(__name__)
 _FLUSH = 30.0
@@ -122,7 +123,7 @@ class TopicWriter:
 
     def _unconfirmed(self, whose: str, count: int, why: str) -> OutcomeUnknown:
         return OutcomeUnknown(
-            f"{count} records of {whose!r} were not confirmed by topic {self.topic!r} ({why}): read back before "
+            f"Topic {self.topic!r} did not confirm {counted(count, 'record')} of {whose!r} ({why}): read back before "
             "anything else."
         )
 

@@ -27,6 +27,7 @@ from airflow_provider_connect_offsets.observe.snapshot import (
     bounds_rows,
     connector_row,
     offset_rows,
+    offsets_reader,
     stored_topics,
 )
 from airflow_provider_connect_offsets.workspace import files
@@ -112,13 +113,13 @@ def _read_all(names: Sequence[str], clients: SnapshotClients) -> Iterator[Observ
     free, own = list(clients.stores), local()
 
     def take_store() -> None:
-        own.store = free.pop()
+        own.read = offsets_reader(free.pop())
 
     def read(name: str) -> ObservedConnector | ConnectOffsetsError:
         one = listed[name]
         if isinstance(one, ConnectOffsetsError):
             return one
-        return _or_why(lambda: ObservedConnector(one.info, one.status, own.store.read_offsets(name)))
+        return _or_why(lambda: ObservedConnector(one.info, one.status, own.read(name)))
 
     with ThreadPoolExecutor(max_workers=len(clients.stores), initializer=take_store) as pool:
         try:

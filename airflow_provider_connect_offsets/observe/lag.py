@@ -23,6 +23,7 @@ from airflow_provider_connect_offsets.offsets.families import MirrorSource, Offs
 from airflow_provider_connect_offsets.offsets.family import Config
 from airflow_provider_connect_offsets.offsets.requests.patterns import selection
 from airflow_provider_connect_offsets.offsets.requests.values import MAX_COUNT, optional_count
+from airflow_provider_connect_offsets.words import counted
 
 log = logging.getLogger(__name__)
 _NAMED = 3
@@ -200,7 +201,7 @@ def observation(clients: Clients, connector: str, behind: Sequence[str], *, part
         StoreError: Connect does not answer, or refuses.
     """
     if not behind:
-        sentence = f"{connector!r} has come far enough in all of {partitions} partitions."
+        sentence = f"{connector!r} has come far enough in all of {counted(partitions, 'partition')}."
         return Observation(reached=True, sentence=sentence)
     status = clients.control.status(connector)
     sentence = f"{connector!r} ({status.state}): {first_few(behind, _NAMED, separator='; ')}."

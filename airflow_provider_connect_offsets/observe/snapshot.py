@@ -13,7 +13,8 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
-from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, ConnectorStatus
+from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, ConnectorStatus, OffsetStore
+from airflow_provider_connect_offsets.connect.storage.storage_control import Storage
 from airflow_provider_connect_offsets.exceptions import (
     AccessDenied,
     InvalidDocument,
@@ -104,13 +105,20 @@ def _observe_all(
     changed = [request.connector for _, request in requests]
     taken_from = [request.reference for _, request in requests if request.to is To.CONNECTOR and request.reference]
     names = dict.fromkeys([*changed, *taken_from, *also])
-    listed = clients.control.overview() if len(names) > FEW else {}
+    if len(names) <= FEW:
+        return {name: observe_connector(clients, name) for name in names}
+    listed, read = clients.control.overview(), offsets_reader(clients.offsets)
     return {
-        name: ObservedConnector(listed[name].info, listed[name].status, clients.offsets.read_offsets(name))
+        name: ObservedConnector(listed[name].info, listed[name].status, read(name))
         if name in listed
         else observe_connector(clients, name)
         for name in names
     }
+
+
+def offsets_reader(store: OffsetStore) -> Callable[[str], Offsets]:
+    """Return a function that reads the offsets of connectors, one after the other; it reads a storage only once."""
+    return store.at_once() if isinstance(store, Storage) else store.read_offsets
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from airflow_provider_connect_offsets.exceptions import (
 from airflow_provider_connect_offsets.observe.partitions import first_few
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
 from airflow_provider_connect_offsets.offsets.requests.patterns import typed_pattern
+from airflow_provider_connect_offsets.words import counted
 
 _LASTING = (AccessDenied, Rejected, UnknownConnector)
 _NAMED = 5
@@ -31,7 +32,7 @@ def select(connectors: Iterable[str], pattern: str, *, noun: str = "connector") 
     selected = [name for name in names if requested.fullmatch(name)]
     if not selected:
         raise InvalidRequest(
-            f"{param}: {pattern!r} matches none of the {len(names)} {noun}s: {first_few(names, _NAMED)}."
+            f"{param}: {pattern!r} matches none of the {counted(len(names), noun)}: {first_few(names, _NAMED)}."
         )
     return selected
 

@@ -16,6 +16,7 @@ from airflow_provider_connect_offsets.offsets.kept_config import kept_config
 from airflow_provider_connect_offsets.offsets.requests.patterns import typed_pattern
 from airflow_provider_connect_offsets.offsets.requests.request import Request, To
 from airflow_provider_connect_offsets.operations.fleet import select
+from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
@@ -76,8 +77,9 @@ def read_snapshot(uri: str) -> StoredSnapshot:
     rows = read_dataset(snapshot.connector_offsets, CONNECTOR_OFFSETS)
     if record is not None and (record.connectors, record.offsets) != (len(connectors), len(rows)):
         raise InvalidInput(
-            f"snapshot_uri: {snapshot.uri} is damaged: it has {len(rows)} offsets of {len(connectors)} connectors, and "
-            f"had {record.offsets} of {record.connectors}. Nothing was changed."
+            f"snapshot_uri: {snapshot.uri} is damaged: it has {counted(len(rows), 'offset')} of "
+            f"{counted(len(connectors), 'connector')}, and had {record.offsets} of {record.connectors}. Nothing was "
+            "changed."
         )
     if not connectors:
         raise InvalidInput(f"snapshot_uri: {snapshot.uri} has no connectors. Nothing was changed.")

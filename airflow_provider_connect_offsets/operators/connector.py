@@ -34,6 +34,7 @@ from airflow_provider_connect_offsets.parameters.tasks import (
     WaitingParams,
     WrittenOffsetsParams,
 )
+from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace.files import write_bytes
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
@@ -207,7 +208,8 @@ class GetConnectorOffsetsOperator(ConnectorOperator):
         offsets = connect.clients.offsets.read_offsets(self.connector)
         uri = file.uri or own_file(context)
         write_bytes(uri, kip199_document({self.connector: offsets}).encode())
-        self.log.info("%r has offsets for %d partitions; written to %s", self.connector, len(offsets.stored()), uri)
+        partitions = counted(len(offsets.stored()), "partition")
+        self.log.info("%r has offsets of %s; written to %s", self.connector, partitions, uri)
         return uri
 
 

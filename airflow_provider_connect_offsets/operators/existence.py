@@ -21,6 +21,7 @@ from airflow_provider_connect_offsets.parameters.connections import StepConnecti
 from airflow_provider_connect_offsets.parameters.copying import CheckOnlyParams, CopyParams, NewConnectorParams
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import QuestionParams, WaitingParams
+from airflow_provider_connect_offsets.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,7 +54,8 @@ class CreateConnectorOperator(Interruptible, TellsChanges, ConnectorOperator):
         offsets = _starting_offsets(given, config, connect)
         new = NewConnector(given.connector, config, offsets, state, given.inherit)
         count = create(new, connect.clients, connect.journal(new.name), owner_of(context))
-        self.log.info("%r was created, and is %s; %d partitions have an offset.", new.name, new.state, count)
+        whose = counted(count, "partition")
+        self.log.info("%r was created with offsets of %s, and is %s.", new.name, whose, new.state)
         self.tell_change(context, connect.clients, new.name, kind=ChangeKind.CREATED, partitions=count)
         return count
 
@@ -200,7 +202,8 @@ class DeleteConnectorOperator(Interruptible, TellsChanges, ConnectorOperator):
 
         kept, name = own_file(context), self.connector
         count = delete(name, connect.clients, connect.journal(name), owner_of(context), kept=kept)
-        self.log.info("%r was deleted with its offsets of %d partitions, which are kept in %s", name, count, kept)
+        whose = counted(count, "partition")
+        self.log.info("%r was deleted with its offsets of %s, which are kept in %s", name, whose, kept)
         self.tell_change(context, connect.clients, name, kind=ChangeKind.DELETED, partitions=count, offsets_uri=kept)
         return kept
 

@@ -17,6 +17,7 @@ from airflow_provider_connect_offsets.parameters.connections import FailoverClie
 from airflow_provider_connect_offsets.parameters.failover import FailoverParams
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import PartParams, PreviewParams
+from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
@@ -66,12 +67,12 @@ class SnapshotFailoverOperator(FailoverOperator):
                 request = self.request(failover, flow)
                 found = observe_failover(request, flow.clients_for(request), directory)
         self.log.info(
-            "%d groups on %r, %d on %r, %d replicated partitions; datasets under %s",
-            len(found.of_source),
+            "%s on %r, %d on %r, %s; datasets under %s",
+            counted(len(found.of_source), "group"),
             request.flow.source_alias,
             len(found.of_target),
             request.flow.target_alias,
-            len(found.remote_partitions),
+            counted(len(found.remote_partitions), "replicated partition"),
             directory.uri,
         )
         return directory.uri

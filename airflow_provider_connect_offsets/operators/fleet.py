@@ -43,6 +43,7 @@ from airflow_provider_connect_offsets.parameters.tasks import (
     RunParams,
     WaitingParams,
 )
+from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Outcome
 
@@ -124,18 +125,21 @@ class ApproveFleetOperator(ApproveOffsetPlanOperator):
 class BeginFleetChangeOperator(BeginOffsetChangeOperator):
     """Check every connector once more before the first is stopped: the setup of a fleet's change.
 
-    Fails if another run is changing one of them, if a plan is older than ``plan_ttl``, outside of ``window``, and if a
-    consumer group that is to be changed has members.
+    Fails if another run is changing one of them, if a plan is older than ``plan_ttl``, outside of ``window``, if a
+    consumer group that is to be changed has members, and with ``control`` storage while a worker runs one of them.
     """
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Refuse what has gone stale or overlaps."""
+        from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
         from airflow_provider_connect_offsets.observe.clients import Origin
         from airflow_provider_connect_offsets.operations.connector.plans import read_plan, refuse_stale
 
         with failing_clearly(), open_connect(self.given(ConnectorConnectionParams)) as connect:
             members = FleetDirectory(self.given(RunParams).run_uri).members()
             refuse_outside(self.given(WindowParams))
+            if isinstance(connect.clients.control, StorageControl):
+                connect.clients.control.refuse_running(members)
             for run in members.values():
                 refuse_stale(run, ttl=timedelta(seconds=self.given(PlanAgeParams).plan_ttl))
                 plan = read_plan(run)
@@ -244,7 +248,7 @@ class RestoreFleetOperator(RestoreConnectorOffsetsOperator):
                 retried = (one for one in failed if isinstance(one, LeftStopped) or not isinstance(one, PERMANENT))
                 worst = next(retried, failed[0])
                 raise type(worst)(" ".join(map(str, failed))) from worst
-        return " ".join(done) or f"Nothing was left to restore of {len(members)} {noun}s."
+        return " ".join(done) or f"Nothing was left to restore of {counted(len(members), noun)}."
 
     def add_event(self, context: Context, connect: ConnectCluster, outcome: Outcome, run: RunDirectory) -> None:
         """Add nothing: ``_tell_applied`` adds the events of all connectors."""

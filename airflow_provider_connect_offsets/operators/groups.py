@@ -13,6 +13,7 @@ from airflow_provider_connect_offsets.operators.shared.events import ChangeKind,
 from airflow_provider_connect_offsets.parameters.failover import FlowAfterwardsParams
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import ApprovedParams, RunParams
+from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ class CommitGroupOffsetsOperator(TellsChanges, FailoverOperator):
                 for member in () if resume else members:
                     name = member.journal.resource
                     self.log.warning("%r stays STOPPED; start it when records are to flow again.", name)
-        self.log.info("%d groups, %d partitions: committed and proved.", moved.groups, moved.partitions)
+        partitions = counted(moved.partitions, "partition")
+        self.log.info("%s, %s: committed and proved.", counted(moved.groups, "group"), partitions)
         if moved.late:
             self.log.warning("While groups were committed, %s. They are not on the target.", moved.late)
         if moved.groups:
@@ -102,9 +104,9 @@ class RestoreGroupOffsetsOperator(FailoverOperator):
                 flow.target_groups(), owner_of(context), directory, lambda: restore_groups(directory, target)
             )
         self.log.info(
-            "%d groups, %d partitions have what they had before, read back and proved.",
-            restored.groups,
-            restored.partitions,
+            "Read back and proved as they were before: %s, %s.",
+            counted(restored.groups, "group"),
+            counted(restored.partitions, "partition"),
         )
         for name in restored.emptied:
             self.log.warning("Group %r was there before the failover; it holds no offset now, and was deleted.", name)

@@ -19,6 +19,7 @@ from airflow_provider_connect_offsets.parameters.connections import Control, Sto
 from airflow_provider_connect_offsets.parameters.orphans import OrphanedOffsetsParams, RemovalParams
 from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
 from airflow_provider_connect_offsets.parameters.tasks import ApprovedParams, FoundParams, PartParams, RunParams
+from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 
@@ -64,7 +65,7 @@ class SnapshotStoredOffsetsOperator(ReportedOperator):
                 offsets_topic(connections.kafka_conn_id, request.topic) as topic,
             ):
                 count = take_orphan_snapshot(request, connect, topic, directory)
-        self.log.info("Topic %r holds %d records; datasets under %s", request.topic, count, directory.uri)
+        self.log.info("Topic %r holds %s; datasets under %s", request.topic, counted(count, "record"), directory.uri)
         return directory.uri
 
 

@@ -12,6 +12,7 @@ from airflow_provider_connect_offsets.parameters.change import ConnectorChangePa
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import PartParams
+from airflow_provider_connect_offsets.words import counted
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -35,9 +36,9 @@ class SnapshotConnectorOffsetsOperator(ReportedOperator):
             with open_connect(self.given(ConnectorConnectionParams)) as connect:
                 partitions = take_snapshot(request, connect.clients, run)
         self.log.info(
-            "%r has offsets for %d partitions; request: %s; datasets under %s",
+            "%r has offsets of %s; request: %s; datasets under %s",
             request.connector,
-            partitions,
+            counted(partitions, "partition"),
             request,
             run.uri,
         )

@@ -95,7 +95,7 @@ def _start_gone(request: ReplayRequest, age_ms: int) -> Column:
         Severity.WARNING if request.partial else Severity.ERROR,
         gone,
         "records before offset {log_start} were deleted, and the first one left is not older than the interval's "
-        "start, {start}, so records of the interval may be gone. {left} offsets of it are left. {what_follows}",
+        "start, {start}, so records of the interval may be gone. It has {left:offset} left. {what_follows}",
         start=request.begins.isoformat(),
         left=F.col("ends") - F.col("begins"),
         what_follows=what_follows,

@@ -35,7 +35,8 @@ def sentence(template: str, **values: Column | str | int) -> Column:
 
     Args:
         template: a text with the names of columns in braces: ``{topic}``; ``{lag:number}`` has thousands separators,
-            ``{sync_at:moment}`` is a timestamp in UTC, to the second
+            ``{sync_at:moment}`` is a timestamp in UTC, to the second, and ``{lag:record}``, with any noun, is
+            ``1 record`` or ``1,200 records``; ``{lag:record is}`` is ``1 record is`` or ``1,200 records are``
         values: what names stand for that are not those of columns
 
     Returns:
@@ -47,8 +48,16 @@ def sentence(template: str, **values: Column | str | int) -> Column:
             parts.append(F.lit(text))
         if name is not None:
             value = values[name] if name in values else F.col(name)
-            parts.append(_FORMATS[kind or ""](value if isinstance(value, Column) else F.lit(value)))
+            column = value if isinstance(value, Column) else F.lit(value)
+            shown = _FORMATS.get(kind or "")
+            parts.append(shown(column) if shown else _counted(column, str(kind)))
     return F.concat(*parts)
+
+
+def _counted(number: Column, words: str) -> Column:
+    noun, *verb = words.split()
+    several = " ".join((f"{noun}s", *(_PLURALS[one] for one in verb)))
+    return F.concat(F.format_number(number, 0), F.when(number == 1, f" {words}").otherwise(f" {several}"))
 
 
 def verdicts(
@@ -90,6 +99,7 @@ def _moment(time: Column) -> Column:
     return F.concat(F.date_format(in_utc, "yyyy-MM-dd HH:mm:ss"), F.lit(" UTC"))
 
 
+_PLURALS = {"has": "have", "is": "are", "was": "were"}
 _FORMATS: Mapping[str, Callable[[Column], Column]] = {
     "": lambda value: value.cast("string"),
     "number": lambda value: F.format_number(value, 0),

@@ -16,6 +16,7 @@ from airflow_provider_connect_offsets.report.html import Figure, publish
 from airflow_provider_connect_offsets.report.question import MOST_ROWS, Rows, markdown, plain, report_link
 from airflow_provider_connect_offsets.report.standing import Pending, Standing, Tone
 from airflow_provider_connect_offsets.report.tables import row_table
+from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import TRANSLATION
@@ -105,7 +106,7 @@ class Failover:
         if self.request.mode is Mode.PLANNED:
             return "Planned: the positions are those that the groups committed on the source."
         count = self.summary[f"by_{Method.CHECKPOINT}"]
-        trusted = f" {_TRUSTED.format(words.count(count, 'partition'))}" if count else ""
+        trusted = f" {_TRUSTED.format(counted(count, 'partition'))}" if count else ""
         return f"{self._positions} {_UNPLANNED}{trusted}"
 
     @property
@@ -127,7 +128,7 @@ class Failover:
         if not beyond["partitions"]:
             return ""
         return (
-            f"Too few records of {words.count(beyond['partitions'], 'partition')} will be read to prove every "
+            f"Too few records of {counted(beyond['partitions'], 'partition')} will be read to prove every "
             f"translated offset: {beyond['records']:,} records of both logs exceed compared_total "
             f"({self.request.compared_total:,}). Raise it, or accept that these groups read some records again."
         )
@@ -140,9 +141,9 @@ class Failover:
             return ""
         share = f"{self.request.min_coverage:.0%}"
         return (
-            f"No offset sync translates the position in {words.count(pending['partitions'], 'partition')} yet. Records "
+            f"No offset sync translates the position in {counted(pending['partitions'], 'partition')} yet. Records "
             "will translate it while the flow is stopped; at most "
-            f"{words.count(pending['max_rereads'], 'record')} are read again there. Nothing is committed if less than "
+            f"{counted(pending['max_rereads'], 'record')} are read again there. Nothing is committed if less than "
             f"{share} of all partitions is translated."
         )
 
@@ -167,9 +168,9 @@ class Failover:
         if self.outcome is None:
             headline, sentence = _WAITS[self.pending]
             return Standing(headline, Tone.CALM, sentence)
-        moved = f"The offsets of {words.count(self.outcome['groups'], 'group')} were committed and read back."
+        moved = f"The offsets of {counted(self.outcome['groups'], 'group')} were committed and read back."
         if self.outcome["left"]:
-            left = words.count(len(self.outcome["left"]), "group")
+            left = counted(len(self.outcome["left"]), "group")
             return Standing(f"Not moved: {left}", Tone.BAD, f"{moved} The others are listed below.")
         if late := self.outcome.get("late"):
             meanwhile = f"During the commits, {late}. These records are not on the target."
@@ -178,7 +179,7 @@ class Failover:
 
     def table(self, *, limit: int = MOST_ROWS) -> Group:
         """A row for each group, those left alone first."""
-        title = f"{self.title}: {words.count(len(self.groups), 'group')}"
+        title = f"{self.title}: {counted(len(self.groups), 'group')}"
         return row_table(title, self.shown, limit=limit)
 
     def question(self, *, link: str | None = None) -> str:
@@ -192,7 +193,7 @@ class Failover:
             if request.mode is Mode.PLANNED
             else self.kind
         )
-        count = f"**{words.count(summary['groups'], 'group')}** with {words.count(summary['partitions'], 'partition')}"
+        count = f"**{counted(summary['groups'], 'group')}** with {counted(summary['partitions'], 'partition')}"
         parts = [
             f"{count} would move from `{plain(request.flow.source_alias)}` to `{plain(request.flow.target_alias)}`.",
             procedure,
@@ -243,9 +244,9 @@ def _limits(request: FailoverRequest) -> str:
 
 def _figures(failover: Failover) -> tuple[Figure, ...]:
     summary = failover.summary
-    without = words.count(summary["without_checkpoint"], "partition")
+    without = counted(summary["without_checkpoint"], "partition")
     return (
-        Figure(f"{summary['groups']:,}", "groups", words.count(summary["partitions"], "partition")),
+        Figure(f"{summary['groups']:,}", "groups", counted(summary["partitions"], "partition")),
         Figure(failover.exact_share, "translated exactly", f"{summary['exact']:,} of {summary['covered']:,}"),
         Figure(f"{summary['max_rereads']:,}", "records read again", "at most", "again"),
         Figure(f"{summary.get('missing', 0):,}", "unread records without a copy"),

@@ -17,6 +17,7 @@ from airflow_provider_connect_offsets.report.html import Figure, publish
 from airflow_provider_connect_offsets.report.question import MOST_ROWS, Rows, markdown, plain, report_link
 from airflow_provider_connect_offsets.report.standing import Pending, Tone
 from airflow_provider_connect_offsets.report.tables import row_table
+from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 
 _WORST_FIRST = (Tone.ALARM, Tone.BAD, Tone.CALM, Tone.GOOD)
@@ -117,7 +118,7 @@ class FleetChange:
     @property
     def title(self) -> str:
         """The heading of the report."""
-        return f"Offsets of {words.count(len(self.members), self.noun)}"
+        return f"Offsets of {counted(len(self.members), self.noun)}"
 
     def table(self, *, limit: int = MOST_ROWS) -> Group:
         """A row for each connector, worst first, with how far its change has come."""
@@ -125,16 +126,16 @@ class FleetChange:
         rows = [
             (line.connector, line.change.standing.headline, *line.numbers, f"{line.warnings:,}") for line in self.lines
         ]
-        return row_table(words.count(len(self.members), self.noun), self._rows(headings, rows), limit=limit)
+        return row_table(counted(len(self.members), self.noun), self._rows(headings, rows), limit=limit)
 
     def question(self, *, link: str | None = None) -> str:
         """The question to the approver: what would change, by connector; ``link`` as of ``question.question``."""
         sums = self.sums()
-        partitions = f"{sums['changed']:,} of {words.count(sums['partitions'], 'partition')}"
+        partitions = f"{sums['changed']:,} of {counted(sums['partitions'], 'partition')}"
         headings = (self.noun.capitalize(), "Partitions", "Delivered again", "Never", "Warnings")
         rows = [(line.connector, *line.numbers, str(line.warnings or "")) for line in self.lines]
         parts = [
-            f"Offsets of **{words.count(len(self.members), self.noun)}**: {partitions} would be changed.",
+            f"Offsets of **{counted(len(self.members), self.noun)}**: {partitions} would be changed.",
             f"Records delivered again: **{sums['records_again']:,}**; never: **{sums['records_skipped']:,}**.",
             *(f"**Note**: {plain(note)}" for note in self.fleet.notes()),
             self._rows(headings, rows).markdown(),

@@ -17,6 +17,7 @@ from airflow_provider_connect_offsets.report.change_report import write_change_r
 from airflow_provider_connect_offsets.report.question import MOST_ROWS, Rows, markdown, question
 from airflow_provider_connect_offsets.report.standing import Pending
 from airflow_provider_connect_offsets.report.tables import row_table
+from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import RESET_TOPICS
@@ -109,7 +110,7 @@ class Reset:
             else f"`{reset.checkpoint_connector}`, stopped during the reset",
         }
         if self.summary is not None:
-            facts["Deleted syncs"] = words.count(self.summary["syncs"], "record")
+            facts["Deleted syncs"] = counted(self.summary["syncs"], "record")
             facts["Duplicates on the target"] = f"{self.summary['duplicates']:,} predicted"
             if reset.checkpoints:
                 facts["Deleted checkpoints"] = f"{self.summary['checkpoints']:,}"
@@ -144,10 +145,10 @@ class Reset:
         emptied = " and ".join(f"`{where.topic}` on the {where.side}" for where in request.emptied)
         connectors = (request.source_connector, request.checkpoint_connector)
         stopped = " and ".join(f"`{name}`" for name in connectors if name)
-        checkpoints = f" and {words.count(summary['checkpoints'], 'checkpoint')}" if request.checkpoints else ""
+        checkpoints = f" and {counted(summary['checkpoints'], 'checkpoint')}" if request.checkpoints else ""
         effects = (
             f"**{summary['duplicates']:,}** records would be duplicated on the target. {stopped} would be stopped, and "
-            f"{emptied} emptied: **{words.count(summary['syncs'], 'sync')}**{checkpoints} would be deleted and can't "
+            f"{emptied} emptied: **{counted(summary['syncs'], 'sync')}**{checkpoints} would be deleted and can't "
             "be restored."
         )
         return markdown([effects, self.shown.markdown(), question(self.change, link=link)])

@@ -14,6 +14,7 @@ from airflow_provider_connect_offsets.report.html import Figure, publish
 from airflow_provider_connect_offsets.report.question import MOST_ROWS, Rows, markdown, plain, report_link
 from airflow_provider_connect_offsets.report.standing import Pending, Standing, Tone
 from airflow_provider_connect_offsets.report.tables import row_table
+from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 
@@ -113,7 +114,7 @@ class Orphans:
     @property
     def gone(self) -> str:
         """How many connectors no longer exist."""
-        return words.count(self.summary["orphaned"], "deleted connector")
+        return counted(self.summary["orphaned"], "deleted connector")
 
     @property
     def lines(self) -> tuple[OrphanLine, ...]:
@@ -146,10 +147,10 @@ class Orphans:
         if self.outcome is None:
             headline, sentence = _WAITS[self.pending]
             return Standing(headline, Tone.CALM, sentence)
-        removed = words.count(len(self.outcome["removed"]), "connector")
+        removed = counted(len(self.outcome["removed"]), "connector")
         proved = f"Offsets of {removed} were removed, and the topic was read again to prove it."
         if self.outcome["left"]:
-            count = words.count(len(self.outcome["left"]), "connector")
+            count = counted(len(self.outcome["left"]), "connector")
             return Standing(f"Not removed: offsets of {count}", Tone.BAD, f"{proved} The others are listed below.")
         return Standing("Removed", Tone.GOOD, proved, applied=True)
 
@@ -161,7 +162,7 @@ class Orphans:
     def question(self, *, link: str | None = None) -> str:
         """The question to the approver: what would be removed; ``link`` as of ``question.question``."""
         summary = self.summary
-        offsets = f"**{words.count(summary['partitions'], 'offset')}** ({self.size})"
+        offsets = f"**{counted(summary['partitions'], 'offset')}** ({self.size})"
         parts = [
             f"Topic {plain(self.topic)} has {offsets} of **{self.gone}**.",
             f"**Check this first.** {self.suspicion}" if self.suspicion else "",
@@ -221,6 +222,6 @@ def _bytes(number: int) -> str:
 def _age(age: timedelta) -> str:
     """Age in days, hours or minutes."""
     if age.days:
-        return f"{words.count(age.days, 'day')} ago"
+        return f"{counted(age.days, 'day')} ago"
     minutes = max(0, int(age.total_seconds() // 60))
-    return f"{words.count(minutes, 'minute') if minutes < 60 else words.count(minutes // 60, 'hour')} ago"
+    return f"{counted(minutes, 'minute') if minutes < 60 else counted(minutes // 60, 'hour')} ago"

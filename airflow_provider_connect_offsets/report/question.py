@@ -10,6 +10,7 @@ from airflow_provider_connect_offsets.offsets.verdicts import Verdict
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.change import Change
 from airflow_provider_connect_offsets.report.moves import PositionMove
+from airflow_provider_connect_offsets.words import counted
 
 MOST_ROWS = 20
 
@@ -26,7 +27,7 @@ def question(change: Change, *, link: str | None = None) -> str:
     if change.summary is None:
         return f"There is no plan in {words.without_credentials(change.run.uri)}."
     again, never = words.known(change.records_again), words.known(change.records_never)
-    changed = f"{change.summary.changed:,} of {words.count(change.summary.partitions, 'partition')}"
+    changed = f"{change.summary.changed:,} of {counted(change.summary.partitions, 'partition')}"
     parts = [
         f"{_prose(words.request(change.request))} **{changed}** would be changed.",
         f"Records delivered again: **{again}**; never: **{never}**.",

@@ -16,6 +16,7 @@ from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.html import Figure, Findings, drawn, publish
 from airflow_provider_connect_offsets.report.standing import Standing, Tone
 from airflow_provider_connect_offsets.report.tables import finding_table
+from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import LAG_TREND
@@ -81,9 +82,9 @@ class Readiness:
         """The banner: whether a failover is possible now."""
         warnings = self.summary["verdicts"][Severity.WARNING.value]
         if self.ready:
-            notice = f"No threshold is crossed. {words.count(warnings, 'warning')} below." if warnings else ""
+            notice = f"No threshold is crossed. {counted(warnings, 'warning')} below." if warnings else ""
             return Standing("Ready", Tone.CALM if warnings else Tone.GOOD, notice or "No threshold is crossed.")
-        errors = words.count(self.summary["verdicts"][Severity.ERROR.value], "error")
+        errors = counted(self.summary["verdicts"][Severity.ERROR.value], "error")
         ready_for = self.summary["ready_for"]
         headline = f"Ready only for {_KINDS[ready_for[0]]} failover" if ready_for else "Not ready"
         return Standing(f"{headline}: {errors}", Tone.BAD, self.sentence)
@@ -116,7 +117,7 @@ class Readiness:
             Figure(
                 _share(summary["group_planned"], partitions),
                 "of groups' positions covered by a planned failover",
-                f"{summary['group_planned']:,} of {partitions:,}, in {words.count(summary['groups'], 'group')}",
+                f"{summary['group_planned']:,} of {partitions:,}, in {counted(summary['groups'], 'group')}",
             ),
             Figure(
                 _share(summary["group_unplanned"], partitions),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from airflow_provider_connect_offsets.report.words import count
+from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
 
 
@@ -78,7 +78,7 @@ def planned(errors: int, pending: Pending | None) -> Standing:
         pending: why it is not applied yet; None if unknown
     """
     if errors:
-        sentence = f"The plan has {count(errors, 'error')}, so nothing was stopped."
+        sentence = f"The plan has {counted(errors, 'error')}, so nothing was stopped."
         return Standing(_ENDS[Result.REFUSED][0], Tone.BAD, sentence)
     headline, sentence = _WAITS[pending]
     return Standing(headline, Tone.BAD if pending is Pending.NOT_BEGUN else Tone.CALM, sentence)

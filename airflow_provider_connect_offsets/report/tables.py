@@ -17,6 +17,7 @@ from airflow_provider_connect_offsets.report.change import Change
 from airflow_provider_connect_offsets.report.moves import ReadBack
 from airflow_provider_connect_offsets.report.question import MOST_ROWS, Rows, move_rows
 from airflow_provider_connect_offsets.report.standing import Tone
+from airflow_provider_connect_offsets.words import counted
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
 _READ_BACK = {ReadBack.REQUESTED: "green", ReadBack.BEFORE: "yellow"}
@@ -107,7 +108,7 @@ def _cells(*texts: str) -> Iterable[Text]:
 def _plan_note(change: Change) -> str:
     if change.summary is None:
         return "There is no plan yet."
-    partitions = words.count(change.summary.partitions, "partition")
+    partitions = counted(change.summary.partitions, "partition")
     if not change.moves:
         return f"Nothing to change in {partitions}."
     return f"{change.summary.changed:,} of {partitions} to change."

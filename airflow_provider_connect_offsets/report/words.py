@@ -7,15 +7,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from airflow_provider_connect_offsets.offsets.requests.request import Request, To
+from airflow_provider_connect_offsets.words import counted
 
 NOTHING_STORED = "no offset"
 
 _CREDENTIALS = re.compile(r"(?<=://)[^/\s]+@")
-
-
-def count(number: int, thing: str) -> str:
-    """A number with its noun: ``1 record``, ``1,200 records``."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def known(number: int | None) -> str:
@@ -65,7 +61,7 @@ def _target(request: Request) -> str:
         To.CLEAR: f"Remove the stored offsets of {name}",
         To.DATETIME: f"Resume {name} at the first record of {since} or later",
         To.DURATION: f"Resume {name} at the first record of {since} or later ({request.value} back)",
-        To.SHIFT: f"Move {name} {count(abs(amount), 'record')} {'back' if amount < 0 else 'forward'}",
+        To.SHIFT: f"Move {name} {counted(abs(amount), 'record')} {'back' if amount < 0 else 'forward'}",
         To.OFFSET: f"Resume {name} at position {request.value if request.amount is None else f'{amount:,}'}",
         To.SKIP: f"Skip {'the next record' if amount == 1 else f'the next {amount:,} records'} of {name}",
         To.FILE: f"Set the offsets of {name} to those in {request.reference}",

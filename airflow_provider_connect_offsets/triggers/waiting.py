@@ -33,6 +33,7 @@ from airflow_provider_connect_offsets.parameters.sensors import (
     AwaitedPositionParams,
     AwaitedStateParams,
 )
+from airflow_provider_connect_offsets.words import counted
 
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.connect.strimzi.client import ConnectStrimzi
@@ -193,7 +194,7 @@ class StateChangeTrigger(StateTrigger):
         if not reached and is_late:
             steps.refuse_unless_in(status, connector, state, timeout=self.awaited.timeout)
             reached = True  # RUNNING without tasks: it is configured for none
-        return Observation(reached, f"{connector!r} is {status.state} with {len(status.tasks)} tasks.")
+        return Observation(reached, f"{connector!r} is {status.state} with {counted(len(status.tasks), 'task')}.")
 
 
 class ConnectorPositionTrigger(WaitingTrigger):

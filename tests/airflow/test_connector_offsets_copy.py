@@ -49,7 +49,7 @@ def test_it_says_what_it_will_do_and_renames(sandbox: Sandbox, run_dag: RunDag, 
     assert (dry.state, dry.tasks) == ("success", {"check": "success", **skipped, "release": "success"})
     sentence = (
         f"Create '{name}-2' with the settings of '{name}' (other ones: errors.tolerance) and its offsets of "
-        f"1 partitions; it will be RUNNING. '{name}' is stopped meanwhile, and then deleted with its offsets, which "
+        f"1 partition; it will be RUNNING. '{name}' is stopped meanwhile, and then deleted with its offsets, which "
         "can't be undone."
     )
     assert sentence in dry.output
@@ -58,7 +58,7 @@ def test_it_says_what_it_will_do_and_renames(sandbox: Sandbox, run_dag: RunDag, 
     ran = run_dag("connector_offsets_copy", approval=False, **given)
 
     assert (ran.state, ran.tasks["copy"]) == ("success", "success")
-    assert f"'{name}' was renamed to '{name}-2', which has offsets of 1 partitions." in ran.output
+    assert f"'{name}' was renamed to '{name}-2', which has offsets of 1 partition." in ran.output
     assert [one for one in sandbox.connect.connectors() if one.startswith(name)] == [f"{name}-2"]
     assert sandbox.connect.config(f"{name}-2")["errors.tolerance"] == "all"
     assert sandbox.connect.stored(f"{name}-2") == [{"kafka_offset": RECORDS}]
@@ -114,7 +114,7 @@ def test_operators_that_create_at_the_log_end_and_rename(sandbox: Sandbox, name:
     said = run(Rename(task_id="rename", connector=created, new_name=renamed, config=settings))
 
     assert count == 1
-    assert said == f"'{created}' was renamed to '{renamed}', which has offsets of 1 partitions."
+    assert said == f"'{created}' was renamed to '{renamed}', which has offsets of 1 partition."
     found = sandbox.connect.config(renamed)
     assert (found["tasks.max"], found["errors.log.enable"], "transforms" in found) == ("2", "true", False)
     assert sandbox.connect.stored(renamed) == [{"kafka_offset": RECORDS}]

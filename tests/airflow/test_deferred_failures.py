@@ -107,14 +107,14 @@ LATER = {
 @pytest.mark.parametrize(
     ("step", "fault", "kind", "sentence"),
     [
-        (STOPS, "time is up", NotStopped, "'flow' is RUNNING with 1 tasks, 0 s after STOPPED was requested."),
-        (PAUSES, "time is up", AirflowFailException, "is RUNNING with 1 tasks, 0 s after PAUSED was requested."),
-        (RESUMES, "time is up", AirflowFailException, "is RUNNING with 1 tasks, 0 s after RUNNING was requested."),
+        (STOPS, "time is up", NotStopped, "'flow' is RUNNING with 1 task, 0 s after STOPPED was requested."),
+        (PAUSES, "time is up", AirflowFailException, "is RUNNING with 1 task, 0 s after PAUSED was requested."),
+        (RESUMES, "time is up", AirflowFailException, "is RUNNING with 1 task, 0 s after RUNNING was requested."),
         *((step, "outage", Unreachable, "") for step in (STOPS, PAUSES, RESUMES)),
         *((step, "gone", AirflowFailException, "'flow'") for step in (STOPS, PAUSES, RESUMES)),
         (PAUSES, "failed", AirflowFailException, "'flow' failed right after PAUSED was requested: Boom"),
         (RESUMES, "failed", AirflowFailException, "'flow' failed right after RUNNING was requested: Boom"),
-        (STOPS, "failed", NotStopped, "'flow' is RUNNING with 1 tasks, 0 s after STOPPED was requested."),
+        (STOPS, "failed", NotStopped, "'flow' is RUNNING with 1 task, 0 s after STOPPED was requested."),
     ],
 )
 def test_operators(worker: Worker, step: type[Any], fault: str, kind: type[Exception], sentence: str) -> None:
@@ -149,7 +149,7 @@ def test_without_a_triggerer(worker: Worker) -> None:
         task.execute({})
     assert deferred.value.timeout is not None
 
-    with pytest.raises(NotStopped, match="is RUNNING with 1 tasks, 0 s after STOPPED was requested"):
+    with pytest.raises(NotStopped, match="is RUNNING with 1 task, 0 s after STOPPED was requested"):
         task.resume_execution("__fail__", {"error": "Trigger timeout"}, {})
 
 

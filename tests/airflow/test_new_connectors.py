@@ -40,7 +40,7 @@ def test_the_documented_dags(sandbox: Sandbox, run_dag: RunDag, tmp_path: Path) 
     created = run_dag("new_orders_sink", DAGS, connector=name, topic=topic, file=str(file))
 
     assert (created.state, created.tasks) == ("success", {"create": "success"})
-    assert f"'{name}' was created, and is RUNNING; 1 partitions have an offset." in created.output
+    assert f"'{name}' was created with offsets of 1 partition, and is RUNNING." in created.output
     delivered = [str(number) for number in range(15, RECORDS)]
     wait_for(lambda: file.read_text().split() if file.exists() else [], delivered, 60, "it delivers nothing")
     sandbox.connect.wait_state(name, "RUNNING", tasks=1)

@@ -50,7 +50,7 @@ def test_what_still_runs_is_neither_altered_nor_reset(sink: SinkFlow) -> None:
         AlterConnectorOffsetsOperator(task_id="alter", connector=sink.name, offsets=[entry]),
         ResetConnectorOffsetsOperator(task_id="reset", connector=sink.name),
     ):
-        with pytest.raises(NotStopped, match=rf"Nothing was written: '{sink.name}' is RUNNING with 1 tasks. Stop it"):
+        with pytest.raises(NotStopped, match=rf"Nothing was written: '{sink.name}' is RUNNING with 1 task. Stop it"):
             run(step)
 
     before.assert_stands()

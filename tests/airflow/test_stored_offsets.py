@@ -131,10 +131,14 @@ def test_a_standalone_worker_is_set_back(
         requested = {"connector": name, "connect_conn_id": "alone", "kafka_conn_id": "", "control": "storage"}
 
         refused = run_dag(to="file", value=file.as_uri(), **requested)
+        fleet = {"connectors": name, "connect_conn_id": "alone", "kafka_conn_id": "", "control": "storage"}
+        refused_fleet = run_dag("connector_offsets_fleet", to="file", value=file.as_uri(), **fleet)
         worker.process.stop()
         ran = run_dag(to="file", value=file.as_uri(), **requested)
 
-        assert (refused.state, "is RUNNING on a standalone worker" in refused.output) == ("failed", True)
+        for one in (refused, refused_fleet):
+            assert (one.state, "is RUNNING on a standalone worker" in one.output) == ("failed", True)
+            assert (one.tasks["begin"], one.tasks["apply"]) == ("failed", "upstream_failed")
         assert (ran.state, ran.outcome and ran.outcome.result) == ("success", Result.APPLIED)
         [entry] = StandaloneFile(stored).read_offsets(name)
         assert entry.offset == '{"position":4}'

@@ -100,7 +100,7 @@ def test_a_stopped_connector_goes_on_from_what_was_written(sandbox: Sandbox, mir
         mirror.name, Offsets.of([Entry(entries[0].partition, '{"offset":89}'), Entry(entries[1].partition, None)])
     )
 
-    assert reply.message == f"2 records were written to topic '{TOPIC}'."
+    assert reply.message == f"2 records went to topic '{TOPIC}'."
     wait_for(mirror.positions, {0: 90}, 60, "the worker does not see it")
     sandbox.connect.resume(mirror.name)
     mirror.wait_until_caught_up()

@@ -88,7 +88,7 @@ def test_a_mirror_source_is_copied_to_another_alias_and_fewer_topics(sandbox: Sa
         checked = copy_check.check(how, clients)
         assert copying.copy(how, clients, source_changer.journal(name), owner()) == 1
 
-    assert [text for text in checked.warnings if text.startswith("1 partitions of")]
+    assert [text for text in checked.warnings if text.startswith("1 partition of")]
     assert [text for text in checked.warnings if text.startswith("The source alias is another one")]
     [stored] = sandbox.connect.offsets(how.new_name)
     assert stored == {

@@ -106,7 +106,7 @@ def test_a_retry_after_records_came_late_says_what_is_committed_already(made_up:
     with pytest.raises(NotDrained) as failed:
         made_up.commit(digest)
 
-    assert str(failed.value).startswith("No further group was moved: after the flow was stopped, 1 records came to the")
+    assert str(failed.value).startswith("No further group was moved: after the flow was stopped, 1 record came to the")
     assert f" 1 of 2 groups have their translated offsets already ('{whole}'), and keep them." in str(failed.value)
     assert f"restore what was moved with mirror_failover_restore, run_uri={made_up.directory.uri}" in str(failed.value)
     outcome = files.read_json(made_up.directory.outcome)

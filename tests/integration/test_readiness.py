@@ -162,7 +162,7 @@ def test_connectors_that_do_not_run_are_found(story: Story) -> None:
     ]
     assert len(stopped) == 2
     assert len(failed) == 1
-    assert f"`{story.flow.checkpoints}` is RUNNING, but 1 of its 1 tasks failed. No checkpoint is written" in failed[0]
+    assert f"`{story.flow.checkpoints}` is RUNNING, but 1 of its 1 task failed. No checkpoint is written" in failed[0]
 
 
 def test_a_task_without_progress_is_found(story: Story) -> None:

@@ -133,7 +133,7 @@ def test_a_record_of_somebody_else_closes_nothing_but_the_claims(
     row = rows(directory)["between"]
     assert (row["downstream"], row["upper"], row["missing"]) == (70, 70, 1)
     assert (row["exact"], row["max_rereads"]) == (False, 1)
-    assert row["reason"].endswith("; at most 1 records are read again")
+    assert row["reason"].endswith("; at most 1 record is read again")
 
 
 def test_what_is_worth_reading(spark: SparkSession, directory: FailoverDirectory) -> None:

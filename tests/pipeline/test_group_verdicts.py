@@ -55,7 +55,7 @@ def test_what_is_found_of_groups(spark: SparkSession) -> None:
             "error",
             "checkpoint_old",
             joined(
-                "in 1 partitions the group passed an offset sync more than 600 s ago, but its checkpoint is still "
+                "in 1 partition the group passed an offset sync more than 600 s ago, but its checkpoint is still "
                 "before that sync, so nothing writes checkpoints any more."
             ),
         ),
@@ -72,7 +72,7 @@ def test_what_is_found_of_groups(spark: SparkSession) -> None:
             "info",
             "target_group",
             joined(
-                "in 1 partitions the target's group of that name is ahead of its translated offset; a "
+                "in 1 partition the target's group of that name is ahead of its translated offset; a "
                 "failover does not move it back."
             ),
         ),
@@ -81,7 +81,7 @@ def test_what_is_found_of_groups(spark: SparkSession) -> None:
                 "warning",
                 "checkpoint_missing",
                 joined(
-                    "1 of its 1 partitions have no checkpoint. The connector's groups or groups.exclude leave it out."
+                    "1 of its 1 partition has no checkpoint. The connector's groups or groups.exclude leave it out."
                 ),
             )
         ]

@@ -16,6 +16,7 @@ from airflow_provider_connect_offsets.kafka.topic_reader import Progress, TopicR
 from airflow_provider_connect_offsets.kafka.topic_writer import TopicWriter
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.offsets.storage import StoredOffsets, parse_key, parse_value
+from airflow_provider_connect_offsets.words import counted
 
 
 class OffsetsTopic(TopicReader):
@@ -119,4 +120,4 @@ class OffsetsTopic(TopicReader):
         self, connector: str, records: Mapping[bytes, bytes | None], partitions: Mapping[bytes, int]
     ) -> WriteReply:
         self._writer.write(records, partitions, whose=connector)
-        return WriteReply(f"{len(records)} records were written to topic {self.topic!r}.")
+        return WriteReply(f"{counted(len(records), 'record')} went to topic {self.topic!r}.")

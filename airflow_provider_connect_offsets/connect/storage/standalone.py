@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 from airflow_provider_connect_offsets.connect.protocols import WriteReply
@@ -42,7 +43,7 @@ class StandaloneFile:
 
     def read_offsets(self, connector: str) -> Offsets:
         """Return all offsets of ``connector``; none if there is no file yet."""
-        return self._offsets_in(self.stored(), connector)
+        return self.at_once()(connector)
 
     def read_all(self, *, names: Collection[str] | None = None) -> Iterator[tuple[str, Offsets]]:
         """Yield all connectors with their offsets, sorted; only those in ``names`` if it is given."""
@@ -50,6 +51,10 @@ class StandaloneFile:
         for name in stored.connectors():
             if names is None or name in names:
                 yield name, self._offsets_in(stored, name)
+
+    def at_once(self) -> Callable[[str], Offsets]:
+        """Read the file once; returns a function that finds the offsets of a connector in what was read."""
+        return partial(self._offsets_in, self.stored())
 
     def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
         """Overwrite the listed partitions (offset None removes); others stay."""

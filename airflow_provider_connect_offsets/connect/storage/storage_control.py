@@ -30,7 +30,7 @@ from airflow_provider_connect_offsets.exceptions import (
     StoreError,
     UnknownConnector,
 )
-from airflow_provider_connect_offsets.offsets.document import parse_map
+from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, config_told_by
 
 if TYPE_CHECKING:
@@ -84,10 +84,10 @@ class StorageControl(ConnectorControl):
 
     def overview(self) -> dict[str, ConnectorOverview]:
         """Return type, configuration and state of all connectors that exist or have an offset that can be read."""
-        configured, overview = self.configured(), dict[str, ConnectorOverview]()
+        configured, overview, read = self.configured(), dict[str, ConnectorOverview](), self._storage.at_once()
         for name, status in self.statuses(sorted({*self._storage.connectors(), *configured})).items():
             try:
-                overview[name] = ConnectorOverview(self._info(name, configured.get(name)), status)
+                overview[name] = ConnectorOverview(self._info(name, configured.get(name), read), status)
             except StoreDamaged as error:
                 log.warning("%s It is left out.", error)
         return overview
@@ -98,12 +98,13 @@ class StorageControl(ConnectorControl):
         Raises:
             UnknownConnector: The connector neither exists nor has an offset.
         """
-        return self._info(connector, self.configured().get(connector))
+        return self._info(connector, self.configured().get(connector), self._storage.read_offsets)
 
-    def _info(self, connector: str, known: ConfiguredConnector | None) -> ConnectorInfo:
+    @staticmethod
+    def _info(connector: str, known: ConfiguredConnector | None, read: Callable[[str], Offsets]) -> ConnectorInfo:
         if known is not None:
             return ConnectorInfo(connector, known.type, known.config)
-        first = next(iter(self._storage.read_offsets(connector)), None)
+        first = next(iter(read(connector)), None)
         if first is None:
             raise UnknownConnector(f"There is no connector {connector!r}: it is not configured and has no offsets.")
         return ConnectorInfo(connector, ConnectorType.SOURCE, config_told_by(parse_map(first.partition)))

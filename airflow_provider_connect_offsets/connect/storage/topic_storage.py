@@ -115,6 +115,15 @@ class TopicStorage:
         """Return all offsets of ``connector``."""
         return self.topic_of(connector).read_offsets(connector)
 
+    def at_once(self) -> Callable[[str], Offsets]:
+        """Read the workers' topics once; returns a function that finds the offsets of a connector in what was read.
+
+        It raises as :meth:`OffsetsTopic.read_offsets` does. A connector's own topic is read when it is asked for.
+        """
+        own, shared = self._own_topics(), self._shared()
+        stored = shared.stored()
+        return lambda name: own[name].read_offsets(name) if name in own else shared.offsets_in(stored, name)
+
     def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
         """Overwrite the listed partitions (offset None removes); others stay. Does not read back."""
         return self.write_all({connector: changes})

@@ -17,6 +17,7 @@ from airflow_provider_connect_offsets.operations.stages.captured import (
     prior_state_in,
 )
 from airflow_provider_connect_offsets.saga import Owner, Progress, SagaRecord, SagaState
+from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace.outcome import MovedOffset, Outcome, Result
 
 # Results after which offsets and state are known.
@@ -38,8 +39,7 @@ def applied(plan: OffsetPlan, owner: Owner, at_stop: Offsets) -> Outcome:
         plan,
         owner,
         Result.APPLIED,
-        f"Offsets of {count} {'partition' if count == 1 else 'partitions'} of {plan.connector!r} were changed and read "
-        "back.",
+        f"Offsets of {counted(count, 'partition')} of {plan.connector!r} were changed and read back.",
         offsets=_moved(plan, at_stop, at_stop.updated(plan.changes())),
     )
 

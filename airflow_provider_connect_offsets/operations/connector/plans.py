@@ -17,6 +17,7 @@ from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.operations.stages.captured import alteration_of
 from airflow_provider_connect_offsets.saga import SagaRecord, SagaState
+from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.layout import Directory, ReplayDirectory, RunDirectory
@@ -56,8 +57,8 @@ def read_plans(members: Mapping[str, RunDirectory], *, digest: str | None = None
     of_all = plan_digest(plan.digest for plan in plans.values())
     if digest is not None and of_all != digest:
         raise PlanRefused(
-            f"Nothing was stopped or changed. The plans of {len(plans)} connectors are not the ones that were "
-            f"approved: their digest is {of_all}, not {digest}. Plan again."
+            f"Nothing was stopped or changed. The plans of {counted(len(plans), 'connector')} are not the ones that "
+            f"were approved: their digest is {of_all}, not {digest}. Plan again."
         )
     return plans
 
@@ -151,5 +152,4 @@ def _refuse_kept(partitions: list[str], message: str | None) -> None:
 
 
 def _minutes(duration: timedelta) -> str:
-    minutes = round(duration.total_seconds() / 60)
-    return f"{minutes} {'minute' if minutes == 1 else 'minutes'}"
+    return counted(round(duration.total_seconds() / 60), "minute")

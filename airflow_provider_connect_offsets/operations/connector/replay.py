@@ -36,6 +36,7 @@ from airflow_provider_connect_offsets.saga import (
     Stage,
     Toward,
 )
+from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
 from airflow_provider_connect_offsets.workspace.replay import DeliveredRange, ReplayOutcome, ReplayResult
@@ -135,16 +136,17 @@ def delivered(
     ranges = [Range.from_json(one) for one in stage.spec["ranges"]]
     positions = stage.facts.get("positions") or [None] * len(ranges)
     after = [None if at is None else one.beyond(at) for one, at in zip(ranges, positions, strict=True)]
-    counted = tuple(
+    delivered_ranges = tuple(
         DeliveredRange(one.topic, one.partition, one.begins, one.ends, one.ends - one.begins, beyond)
         for one, beyond in zip(ranges, after, strict=True)
     )
     ended = outcome(plan, owner, ReplayResult.DELIVERED, "", started_at=started_at)
-    result = replace(ended, warnings=warnings, ranges=counted)
+    result = replace(ended, warnings=warnings, ranges=delivered_ranges)
+    partitions = sum(one.ends > one.begins for one in delivered_ranges)
     more = "an unknown number" if result.beyond is None else f"{result.beyond:,}"
     message = (
         f"{plan.request.connector!r} has delivered the interval {plan.request.interval} once more: "
-        f"{result.delivered:,} offsets in {sum(one.ends > one.begins for one in counted)} partitions, and {more} "
+        f"{counted(result.delivered, 'offset')} in {counted(partitions, 'partition')}, and {more} "
         f"after it before the clone stopped. The clone {plan.request.clone!r} is deleted with its offsets."
     )
     return replace(result, message=message)

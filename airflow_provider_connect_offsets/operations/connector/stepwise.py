@@ -19,6 +19,7 @@ from airflow_provider_connect_offsets.operations.stages import recovery
 from airflow_provider_connect_offsets.operations.stages.captured import ALTER, RESUME, PriorState, alteration_in
 from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets, change_stages
 from airflow_provider_connect_offsets.saga import Journal, Owner, Toward
+from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace.outcome import Outcome
 
 log = logging.getLogger(__name__)
@@ -70,7 +71,8 @@ def refuse_unless_stopped(clients: Clients, connector: str) -> None:
     status = clients.control.status(connector)
     if not status.is_stopped:
         raise NotStopped(
-            f"Nothing was written: {connector!r} is {status.state} with {len(status.tasks)} tasks. Stop it first."
+            f"Nothing was written: {connector!r} is {status.state} with {counted(len(status.tasks), 'task')}. Stop it "
+            "first."
         )
 
 

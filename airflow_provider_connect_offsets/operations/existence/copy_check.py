@@ -16,6 +16,7 @@ from airflow_provider_connect_offsets.offsets.families import Family, MirrorSour
 from airflow_provider_connect_offsets.offsets.families.elsewhere import kept_elsewhere
 from airflow_provider_connect_offsets.operations.existence.new_connector import NewConnector, installed, latest_warning
 from airflow_provider_connect_offsets.operations.stages import steps
+from airflow_provider_connect_offsets.words import counted
 
 log = logging.getLogger(__name__)
 # A property of source connectors: the topic that their offsets are stored in, in place of the worker's.
@@ -106,7 +107,7 @@ def described(copying: Copying, checked: Copied) -> str:
     settings = ", ".join(sorted(copying.overrides)) or "none"
     made = (
         f"Create {new.name!r} with the settings of {original.name!r} (other ones: {settings}) and its offsets of "
-        f"{len(new.offsets)} partitions; it will be {new.state}."
+        f"{counted(len(new.offsets), 'partition')}; it will be {new.state}."
     )
     return " ".join((made, _fate(copying), *checked.warnings))
 
@@ -114,7 +115,7 @@ def described(copying: Copying, checked: Copied) -> str:
 def done(copying: Copying, count: int) -> str:
     """Describe what :func:`copy` has done."""
     made = f"renamed to {copying.new_name!r}" if copying.rename else f"copied as {copying.new_name!r}"
-    return f"{copying.connector!r} was {made}, which has offsets of {count} partitions."
+    return f"{copying.connector!r} was {made}, which has offsets of {counted(count, 'partition')}."
 
 
 def _fate(copying: Copying) -> str:
@@ -181,7 +182,10 @@ def _warnings(original: ConnectorInfo, info: ConnectorInfo, left_out: int) -> It
             "manual before you go on."
         )
     if left_out:
-        yield f"{left_out} partitions of {original.name!r} are left out: {info.name!r} does not read their topics."
+        yield (
+            f"{counted(left_out, 'partition')} of {original.name!r} left out: {info.name!r} does not read all of its "
+            "topics."
+        )
     if info.family.name == MirrorSource.name and info.family.under(_ANY, info.config, before=original.config) != _ANY:
         yield (
             "The source alias is another one: remote topics that are named by it begin with the first record that "

@@ -15,6 +15,7 @@ from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, pa
 from airflow_provider_connect_offsets.offsets.families import MirrorSource, OffsetReset, TopicPartition
 from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.existence_stages import registry_of
+from airflow_provider_connect_offsets.words import counted
 
 
 class StartAt(StrEnum):
@@ -100,10 +101,10 @@ def latest_warning(info: ConnectorInfo, offsets: Offsets, clients: Clients) -> s
     without = [where for where in consumed_partitions(clients, info) if where not in stored]
     logs = {} if clients.logs is None else clients.logs.bounds(without)
     skipped = sum(log.log_end - log.log_start for log in logs.values())
-    counted = f"{skipped:,} offsets in {len(logs):,} partitions that have no offset yet" if logs else "all records"
+    known = f"{counted(skipped, 'offset')} in {counted(len(logs), 'partition')} without one" if logs else "all records"
     return (
         f"{info.name!r} is configured with auto.offset.reset=latest, which gives up at-least-once: what is in the "
-        f"source topics before it first polls is never replicated (now {counted}), nor are records that are written to "
+        f"source topics before it first polls is never replicated (now {known}), nor are records that are written to "
         "a new partition before it is polled, or to one whose offset is lost. start_at=latest without that setting "
         "leaves out the same records, and none that come later."
     )

@@ -16,6 +16,7 @@ from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
 from airflow_provider_connect_offsets.offsets.sync_record import OffsetSync, parse_sync
+from airflow_provider_connect_offsets.words import counted
 
 # Seconds between two observations.
 _INTERVAL = 0.5
@@ -46,12 +47,12 @@ class Proof:
         """Describe which syncs have come."""
         if not self.awaited:
             return "No record had to be replicated again, so no new sync is awaited yet."
-        count = f"{len(self.awaited) - len(self.missing)} of {len(self.awaited)}"
+        count = f"{len(self.awaited) - len(self.missing)} of {counted(len(self.awaited), 'partition')}"
         shown = sorted(self.first.values(), key=lambda sync: sync.where)[:_NAMED]
         syncs = ", ".join(
             f"{one.where.topic} {one.where.partition}: {one.upstream} → {one.downstream}" for one in shown
         )
-        return f"New syncs have come of {count} partitions that are replicated again ({syncs})."
+        return f"New syncs have come of {count} with records to replicate again ({syncs})."
 
 
 def openings(rows: Iterable[Mapping[str, Any]]) -> dict[TopicPartition, Opening]:

@@ -25,6 +25,7 @@ from airflow_provider_connect_offsets.operations.groups.left_groups import (
     shown,
 )
 from airflow_provider_connect_offsets.operations.groups.prior_groups import added, read_replaced, write_replaced
+from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset, read_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import MIRROR_PARTITIONS, TRANSLATION
@@ -234,7 +235,7 @@ def came_late(directory: FailoverDirectory, source: KafkaCluster | None) -> str:
     if not named:
         return ""
     total = sum(count for count in late.values() if count > 0)
-    return f"{total:,} records came to the source: {first_few(named, _NAMED, separator='; ')}"
+    return f"{counted(total, 'record')} came to the source: {first_few(named, _NAMED, separator='; ')}"
 
 
 def _approved(directory: FailoverDirectory, digest: str) -> dict[str, _Translated]:

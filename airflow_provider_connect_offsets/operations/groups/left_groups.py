@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from airflow_provider_connect_offsets.kafka.groups import Committed
 from airflow_provider_connect_offsets.observe.partitions import first_few
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.words import counted
 
 _NAMED = 5
 MEMBERS = "it has members on the target: stop them, and run it again"
@@ -38,4 +39,4 @@ def names(groups: Collection[str]) -> str:
 
 def count(groups: Collection[str]) -> str:
     """Count groups, and name the first five: ``2 groups ('a', 'b')``."""
-    return f"{len(groups):,} {'group' if len(groups) == 1 else 'groups'} ({names(groups)})"
+    return f"{counted(len(groups), 'group')} ({names(groups)})"

@@ -17,6 +17,7 @@ from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.offsets.plan import plan_digest
 from airflow_provider_connect_offsets.offsets.requests.orphans import Orphan, OrphanRequest
 from airflow_provider_connect_offsets.offsets.storage import StoredOffsets, parse_key
+from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
@@ -82,10 +83,10 @@ class Removal(JsonRecord):
         for name, reason in self.left.items():
             reasons.setdefault(reason, []).append(name)
         left = " ".join(f"{_named(names)}: {reason}." for reason, names in reasons.items())
-        count = f"{len(self.removed)} of {len(self.removed) + len(self.left)}"
+        count = f"{len(self.removed)} of {counted(len(self.removed) + len(self.left), 'connector')}"
         removed = f" Removed: {_named(self.removed)}; to undo that, import {kept}." if self.removed else ""
         return (
-            f"Topic {topic!r}: orphaned offsets of {count} connectors were removed. {left}{removed} Search again for "
+            f"Topic {topic!r}: orphaned offsets of {count} were removed. {left}{removed} Search again for "
             "what is still orphaned."
         )
 

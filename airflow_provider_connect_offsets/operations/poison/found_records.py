@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from airflow_provider_connect_offsets.observe.failed_records import FailedRecord, FailedSink, Place, Way, described
 from airflow_provider_connect_offsets.observe.partitions import first_few
+from airflow_provider_connect_offsets.words import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ def _found(one: FailedRecord) -> str:
     """Say where a record is, how it was found, and how sure that is."""
     by = "read from the committed position" if one.way is Way.READ else "reported by Connect with one record a poll"
     likely = "" if one.certain else ", if no record before it is the one, which only the sink can tell"
-    passed = f" {one.passed} records before it are not delivered yet." if one.passed else ""
+    passed = f" Before it, {counted(one.passed, 'record')} must still be delivered." if one.passed else ""
     return f"stands on {one} ({one.why}; {by}){likely}.{passed}"
 
 

@@ -41,6 +41,7 @@ from airflow_provider_connect_offsets.operations.stages import recovery
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
 from airflow_provider_connect_offsets.operations.stages.poison_stages import RunOneByOne
 from airflow_provider_connect_offsets.saga import Journal, JournalEntry, Owner, SagaState, Toward
+from airflow_provider_connect_offsets.words import counted
 
 log = logging.getLogger(__name__)
 # Identifies the sagas of a run, which resume the sink.
@@ -230,7 +231,8 @@ class PoisonedSink:
             one = reported[0]
             return (
                 f"Nothing was skipped: {name} fails on {one}, but has committed only position {one.position}, "
-                f"and to skip {one} would skip {one.passed} records before it, which it may not have delivered."
+                f"and to skip {one} would skip {counted(one.passed, 'record')} before it, which it may not have "
+                "delivered."
             )
         places = [described((where.topic, where.partition, sink.start(where))) for where in sorted(sink.unread)]
         return (
@@ -248,7 +250,7 @@ class PoisonedSink:
                 SkipRecords(name, self.clients, records),
                 ResumeConnector(name, self.clients),
             ]
-            entry.begin(self.owner, operation=f"the skip of {len(records)} records", key=_KEY, stages=stages)
+            entry.begin(self.owner, operation=f"the skip of {counted(len(records), 'record')}", key=_KEY, stages=stages)
             try:
                 recovery.executor(self.clients, entry, stages).run()
             except NotRunning as error:

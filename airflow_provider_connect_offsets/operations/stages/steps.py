@@ -23,6 +23,7 @@ from airflow_provider_connect_offsets.observe.partitions import first_few
 from airflow_provider_connect_offsets.observe.waiting import is_in
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
+from airflow_provider_connect_offsets.words import counted
 
 log = logging.getLogger(__name__)
 
@@ -139,7 +140,8 @@ def refuse_unless_in(status: ConnectorStatus, connector: str, state: State, *, t
     if is_in(status, state, tasks=tasks):
         return
     raise (NotStopped if state is State.STOPPED else NotRunning)(
-        f"{connector!r} is {status.state} with {len(status.tasks)} tasks, {timeout:.0f} s after {state} was requested."
+        f"{connector!r} is {status.state} with {counted(len(status.tasks), 'task')}, {timeout:.0f} s after {state} was "
+        "requested."
     )
 
 

@@ -24,6 +24,7 @@ from airflow_provider_connect_offsets.parameters.backfill import IntervalParams,
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams, Control
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import PartParams, PlanAgeParams, RunParams
+from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.layout import ReplayDirectory
 
@@ -59,9 +60,9 @@ class SnapshotReplayOperator(ReportedOperator):
             with open_connect(self.given(ConnectorConnectionParams)) as connect:
                 count = take_replay_snapshot(request, connect.clients, run)
         self.log.info(
-            "%r reads %d partitions; interval: %s; datasets under %s",
+            "%r reads %s; interval: %s; datasets under %s",
             request.connector,
-            count,
+            counted(count, "partition"),
             request.interval,
             run.uri,
         )

@@ -19,6 +19,7 @@ from airflow_provider_connect_offsets.parameters.snapshots import (
 )
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import FoundParams, PartParams
+from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace.files import write_json
 from airflow_provider_connect_offsets.workspace.series import SnapshotSeries
 from airflow_provider_connect_offsets.workspace.snapshots import ComparisonDirectory, SnapshotDirectory, series_root
@@ -59,7 +60,8 @@ class SnapshotConnectClusterOperator(ReportedOperator):
                 kept = SnapshotSeries(root).begin(directory, now=datetime.now(tz=UTC))
                 write_json(directory.request, request.as_json())
                 record = take_cluster_snapshot(names, clients, SnapshotDirectory(kept.uri), run=run_key(context))
-        self.log.info("%d offsets of %d connectors are kept at %s", record.offsets, record.connectors, kept.uri)
+        offsets, connectors = counted(record.offsets, "offset"), counted(record.connectors, "connector")
+        self.log.info("Kept %s of %s at %s", offsets, connectors, kept.uri)
         for name in record.vanished:
             self.log.warning("%r was deleted while it was read; none of its offsets is in the snapshot.", name)
         for name, reason in record.unread.items():

@@ -13,6 +13,7 @@ from airflow_provider_connect_offsets.parameters.connections import ConnectorCon
 from airflow_provider_connect_offsets.parameters.snapshots import RestoreSnapshotParams
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import PartParams
+from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 
 if TYPE_CHECKING:
@@ -51,5 +52,7 @@ class SnapshotForRestoreOperator(ReportedOperator):
             fleet.publish((request.connector for request in restore.requests), notes=restore.notes)
         for note in restore.notes:
             self.log.warning("%s", note)
-        self.log.info("%d connectors of %s; datasets under %s", len(restore.requests), snapshot.uri, fleet.uri)
+        self.log.info(
+            "%s of %s; datasets under %s", counted(len(restore.requests), "connector"), snapshot.uri, fleet.uri
+        )
         return fleet.uri

@@ -15,6 +15,7 @@ from airflow_provider_connect_offsets.pipeline.failover.unplanned import Positio
 from airflow_provider_connect_offsets.pipeline.frames import matches_whole
 from airflow_provider_connect_offsets.pipeline.translate.records import MARGIN
 from airflow_provider_connect_offsets.pipeline.translate.translation import translate, translate_by_checkpoints
+from airflow_provider_connect_offsets.pipeline.verdicts import sentence
 
 _REASONS = {
     Method.END: "the group has read all replicated records",
@@ -179,30 +180,23 @@ def _judged(known: DataFrame, request: FailoverRequest, observed: ObservedFlow) 
 
 def _reason_to_stay(request: FailoverRequest) -> Column:
     """Why a partition's offset on the target is left alone; null if the translated offset may be committed."""
-    remote_partition = F.format_string("the remote topic %s", "target_topic")
-    back = F.format_string(
-        "it is at %,d there, %,d records further: to move it back, name the group in the Param rewind",
-        F.col("target_before"),
-        F.col("target_before") - F.col("downstream"),
+    remote_partition = sentence("the remote topic {target_topic}")
+    back = sentence(
+        "it is at {target_before:number} there, {ahead:record} further: to move it back, name the group in the Param "
+        "rewind",
+        ahead=F.col("target_before") - F.col("downstream"),
     )
     further = F.col("target_before") > F.col("downstream")
     may_go_back = F.expr("false") if request.rewind is None else matches_whole(F.col("group"), request.rewind)
-    unread = F.format_string(
-        "%,d records that the group has not read are not on the target: let the group read them first, or replicate "
-        "them",
-        F.col("not_at_home"),
+    unread = sentence(
+        "the target lacks {not_at_home:record} that the group has not read: let the group read first, or replicate more"
     )
-    lacking = F.format_string(
-        "the target has no partition %d of %s: %,d records that the group has not read have no copy",
-        F.col("kafka_partition"),
-        F.col("target_topic"),
-        F.col("missing"),
-    )
-    untrusted = F.format_string(
-        "only MirrorMaker 2's checkpoint translates it to the remote topic %s: offset %,d, which may skip records; the "
-        "Param trust_checkpoints lets it resume there",
-        F.col("target_topic"),
-        F.col("checkpoint"),
+    absent = sentence("the target has no partition {kafka_partition} of {target_topic}")
+    uncopied = sentence(", so no copy of {missing:record} that the group has not read")
+    lacking = F.concat(absent, F.coalesce(uncopied, F.lit("")))  # missing may be unknown, and a null would be no reason
+    untrusted = sentence(
+        "only MirrorMaker 2's checkpoint translates it to the remote topic {target_topic}: offset {checkpoint:number}, "
+        "which may skip records; the Param trust_checkpoints lets it resume there"
     )
     return (
         F.when(F.col("not_at_home") > 0, unread)
@@ -227,8 +221,7 @@ def _is_untrusted(request: FailoverRequest) -> Column:
 
 def _reason() -> Column:
     base = F.create_map(*[F.lit(word) for reason in _REASONS.items() for word in reason])[F.col("method")]
-    # For each row, format_string would take several times as long.
-    again = F.concat(F.lit("; at most "), F.format_number("max_rereads", 0), F.lit(" records are read again"))
+    again = sentence("; at most {max_rereads:record is} read again")
     return F.when(F.col("exact"), base).otherwise(F.concat(base, F.coalesce(again, F.lit(""))))
 
 

@@ -22,9 +22,9 @@ from airflow_provider_connect_offsets.pipeline.failover.observed import Observed
 from airflow_provider_connect_offsets.pipeline.failover.sampling import claims_of, claims_of_home, sampled_claims
 from airflow_provider_connect_offsets.pipeline.failover.translation_summary import (
     beyond_approval,
-    counted,
     errors_of,
     summarise,
+    with_totals,
 )
 from airflow_provider_connect_offsets.pipeline.failover.unplanned import Remains
 from airflow_provider_connect_offsets.pipeline.failover.worth_reading import to_be_found, write_ranges
@@ -129,7 +129,7 @@ def _translate(spark: SparkSession, request: FailoverRequest, directory: Failove
         ledger_at = None if observed.remains is None else observed.remains.observed_at()
         rows = translated(request, observed)
         totals = Observation()
-        write_dataset(shaped(counted(rows, totals), flow_schemas.TRANSLATION), directory.translation)
+        write_dataset(shaped(with_totals(rows, totals), flow_schemas.TRANSLATION), directory.translation)
         written = read_dataset(spark, directory.translation, flow_schemas.TRANSLATION)
         summary = summarise(totals.get, written, rows)
         unread = request.mode is Mode.PLANNED and observed.digests is None

@@ -21,6 +21,7 @@ from airflow_provider_connect_offsets.offsets.requests.failover import (
 from airflow_provider_connect_offsets.pipeline.failover.unplanned import PositionOf
 from airflow_provider_connect_offsets.pipeline.plan.counts import row_digest
 from airflow_provider_connect_offsets.pipeline.summary import first_rows
+from airflow_provider_connect_offsets.words import counted
 
 # Sums of the pieces of all rows' digests, as numbers (``offsets.requests.failover.row_numbers``).
 _SUMS = {f"numbers_{start}": f"sum(crc32(substr(row_digest, {start + 1}, {DIGEST_PIECE})))" for start in DIGEST_PIECES}
@@ -48,7 +49,7 @@ _TOTALS = {
 }
 
 
-def counted(rows: DataFrame, totals: Observation) -> DataFrame:
+def with_totals(rows: DataFrame, totals: Observation) -> DataFrame:
     """Compute the totals while the rows are written, which saves a Spark job.
 
     Args:
@@ -143,7 +144,7 @@ def rereads_beyond(request: FailoverRequest, rereads: int) -> list[str]:
     """The error if more records than ``max_rereads`` would be read again; empty if there is no such limit."""
     if request.max_rereads is None or rereads <= request.max_rereads:
         return []
-    return [f"{rereads:,} records would be read again, more than max_rereads {request.max_rereads:,} allows."]
+    return [f"{counted(rereads, 'record')} would be read again, more than max_rereads {request.max_rereads:,} allows."]
 
 
 def beyond_approval(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from airflow_provider_connect_offsets.offsets.advice import advise
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity, Verdict
 from airflow_provider_connect_offsets.pipeline.plan.subjects import FAILED, RUNNING, Subject
+from airflow_provider_connect_offsets.words import counted
 
 
 def flow_verdicts(source: Subject, checkpoint: Subject | None) -> Iterator[Verdict]:
@@ -34,7 +35,7 @@ def _state(connector: Subject, effect: str) -> Iterator[Verdict]:
     if state != RUNNING:
         text = f". {effect} {restart if state == FAILED else 'Resume it.'}"
     elif failed:
-        text = f", but {failed} of its {len(connector.task_states)} tasks failed. {effect} {restart}"
+        text = f", but {failed} of its {counted(len(connector.task_states), 'task')} failed. {effect} {restart}"
     elif not connector.task_states:
         text = f" and has no task: it has nothing to do. {effect}"
     else:

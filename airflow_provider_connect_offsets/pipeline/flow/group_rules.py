@@ -105,7 +105,7 @@ def _covered(thresholds: Thresholds, rule: Rule, kind: Mode, beginning: str) -> 
         rule,
         F.when(too_little, Severity.ERROR.value).otherwise(Severity.WARNING.value),
         covered < F.col("partitions"),
-        "{beginning} {covered:number} of {partitions:number} partitions{limit}. Partition `{example}`: {reason}.",
+        "{beginning} {covered:number} of {partitions:partition}{limit}. Partition `{example}`: {reason}.",
         beginning=beginning,
         covered=covered,
         limit=limit,
@@ -119,7 +119,7 @@ def _rereads(thresholds: Thresholds) -> Column:
         Rule.REREADS,
         Severity.ERROR,
         F.lit(thresholds.max_rereads > 0) & (F.col("rereads") > thresholds.max_rereads),
-        "after a planned failover now it would read up to {rereads:number} records again, more than max_rereads "
+        "after a planned failover now it would read up to {rereads:record} again, more than max_rereads "
         "{limit:number}.",
         limit=thresholds.max_rereads,
     )
@@ -135,14 +135,14 @@ def _checkpoints(thresholds: Thresholds) -> list[Column]:
             Rule.CHECKPOINT_MISSING,
             Severity.WARNING,
             F.col("without_checkpoint") > 0,
-            "{without_checkpoint:number} of its {partitions:number} partitions have no checkpoint. {cause}",
+            "{without_checkpoint:number} of its {partitions:partition has} no checkpoint. {cause}",
             cause=cause,
         ),
         found(
             Rule.CHECKPOINT_OLD,
             Severity.ERROR,
             F.col("old_checkpoints") > 0,
-            "in {old_checkpoints:number} partitions the group passed an offset sync more than {limit:number} s ago, "
+            "in {old_checkpoints:partition} the group passed an offset sync more than {limit:number} s ago, "
             "but its checkpoint is still before that sync, so nothing writes checkpoints any more.",
             limit=thresholds.max_checkpoint_age,
         ),
@@ -162,7 +162,7 @@ def _on_target() -> list[Column]:
             Rule.TARGET_GROUP,
             Severity.INFO,
             F.col("ahead_on_target") > 0,
-            "in {ahead_on_target:number} partitions the target's group of that name is ahead of its translated "
+            "in {ahead_on_target:partition} the target's group of that name is ahead of its translated "
             "offset; a failover does not move it back.",
         ),
     ]

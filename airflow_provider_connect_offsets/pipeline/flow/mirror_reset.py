@@ -20,6 +20,7 @@ from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity, Ve
 from airflow_provider_connect_offsets.pipeline.events import KEY
 from airflow_provider_connect_offsets.pipeline.frames import shaped
 from airflow_provider_connect_offsets.pipeline.plan.subjects import Subject, Subjects, is_consumed
+from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace.flow_schemas import RESET_TOPICS
 
 MOST_NAMES = 10
@@ -126,7 +127,7 @@ def reset_verdicts(reset: FlowReset, sums: dict[str, Any], stale: int) -> Iterab
         yield _warning(
             Rule.FOREIGN_SYNCS,
             reset,
-            f"{topic} is emptied, and also has {_counted(foreign)} that this connector does not replicate: "
+            f"{topic} is emptied, and also has {_of_topics(foreign)} that this connector does not replicate: "
             f"{_names(foreign)}. After a restart of their MirrorCheckpoint, their groups are not translated until "
             "their MirrorSource has written new syncs.",
         )
@@ -134,7 +135,7 @@ def reset_verdicts(reset: FlowReset, sums: dict[str, Any], stale: int) -> Iterab
         yield _warning(
             Rule.KEPT_SYNCS,
             reset,
-            f"{topic} can only be emptied as a whole, which also deletes {_counted(kept)} that are left alone: "
+            f"{topic} can only be emptied as a whole, which also deletes {_of_topics(kept)} that are left alone: "
             f"{_names(kept)}. A group is translated again after a new record of the partition is replicated and the "
             "group has read it.",
         )
@@ -150,7 +151,7 @@ def reset_verdicts(reset: FlowReset, sums: dict[str, Any], stale: int) -> Iterab
         yield _warning(
             Rule.STALE_CHECKPOINTS,
             reset,
-            f"{_count(stale, 'checkpoint')} in `{reset.flow.checkpoints_topic}` beyond the end of the remote topic, "
+            f"{counted(stale, 'checkpoint')} in `{reset.flow.checkpoints_topic}` beyond the end of the remote topic, "
             "which must have been created anew since. MirrorCheckpoint writes no lower checkpoint while they exist: "
             "set checkpoints=true.",
         )
@@ -161,12 +162,8 @@ def _warning(rule: Rule, reset: FlowReset, message: str) -> Verdict:
     return Verdict(rule, Severity.WARNING, name, None, f"`{name}`: {message}")
 
 
-def _counted(kind: dict[str, Any]) -> str:
-    return f"{_count(kind['syncs'], 'sync')} of {_count(kind['with_syncs'], 'topic')}"
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}{'' if number == 1 else 's'}"
+def _of_topics(kind: dict[str, Any]) -> str:
+    return f"{counted(kind['syncs'], 'sync')} of {counted(kind['with_syncs'], 'topic')}"
 
 
 def _names(kind: dict[str, Any]) -> str:

@@ -51,7 +51,7 @@ def _loss() -> Column:
         Rule.RETENTION_LOSS,
         Severity.ERROR,
         F.col("lost") > 0,
-        "records {position:number} to {last:number} ({lost:number} offsets) were deleted from the source before they "
+        "records {position:number} to {last:number} ({lost:offset}) were deleted from the source before they "
         "were replicated: its log now starts at {log_start:number}. The remote topic will never have them.",
         last=F.col("log_start") - 1,
     )
@@ -119,7 +119,7 @@ def _stuck() -> Column:
         Severity.ERROR,
         F.col("stuck_since").isNotNull(),
         "the connector runs, but has been at position {position:number} at least since {stuck_since:moment}, with a "
-        "lag of {lag:number} records.",
+        "lag of {lag:record}.",
     )
 
 
@@ -131,7 +131,7 @@ def _lag(thresholds: Thresholds) -> Column:
         Rule.LAG,
         Severity.ERROR,
         F.coalesce(many, F.expr(_NO)) | F.coalesce(old, F.expr(_NO)),
-        "{lag:number} records are not replicated yet{age}.",
+        "{lag:record is} not replicated yet{age}.",
         age=F.coalesce(age, F.lit("")),
     )
 
@@ -150,7 +150,7 @@ def _syncs(thresholds: Thresholds) -> list[Column]:
             Rule.SYNC_OLD,
             Severity.ERROR,
             F.col("sync_age_ms") > thresholds.max_sync_age * 1000,
-            "{unsynced:number} records were replicated after the newest offset sync, which is of {sync_at:moment}.",
+            "{unsynced:record was} replicated after the newest offset sync, which is of {sync_at:moment}.",
         ),
     ]
 

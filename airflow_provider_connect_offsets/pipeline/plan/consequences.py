@@ -31,9 +31,7 @@ def consequences(request: Request, subject: Subject) -> list[Column]:
 
 
 def _of_records(rule: Rule, column: str, effect: str) -> Column:
-    number = F.col(column)
-    records = F.when(number == 1, "1 record is").otherwise(F.format_string("%d records are", number))
-    return found(rule, Severity.WARNING, number > 0, "{records} {effect}.", records=records, effect=effect)
+    return found(rule, Severity.WARNING, F.col(column) > 0, f"{{{column}:record is}} {effect}.")
 
 
 def _assumed(subject: Subject) -> list[Column]:

@@ -19,6 +19,7 @@ from airflow_provider_connect_offsets.offsets.families import ConnectorType
 from airflow_provider_connect_offsets.offsets.plan import Action
 from airflow_provider_connect_offsets.offsets.requests.request import Request, To
 from airflow_provider_connect_offsets.pipeline.plan.subjects import Subject
+from airflow_provider_connect_offsets.pipeline.verdicts import sentence
 
 
 def with_effects(rows: DataFrame, request: Request, subject: Subject) -> DataFrame:
@@ -102,13 +103,8 @@ def with_reason(rows: DataFrame, request: Request) -> DataFrame:
         .when(keeps & F.col("stuck"), F.lit("left alone"))
         .when(keeps & F.col("ahead"), F.lit("is not that far yet, and the request only goes back"))
         .when(keeps, F.lit("already there"))
-        .when(F.col("records_again") > 0, F.concat(requested, F.lit(": "), count("records_again"), F.lit(" again")))
-        .when(F.col("records_skipped") > 0, F.concat(requested, F.lit(": "), count("records_skipped"), F.lit(" never")))
+        .when(F.col("records_again") > 0, F.concat(requested, sentence(": {records_again:record} again")))
+        .when(F.col("records_skipped") > 0, F.concat(requested, sentence(": {records_skipped:record} never")))
         .otherwise(requested)
     )
     return rows.withColumn("reason", reason)
-
-
-def count(column: str) -> Column:
-    """The number in ``column`` with the word record or records."""
-    return F.when(F.col(column) == 1, F.lit("1 record")).otherwise(F.format_string("%d records", column))

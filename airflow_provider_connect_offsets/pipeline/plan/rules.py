@@ -196,7 +196,7 @@ def _consequence_of_beyond(subject: Subject) -> Column:
     if reset is not OffsetReset.EARLIEST:
         return F.lit(f"auto.offset.reset={reset} would then decide where it starts.")
     return sentence(
-        "{who} would start again at {log_start} and {again} all {records} records once more.",
+        "{who} would start again at {log_start} and {again} all {records:record} once more.",
         who="MirrorMaker 2" if is_mirror else f"The {subject.noun}",
         again="replicate" if is_mirror else "deliver",
         records=F.col("log_end") - F.col("log_start"),

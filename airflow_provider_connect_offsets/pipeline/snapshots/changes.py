@@ -176,14 +176,14 @@ def _row_findings(request: SnapshotRequest) -> list[Column]:
         judged(
             Rule.MOVED_BACK,
             change == OffsetChange.MOVED_BACK.value,
-            "moved back from position {before_position:number} to {after_position:number}: {again:number} records are "
+            "moved back from position {before_position:number} to {after_position:number}: {again:record is} "
             "delivered again.",
             again=-F.col("moved"),
         ),
         judged(
             Rule.JUMPED,
             (change == OffsetChange.JUMPED.value) & (F.col("moved") > request.max_jump) & F.lit(request.max_jump > 0),
-            "moved from position {before_position:number} to {after_position:number}: {moved:number} records, more "
+            "moved from position {before_position:number} to {after_position:number}: {moved:record}, more "
             "than max_jump={limit:number}. If it did not read them, they were skipped.",
             limit=request.max_jump,
         ),
@@ -196,8 +196,8 @@ def _row_findings(request: SnapshotRequest) -> list[Column]:
         judged(
             Rule.STUCK,
             change == OffsetChange.STUCK.value,
-            "still at position {after_position:number}, though the connector was RUNNING and {lag:number} records are "
-            "left to read.",
+            "still at position {after_position:number}, though the connector was RUNNING and {lag:record is} left to "
+            "read.",
         ),
     ]
 

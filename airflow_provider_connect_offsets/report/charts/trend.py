@@ -14,6 +14,7 @@ from matplotlib.patches import Rectangle
 
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.charts.svg import LARGE, Ink, canvas, to_svg, write
+from airflow_provider_connect_offsets.words import counted
 
 MOST_GROUPS = 15
 
@@ -168,7 +169,7 @@ def _share(moment: datetime, began: datetime, ended: datetime) -> float:
 
 def _last_lag(line: Sequence[Point]) -> str:
     last = line[-1] if line else None
-    return "unknown" if last is None or last.lag is None else words.count(last.lag, "record")
+    return "unknown" if last is None or last.lag is None else counted(last.lag, "record")
 
 
 def _figure(value: float) -> str:

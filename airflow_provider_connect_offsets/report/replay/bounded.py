@@ -23,6 +23,7 @@ from airflow_provider_connect_offsets.report.question import (
 )
 from airflow_provider_connect_offsets.report.standing import Pending, Standing, Tone, planned
 from airflow_provider_connect_offsets.report.tables import row_table
+from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.layout import ReplayDirectory
@@ -109,7 +110,7 @@ class Replay:
         request, summary = self.request, self.summary
         parts = [
             (
-                f"**{summary['offsets']:,}** offsets of {words.count(summary['partitions'], 'partition')} would be "
+                f"**{summary['offsets']:,}** offsets of {counted(summary['partitions'], 'partition')} would be "
                 f"delivered once more: those of {plain(request.interval)}. A temporary connector, "
                 f"{plain(request.clone)}, delivers them; {plain(request.connector)} keeps running."
             ),

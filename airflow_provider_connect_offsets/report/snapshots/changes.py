@@ -15,6 +15,7 @@ from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.html import Figure, Findings, publish
 from airflow_provider_connect_offsets.report.standing import Standing, Tone
 from airflow_provider_connect_offsets.report.tables import finding_table
+from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.snapshots import ComparisonDirectory
 
@@ -60,13 +61,13 @@ class SnapshotChanges:
         counts = self.summary["verdicts"]
         errors, warnings = counts[Severity.ERROR.value], counts[Severity.WARNING.value]
         if errors:
-            named = f"{words.count(errors, 'finding')} that fail_on names"
+            named = f"{counted(errors, 'finding')} that fail_on names"
             return Standing(f"Look at this: {named}", Tone.BAD, str(self.summary["worst"]["message"]))
         if self.previous_at is None:
             return Standing("First snapshot", Tone.CALM, "There is none before to compare it with.")
         since = f"Compared with the snapshot of {words.moment(self.previous_at)}."
         if warnings:
-            return Standing(f"Kept, with {words.count(warnings, 'warning')}", Tone.CALM, since)
+            return Standing(f"Kept, with {counted(warnings, 'warning')}", Tone.CALM, since)
         return Standing("Kept: no surprise", Tone.GOOD, since)
 
     @property
@@ -98,8 +99,8 @@ class SnapshotChanges:
     def table(self) -> Group:
         """The findings, worst first."""
         findings = [(severity, one.title, message) for one in self.findings for severity, _, message in one.rows]
-        counted = ", ".join(f"{number:,} {text}" for text, number in self.changes if number)
-        title, note = f"Snapshot: {self.standing.headline}", f"Partitions: {counted or 'none'}"
+        kinds = ", ".join(f"{number:,} {text}" for text, number in self.changes if number)
+        title, note = f"Snapshot: {self.standing.headline}", f"Partitions: {kinds or 'none'}"
         return finding_table(title, findings, note)
 
     def write(self) -> str:
@@ -115,7 +116,7 @@ class SnapshotChanges:
         return publish(
             directory.report,
             "snapshot.html.j2",
-            title=f"Snapshot of {words.count(summary['connectors'], 'connector')}",
+            title=f"Snapshot of {counted(summary['connectors'], 'connector')}",
             changes=self,
             datasets=words.uris(uris),
         )

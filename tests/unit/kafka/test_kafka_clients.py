@@ -73,9 +73,7 @@ def test_a_record_that_librdkafka_refuses_leaves_the_outcome_unknown() -> None:
     """With or without a transaction the caller reads back: records before it may be written."""
     writer = TopicWriter({**NOBODY, "message.max.bytes": 1000}, "offsets")
 
-    with pytest.raises(
-        OutcomeUnknown, match=r"1 records of 'flow' were not confirmed by topic 'offsets' \(.*too large"
-    ):
+    with pytest.raises(OutcomeUnknown, match=r"Topic 'offsets' did not confirm 1 record of 'flow' \(.*too large"):
         writer.write({b"key": b"x" * 2000}, {}, whose="flow")
 
 

@@ -103,7 +103,7 @@ def gone(snapshot: SnapshotDirectory) -> None:
         (incomplete, "holds no complete snapshot"),
         (of_another_format, f"is a snapshot of format 0, and this version of the provider reads format {FORMAT}"),
         (without_a_dataset, "the dataset connector_offsets at .* does not exist"),
-        (without_a_part, "is damaged: it has 0 offsets of 1 connectors, and had 2 of 1"),
+        (without_a_part, "is damaged: it has 0 offsets of 1 connector, and had 2 of 1"),
         (cut_off, "is no part of a dataset connectors"),
         (gone, "holds no complete snapshot"),
     ],

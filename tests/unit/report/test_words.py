@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from airflow_provider_connect_offsets.report import words
+from airflow_provider_connect_offsets.words import counted
 from tests.support.rows.written import request_for
 
 
@@ -52,7 +53,7 @@ def test_a_request_is_a_sentence(fields: dict[str, str], sentence: str) -> None:
 
 def test_small_things() -> None:
     """Numbers, seconds and positions."""
-    assert [words.count(1, "record"), words.count(1200, "record")] == ["1 record", "1,200 records"]
+    assert [counted(1, "record"), counted(1200, "record")] == ["1 record", "1,200 records"]
     assert [words.seconds(1.419), words.seconds(61.6)] == ["1.42 s", "62 s"]
     assert words.position('{"offset":9}', 10) == "10"
     assert words.position(None, 0) == "0"
