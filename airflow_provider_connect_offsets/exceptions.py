@@ -221,7 +221,7 @@ class GroupsNotMoved(ChangeError):
 class NotSkipped(ChangeError):
     """A failed sink does not run yet: no record is proved to be the cause, or as many as allowed were skipped.
 
-    The message names the records that were skipped, and where the sink stands.
+    The message names the records that were skipped, and the one on which the sink fails now.
     """
 
 

@@ -1,4 +1,4 @@
-"""Skip the record on which a failed sink stands, and no other."""
+"""Skip the record on which a sink has failed, and no other."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from airflow_provider_connect_offsets.dags.ready import ready_dag
 from airflow_provider_connect_offsets.task_groups.poison import POISON
 
 
-@ready_dag(*POISON, description="Skip the one record on which a failed sink stands", max_active_runs=1)
+@ready_dag(*POISON, description="Skip the one record on which a sink has failed", max_active_runs=1)
 def connector_offsets_poison(**values: Any) -> None:
-    """### Skip the record on which a failed sink stands
+    """### Skip the record on which a sink has failed
 
     A sink fails on a record that its converter or a transformation can't read. The error names neither topic nor
     offset, and the committed position is only the start of the poll that failed. This run finds the record: by reading

@@ -1,4 +1,4 @@
-"""The records on which a failed sink stands: read from its committed positions, or reported by Connect itself.
+"""The records on which a sink has failed: read from its committed positions, or reported by Connect itself.
 
 Neither the stack trace nor the committed position names the record: conversion happens for a whole poll (up to
 ``max.poll.records``) before anything of it is delivered. See ``docs/seen.md``.
@@ -116,7 +116,7 @@ class FailedRecord:
 
     @property
     def is_proved(self) -> bool:
-        """Whether the sink stands on it, and on nothing before it."""
+        """Whether the sink fails on it, and on nothing before it."""
         return self.certain and self.is_next
 
     def __str__(self) -> str:
@@ -140,7 +140,7 @@ def observe_sink(clients: Clients, connector: str) -> FailedSink:
     """
     info = clients.control.info(connector)
     if info.type is not ConnectorType.SINK:
-        raise InvalidRequest(f"{connector!r} is a source connector; only a sink stands on a record of a topic.")
+        raise InvalidRequest(f"{connector!r} is a source connector; only a sink fails on a record of a topic.")
     logs = clients.logs_of(connector)
     status = clients.control.status(connector)
     stored = stored_positions(clients, info)
@@ -254,7 +254,7 @@ def _located(
 
 
 def still_next(sink: FailedSink, records: Iterable[FailedRecord]) -> list[FailedRecord]:
-    """Return those records, found before, on which the sink still stands."""
+    """Return those records, found before, on which the sink still fails."""
     return [one for one in records if sink.positions.get(one.record.where, -1) == one.position]
 
 

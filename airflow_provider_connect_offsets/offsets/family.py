@@ -39,12 +39,14 @@ class OffsetReset(StrEnum):
     LATEST = "latest"
     NONE = "none"
     BY_DURATION = "by_duration"
-    #: Known to the group's applications alone.
+    #: Known to a group's applications alone, or to the worker's config provider (``${…}``).
     UNKNOWN = "unknown"
 
     @classmethod
     def of(cls, value: str | None) -> OffsetReset:
         """Read a configured value; the default of Connect and MirrorMaker 2 is earliest."""
+        if "${" in (value or ""):
+            return cls.UNKNOWN
         word = (value or "").strip().lower().partition(":")[0]
         return cls(word) if word in set(cls) else cls.EARLIEST
 

@@ -1,4 +1,4 @@
-"""The record on which a failed sink stands."""
+"""The record on which a sink has failed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The task group that skips the record on which a failed sink stands."""
+"""The task group that skips the record on which a sink has failed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ POISON = (PoisonedSinkParams, SkipApprovalParams, ConnectorConnectionParams)
 
 @task_group(*POISON, WaitingParams, PartParams, group_id="poison", approval_timeout=TIME_TO_ANSWER)
 def skipped_poison_record(*, group_id: str, **values: Any) -> TaskGroup:
-    """Find, approve, skip, outcome, and release as teardown: the record on which a failed sink stands.
+    """Find, approve, skip, outcome, and release as teardown: the record on which a sink has failed.
 
     Every argument but ``approval_timeout`` and ``group_id`` may be a template. With ``approval``, exactly the records
     that were shown are skipped; if the sink fails on another one then, the run fails and names it. Without it, up to

@@ -43,7 +43,7 @@ def test_a_run_skips_the_record_and_a_dry_run_names_it(sink: Poisoned, run_dag: 
     tried = run_dag("connector_offsets_poison", dry_run=True, **given)
 
     assert (tried.state, _tasks(tried)) == ("success", HEALTHY)
-    assert f"stands on topic '{sink.topic}', partition 0, offset 2 (VALUE_CONVERTER" in tried.output
+    assert f"fails on topic '{sink.topic}', partition 0, offset 2 (VALUE_CONVERTER" in tried.output
     assert (sink.position, sink.settings, sink.state) == (*before, ["RUNNING", "FAILED"])
 
     done = run_dag("connector_offsets_poison", **given)

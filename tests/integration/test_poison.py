@@ -111,7 +111,7 @@ def test_it_gives_up_after_max_skips(start: Start) -> None:
     assert f"max_skips (1) records were skipped. Skipped: topic '{sink.topic}', partition 0, offset 3." in str(
         gave_up.value
     )
-    assert f"Now it stands on topic '{sink.topic}', partition 0, offset 7" in str(gave_up.value)
+    assert f"Now it fails on topic '{sink.topic}', partition 0, offset 7" in str(gave_up.value)
     assert (sink.position, [row["offset"] for row in sink.kept]) == (7, [3, 7])
     assert sink.settings == sink.config
     with ExitStack() as stack, pytest.raises(PlanRefused, match="offset 7, which was not approved"):
@@ -153,7 +153,7 @@ def test_a_sink_that_has_not_failed_is_left_alone(sandbox: Sandbox, start: Start
         healthy = sink.work(stack).skip()
         sandbox.connect.stop(sink.name)
         stopped = sink.work(stack).find()
-        with pytest.raises(InvalidRequest, match="is a source connector; only a sink stands on a record"):
+        with pytest.raises(InvalidRequest, match="is a source connector; only a sink fails on a record"):
             replace(sink, name=source).work(stack).find()
     sandbox.connect.delete(source)
     assert healthy.sentence.endswith(f"'{sink.name}' is RUNNING.")

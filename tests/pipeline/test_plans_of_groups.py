@@ -57,7 +57,7 @@ def test_without_an_offset_nothing_can_be_counted_from(planner: Planner) -> None
 
     (found,) = plan.of(Rule.ASSUMED_POSITION)
     assert (found.severity, found.partition) == (ERROR, at_sink(1))
-    assert "the auto.offset.reset of its applications is unknown" in found.message
+    assert "its auto.offset.reset is unknown here" in found.message
 
 
 def test_who_decides_after_a_removal_is_said(planner: Planner) -> None:
@@ -65,7 +65,7 @@ def test_who_decides_after_a_removal_is_said(planner: Planner) -> None:
     plan = planner.plan(group({("orders", 0): 60}), to="clear")
 
     (found,) = plan.of(Rule.CLEAR_EFFECT)
-    assert found.message.endswith("its offset is removed: auto.offset.reset of its applications decides.")
+    assert found.message.endswith("its offset is removed: its auto.offset.reset decides, which is unknown here.")
 
 
 def test_a_group_with_members_is_an_error_unless_nothing_changes(planner: Planner) -> None:

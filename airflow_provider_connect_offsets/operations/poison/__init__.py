@@ -1,1 +1,1 @@
-"""Poison records: the record on which a failed sink stands is found, kept and skipped."""
+"""Poison records: the record on which a sink has failed is found, kept and skipped."""

@@ -1,4 +1,4 @@
-"""What a search for the record on which a sink stands has found, and what was skipped, in words for people."""
+"""What a search for the record on which a sink has failed has found, and what was skipped, in words for people."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class FoundRecords:
 
     Attributes:
         sink: The sink as it was observed.
-        records: The records on which it stands; empty if it has not failed. Only in a dry run a record may be named
+        records: The records on which it has failed; empty if it has not failed. Only in a dry run a record may be named
             that is not proved, or that others lie before.
     """
 
@@ -58,7 +58,7 @@ def _found(one: FailedRecord) -> str:
     by = "read from the committed position" if one.way is Way.READ else "reported by Connect with one record a poll"
     likely = "" if one.certain else ", if no record before it is the one, which only the sink can tell"
     passed = f" Before it, {counted(one.passed, 'record')} must still be delivered." if one.passed else ""
-    return f"stands on {one} ({one.why}; {by}){likely}.{passed}"
+    return f"fails on {one} ({one.why}; {by}){likely}.{passed}"
 
 
 def named_skipped(places: Sequence[Place]) -> str:

@@ -1,4 +1,4 @@
-"""Keeps the records on which a sink stands, before any of them is skipped."""
+"""Keeps the records on which a sink has failed, before any of them is skipped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds the record on which a failed sink stands, and skips exactly that one.
+"""Finds the record on which a sink has failed, and skips exactly that one.
 
 The record is read from the committed position, where the converters' rules are known; otherwise, and where other
 records lie before it that were not delivered yet, the sink runs with one record a poll until it fails again, and
@@ -53,7 +53,7 @@ _ADVICE = (
 
 @dataclass(frozen=True, slots=True)
 class PoisonedSink:
-    """A sink that may stand on a record.
+    """A sink that may have failed on a record.
 
     Attributes:
         request: Which sink, and how much may be done to it.
@@ -75,7 +75,7 @@ class PoisonedSink:
     _reports: list[str] = field(default_factory=list)
 
     def find(self, *, has_skipped: bool = False) -> FoundRecords:
-        """Find the records on which the sink stands, and keep them; what a dead run has left is settled first.
+        """Find the records on which the sink has failed, and keep them; what a dead run has left is settled first.
 
         A dry run only reads. Otherwise the sink may run with one record a poll for a while; then it has its own
         configuration, and its state, again.
@@ -109,7 +109,7 @@ class PoisonedSink:
 
         Raises:
             NotSkipped: The sink has failed, and no record is proved to be the cause, or ``max_skips`` were skipped.
-            PlanRefused: It stands on a record that is not approved.
+            PlanRefused: It fails on a record that is not approved.
             Drift: Its position was changed meanwhile; nothing was written.
             NotApplied: A skip was not made; prior offsets and state are restored.
             LeftStopped: They could not be.
@@ -149,16 +149,16 @@ class PoisonedSink:
         """Return the records to skip now; raises :class:`NotSkipped` and :class:`PlanRefused`."""
         skipped, room = self.skipped, self.request.max_skips - len(self.skipped)
         if room <= 0:
-            stands = " and ".join(str(one) for one in found.records)
+            failing = " and ".join(str(one) for one in found.records)
             raise NotSkipped(
                 f"{self.request.connector!r} has failed again, and max_skips ({self.request.max_skips}) records were "
-                f"skipped. {named_skipped(skipped)} Now it stands on {stands}: {found.records[0].why}. Look at them in "
+                f"skipped. {named_skipped(skipped)} Now it fails on {failing}: {found.records[0].why}. Look at them in "
                 f"{self.kept.directory.poison_records} before you skip more."
             )
         others = [one for one in found.records if allowed is not None and one.place not in allowed]
         if others:
             raise PlanRefused(
-                f"{self.request.connector!r} stands on {others[0]}, which was not approved. {named_skipped(skipped)} "
+                f"{self.request.connector!r} fails on {others[0]}, which was not approved. {named_skipped(skipped)} "
                 "Run it again, so that this record is shown and approved."
             )
         return list(found.records[:room])

@@ -1,4 +1,4 @@
-"""The stage that moves a sink past the records on which it stands."""
+"""The stage that moves a sink past the records on which it has failed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from airflow_provider_connect_offsets.operations.connector.direct import WriteOf
 
 
 class SkipRecords(WriteOffsets):
-    """Moves the positions of a STOPPED sink from the records on which it stands to the next ones."""
+    """Moves the positions of a STOPPED sink from the records on which it has failed to the next ones."""
 
     def __init__(self, connector: str, clients: Clients, records: Sequence[FailedRecord]) -> None:
         super().__init__(connector, clients, Offsets.of(_entry(one, one.record.offset + 1) for one in records))
@@ -25,7 +25,7 @@ class SkipRecords(WriteOffsets):
             expected = _entry(one, one.position)
             if stored.get(expected.partition) != expected.offset:
                 raise Drift(
-                    f"Nothing was skipped: {self.subject!r} stood on {one} at position {one.position}, and is now at "
+                    f"Nothing was skipped: {self.subject!r} failed on {one} at position {one.position}, and is now at "
                     f"{stored.get(expected.partition, 'no offset')}. Run it again."
                 )
         return super().changes(prior)

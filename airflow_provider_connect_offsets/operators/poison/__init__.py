@@ -1,4 +1,4 @@
-"""The record on which a failed sink stands: found, kept, shown, and skipped."""
+"""The record on which a sink has failed: found, kept, shown, and skipped."""
 
 from airflow_provider_connect_offsets.operators.poison.approve import ApprovePoisonSkipOperator
 from airflow_provider_connect_offsets.operators.poison.skip import (

@@ -1,4 +1,4 @@
-"""Asks a person whether a record on which a sink stands is skipped."""
+"""Asks a person whether a record on which a sink has failed is skipped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds the record on which a failed sink stands, keeps it, and skips it."""
+"""Finds the record on which a sink has failed, keeps it, and skips it."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class _PoisonOperator(ReportedOperator):
 
 
 class FindPoisonRecordOperator(Interruptible, _PoisonOperator):
-    """Find the record on which a failed sink stands, and keep it; skips nothing.
+    """Find the record on which a sink has failed, and keep it; skips nothing.
 
     A record that a JSON converter can't convert is read from the committed position. Otherwise, and if records before
     it are not delivered yet, the sink runs with ``consumer.override.max.poll.records=1`` until it fails again, and
@@ -130,11 +130,12 @@ class FindPoisonRecordOperator(Interruptible, _PoisonOperator):
 
 
 class SkipPoisonRecordOperator(Interruptible, TellsChanges, _PoisonOperator):
-    """Find the record on which a failed sink stands, keep it, skip exactly it, and resume the sink.
+    """Find the record on which a sink has failed, keep it, skip exactly it, and resume the sink.
 
     Finds it as :class:`FindPoisonRecordOperator` does. If the sink fails on another record then, that one is found and
-    skipped, too, ``max_skips`` in one run at most; the task fails after that, and names what was skipped and where the
-    sink stands. Each record is kept before it is skipped, as the dataset ``poison_records`` in the run's directory.
+    skipped, too, ``max_skips`` in one run at most; the task fails after that, and names what was skipped and the
+    record on which the sink fails now. Each record is kept before it is skipped, as the dataset ``poison_records`` in
+    the run's directory.
 
     Skips nothing, and fails, if the sink has failed for anything else. Returns ``records``, those that were skipped,
     ``result``, ``run_uri``, and the report. Skipped records are one event of the sink's asset.
@@ -174,8 +175,8 @@ class SkipPoisonRecordOperator(Interruptible, TellsChanges, _PoisonOperator):
 class ReleasePoisonedSinkOperator(_PoisonOperator):
     """Undo what a search or skip of the same run has left: a teardown.
 
-    If its task was killed, the sink gets its own configuration and its state again, and stands where it stood, or past
-    records that were skipped already. Returns a sentence that says what was done.
+    If its task was killed, the sink gets its own configuration and its state again, at the position that it had, or
+    past records that were skipped already. Returns a sentence that says what was done.
     """
 
     preset: ClassVar[dict[str, Any]] = {"multiple_outputs": False}

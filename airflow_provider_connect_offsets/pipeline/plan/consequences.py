@@ -36,7 +36,7 @@ def _of_records(rule: Rule, column: str, effect: str) -> Column:
 
 def _assumed(subject: Subject) -> list[Column]:
     reset = subject.reset
-    unknown = "the auto.offset.reset of its applications is unknown"
+    unknown = "its auto.offset.reset is unknown here"
     why = unknown if reset is OffsetReset.UNKNOWN else f"auto.offset.reset={reset}"
     nothing = F.col("selected") & F.col("before_position").isNull() & ~is_astray()
     return [
@@ -93,7 +93,7 @@ def consequences_of_clear(subject: Subject) -> list[Column]:
         without = subject.family.without_offset
         return [found(rule, level, cleared, "its offset is removed: {without}.", without=without)]
     effect = {
-        OffsetReset.UNKNOWN: "auto.offset.reset of its applications decides.",
+        OffsetReset.UNKNOWN: "its auto.offset.reset decides, which is unknown here.",
         OffsetReset.NONE: "its task will fail.",
         OffsetReset.BY_DURATION: "it resumes that far back from its start.",
     }.get(subject.reset, "it resumes at {reset_position}.")

@@ -192,7 +192,7 @@ def _retention(subject: Subject) -> list[Column]:
 def _consequence_of_beyond(subject: Subject) -> Column:
     reset, is_mirror = subject.reset, subject.family.name == MirrorSource.name
     if reset is OffsetReset.UNKNOWN:
-        return F.lit("The auto.offset.reset of its applications would then decide where it starts.")
+        return F.lit("Its auto.offset.reset, which is unknown here, would then decide where it starts.")
     if reset is not OffsetReset.EARLIEST:
         return F.lit(f"auto.offset.reset={reset} would then decide where it starts.")
     return sentence(

@@ -220,6 +220,7 @@ def test_topics_that_the_configuration_hides(family: Family, config: dict[str, s
         (Sink(), {"consumer.override.auto.offset.reset": "none"}, OffsetReset.NONE),
         (Sink(), {"consumer.override.auto.offset.reset": "by_duration:P1D"}, OffsetReset.BY_DURATION),
         (Sink(), {"consumer.override.auto.offset.reset": "nonsense"}, OffsetReset.EARLIEST),
+        (Sink(), {"consumer.override.auto.offset.reset": "${env:RESET}"}, OffsetReset.UNKNOWN),
         (MirrorSource(), {}, OffsetReset.EARLIEST),
         (MirrorSource(), {"consumer.auto.offset.reset": "latest"}, OffsetReset.LATEST),
         (
