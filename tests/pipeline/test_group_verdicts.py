@@ -48,7 +48,7 @@ def test_what_is_found_of_groups(spark: SparkSession) -> None:
 
     found = messages(group_verdicts(totals, thresholds, connector="c"))
 
-    too_few = "partitions, less than min_coverage 75%. Partition"
+    too_few = ", less than min_coverage 75%. Partition"
     lost = "if the source were lost now, a failover would translate"
     assert found == [
         (
@@ -59,15 +59,19 @@ def test_what_is_found_of_groups(spark: SparkSession) -> None:
                 "before that sync, so nothing writes checkpoints any more."
             ),
         ),
-        ("error", "coverage", f"a planned failover now would translate 0 of 1 {too_few} `t-0`: no sync tells."),
+        (
+            "error",
+            "coverage",
+            f"a planned failover now would translate 0 of 1 partition{too_few} `t-0`: no sync tells.",
+        ),
         (
             "error",
             "rereads",
             "after a planned failover now it would read up to 19 records again, more than max_rereads 15.",
         ),
-        ("error", "unplanned_coverage", f"{lost} 0 of 1 {too_few} `t-0`: {UNSEEN}."),
-        ("error", "unplanned_coverage", f"{lost} 0 of 1 {too_few} `t-0`: {UNSEEN}."),
-        ("error", "unplanned_coverage", f"{lost} 2 of 4 {too_few} `bare-0`: {NO_REMOTE_TOPIC}."),
+        ("error", "unplanned_coverage", f"{lost} 0 of 1 partition{too_few} `t-0`: {UNSEEN}."),
+        ("error", "unplanned_coverage", f"{lost} 0 of 1 partition{too_few} `t-0`: {UNSEEN}."),
+        ("error", "unplanned_coverage", f"{lost} 2 of 4 partitions{too_few} `bare-0`: {NO_REMOTE_TOPIC}."),
         (
             "info",
             "target_group",
