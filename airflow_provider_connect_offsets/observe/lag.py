@@ -37,7 +37,7 @@ class Replicated:
         position: The next record to be read; None if no offset is stored.
         bounds: Log start and log end offset.
         first: The first record that is not replicated; None if no record is left.
-        known: False if no offset is stored and the consumer starts at the log end: then ``first`` is unknown.
+        known: False if no offset is stored, and the consumer does not start at the log start: ``first`` is unknown then.
     """
 
     position: int | None
@@ -106,8 +106,8 @@ def replicated(
     known = {*stored, *_consumed(clients, info)}
     present = sorted(existing(logs, (where for where in known if selects(where.topic))))
     bounds = logs.bounds(present)
-    from_latest = info.family.offset_reset(info.config) is OffsetReset.LATEST
-    unknown = {where for where in present if stored.get(where) is None and from_latest}
+    starts_elsewhere = info.family.offset_reset(info.config) is not OffsetReset.EARLIEST
+    unknown = {where for where in present if stored.get(where) is None and starts_elsewhere}
     starts = {
         where: bounds[where].log_start if (position := stored.get(where)) is None else position
         for where in present

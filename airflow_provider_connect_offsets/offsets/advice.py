@@ -72,11 +72,14 @@ class _Settings:
         return (names[0], default, False) if name is None else (name, self.config[name].strip(), True)
 
     def advise(self, *names: str, default: str, judge: dict[str, tuple[Severity, str, str]], otherwise: str) -> Advice:
-        """Judge a value by ``judge``: severity, effect and advice; ``otherwise`` is the effect of any other value."""
+        """Judge a value by ``judge``, without what follows a colon; ``otherwise`` is the effect of any other value.
+
+        ``judge``: value → severity, effect and advice.
+        """
         name, value, configured = self.first(names, default)
         if "${" in value:
             return self.unknown(name, value)
-        severity, effect, advice = judge.get(value.lower(), (Severity.INFO, otherwise, ""))
+        severity, effect, advice = judge.get(value.lower().partition(":")[0], (Severity.INFO, otherwise, ""))
         return Advice(self.connector, name, value, configured, severity, effect, advice)
 
     def number(self, name: str, *, default: int, effect: str, advice: str) -> Advice:
@@ -157,6 +160,11 @@ def _reset(settings: _Settings) -> Advice:
             "latest": (
                 Severity.WARNING,
                 "A partition without a usable offset starts at its end; what was written before is never replicated.",
+                "Set it to earliest.",
+            ),
+            "by_duration": (
+                Severity.WARNING,
+                "A partition without a usable offset starts that far back; what is older is never replicated.",
                 "Set it to earliest.",
             ),
             "none": (

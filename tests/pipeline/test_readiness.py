@@ -141,7 +141,7 @@ def test_without_an_offset_and_from_latest_nobody_knows(spark: SparkSession) -> 
             source="s",
             target="t",
             observed_at=NOON,
-            from_latest=True,
+            starts_elsewhere=True,
         )
     ).collect()
 

@@ -28,7 +28,7 @@ class ObservedLogs:
         source: the source's ``kafka_cluster`` in ``bounds``
         target: the target's ``kafka_cluster`` in ``bounds``
         observed_at: when the flow was observed
-        from_latest: whether MirrorSource starts at the log end if no offset is stored
+        starts_elsewhere: whether MirrorSource starts elsewhere than at the log start if no offset is stored
     """
 
     offsets: DataFrame
@@ -39,7 +39,7 @@ class ObservedLogs:
     source: str
     target: str
     observed_at: datetime
-    from_latest: bool = False
+    starts_elsewhere: bool = False
 
 
 def readiness(observed: ObservedLogs) -> DataFrame:
@@ -47,7 +47,7 @@ def readiness(observed: ObservedLogs) -> DataFrame:
 
     ``lag`` counts offsets from the position (stored + 1) to the log end; from the log start if the position is missing
     or out of range; 0 if no record remains, though transaction markers may. ``lag_ms`` is the age of the first record
-    that is not replicated. Both are null if unknown: no offset is stored and the consumer starts at the log end.
+    that is not replicated. Both are null if unknown: no offset is stored, and the start is configured.
     ``lost`` counts offsets between the position and the log start. ``unsynced`` counts offsets replicated after the
     newest sync, and ``sync_age_ms`` is the age of that sync; 0 if ``unsynced`` is 0. Both are null without a position
     or a sync.
@@ -60,7 +60,7 @@ def readiness(observed: ObservedLogs) -> DataFrame:
         .join(newest_syncs(observed.syncs), list(KEY), "left")
         .withColumn("observed_at", F.lit(observed.observed_at))
     )
-    unknown = F.col("log_end").isNull() | (F.col("position").isNull() & F.lit(observed.from_latest))
+    unknown = F.col("log_end").isNull() | (F.col("position").isNull() & F.lit(observed.starts_elsewhere))
     drained = F.col("log_offset").isNull()
     unsynced = not_negative(F.col("position") - 1 - F.col("sync_upstream"))
     none = F.lit(0).cast("long")

@@ -173,7 +173,7 @@ def _observed_logs(job: ReadinessRun, flow: Flow, source: Subject, syncs: DataFr
         source=flow.source_alias,
         target=flow.target_alias,
         observed_at=job.observed_at,
-        from_latest=source.reset is OffsetReset.LATEST,
+        starts_elsewhere=source.reset is not OffsetReset.EARLIEST,
     )
 
 

@@ -12,7 +12,7 @@ import pytest
 from airflow_provider_connect_offsets.connect.protocols import ConnectorControl, ConnectorStatus, State, TaskStatus
 from airflow_provider_connect_offsets.exceptions import NotRunning
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.observe.lag import AwaitedLag, observe_lag
+from airflow_provider_connect_offsets.observe.lag import AwaitedLag, observe_lag, replicated
 from airflow_provider_connect_offsets.observe.positions import Awaited, observe_positions
 from airflow_provider_connect_offsets.observe.waiting import Observation, observe_state
 from tests.support.rows.made_up_cluster import MadeUpCluster, MadeUpFlow, MadeUpLog
@@ -61,3 +61,17 @@ def test_a_failed_task_ends_the_waiting_for_records(observe: Callable[[Clients],
     assert observe(clients_at(1)).reached
     with pytest.raises(NotRunning, match=r"'mirror' \(RUNNING\): orders-0 .* It has failed: Boom"):
         observe(clients_at(0))
+
+
+@pytest.mark.parametrize(
+    ("reset", "lag"),
+    [("earliest", 2), ("latest", None), ("none", None), ("by_duration:PT1H", None), ("${env:R}", None)],
+)
+def test_without_an_offset_the_lag_is_known_only_from_the_log_start(reset: str, lag: int | None) -> None:
+    """With any other auto.offset.reset nobody knows yet where the connector begins."""
+    source, target = (MadeUpCluster({"orders": [MadeUpLog.of("a", "b")]}) for _ in range(2))
+    flow = MadeUpFlow(source, target, {}, {"topics": "orders", "source.consumer.auto.offset.reset": reset})
+
+    observed = replicated(replace(flow.clients, logs=cast("Any", source)), flow.info("mirror"))
+
+    assert [one.lag for one in observed.values()] == [lag]

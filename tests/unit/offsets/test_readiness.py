@@ -94,6 +94,13 @@ def test_a_flow_with_defaults_needs_no_change() -> None:
             Rule.FROM_LATEST,
         ),
         ({"consumer.auto.offset.reset": "none"}, {}, "consumer.auto.offset.reset", "warning", Rule.FAILOVER_SETTING),
+        (
+            {"source.consumer.auto.offset.reset": "by_duration:PT1H"},
+            {},
+            "source.consumer.auto.offset.reset",
+            "warning",
+            Rule.FAILOVER_SETTING,
+        ),
         ({"exactly.once.support": "required"}, {}, "exactly.once.support", "warning", Rule.FAILOVER_SETTING),
         ({}, {"emit.checkpoints.enabled": "false"}, "emit.checkpoints.enabled", "error", Rule.FAILOVER_SETTING),
         ({}, {"emit.checkpoints.interval.seconds": "600"}, "emit.checkpoints.interval.seconds", "warning", None),
