@@ -37,7 +37,7 @@ class Replicated:
         position: The next record to be read; None if no offset is stored.
         bounds: Log start and log end offset.
         first: The first record that is not replicated; None if no record is left.
-        known: False if no offset is stored, and the consumer does not start at the log start: ``first`` is unknown then.
+        known: False if no offset is stored, and the consumer starts elsewhere than at the log start.
     """
 
     position: int | None

@@ -59,7 +59,8 @@ def refuse_incomplete(ended: Mapping[str, object], connectors: Sequence[str], *,
     parts += [f"Failed: {first_few(unchanged, _NAMED)}."] if unchanged else []
     parts += [f"Changed, but records at their positions were deleted: {first_few(deleted, _NAMED)}."] if deleted else []
     parts += [f"Not begun: {first_few(waiting, _NAMED)}."] if waiting else []
-    parts += [f"The other {len(ended) - len(failed)} are as planned.", *map(str, list(failed.values())[:3])]
+    others = len(ended) - len(failed)
+    parts += [f"The other {others} {'is' if others == 1 else 'are'} as planned.", *map(str, list(failed.values())[:3])]
     text = " ".join(parts)
     passing = all(isinstance(error, StoreError) and not isinstance(error, _LASTING) for error in failed.values())
     raise (StoreError if failed and passing else FleetIncomplete)(text) from next(iter(failed.values()), None)

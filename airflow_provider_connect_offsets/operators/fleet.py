@@ -81,7 +81,7 @@ class SnapshotFleetOperator(ReportedOperator):
                 requests = [(fleet.member(name), change.request(name, now=now, noun=noun)) for name in names]
                 take_snapshots(requests, connect.clients)
             fleet.publish(names)
-        self.log.info("%d %ss match %r; datasets under %s", len(names), noun, change.connectors, fleet.uri)
+        self.log.info("Matched by %r: %s; datasets under %s", change.connectors, counted(len(names), noun), fleet.uri)
         return fleet.uri
 
 
@@ -102,7 +102,7 @@ class PlanFleetOperator(PlanConnectorOffsetsOperator):
         report = report_at(_report(self.run_uri), dag_id=self.dag_id)
         refused = change.errors()
         if refused:
-            more = f" (and {len(refused) - 1} more {change.noun}s)" if len(refused) > 1 else ""
+            more = f" (and {counted(len(refused) - 1, f'more {change.noun}')})" if len(refused) > 1 else ""
             raise PlanRefused(f"Nothing was stopped or changed. {next(iter(refused.values()))}{more}")
         return {"run_uri": self.run_uri, **report, **change.sums(), "digest": change.digest}
 
@@ -195,7 +195,7 @@ class ApplyFleetPlansOperator(ApplyOffsetPlanOperator):
                     self.tell_outcome(context, clients[0], outcome, members[name])
         results = [outcome.result.value for outcome in ended.values() if not isinstance(outcome, Exception)]
         counts = {result: results.count(result) for result in sorted(set(results))}
-        self.log.info("All %d %ss are as planned: %s", len(plans), noun, counts)
+        self.log.info("As planned: %s: %s", counted(len(plans), noun), counts)
         return {"connectors": len(plans), **counts, **report_at(fleet.report, dag_id=self.dag_id)}
 
     def on_kill(self) -> None:

@@ -15,6 +15,7 @@ from airflow_provider_connect_offsets.parameters.connections import FlowConnecti
 from airflow_provider_connect_offsets.parameters.flow import HistoryParams, ObservedFlowParams
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import FoundParams, PartParams
+from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
 from airflow_provider_connect_offsets.workspace.readiness import Kept, ReadinessDirectory
 
@@ -120,7 +121,7 @@ class RequireMirrorReadyOperator(ReportedOperator):
         report = self.summary.get("report_url") or self.summary["report"]
         if not self.summary["ready"]:
             errors = self.summary["verdicts"]["error"]
-            more = f" And {errors - 1:,} more errors." if errors > 1 else ""
+            more = f" And {counted(errors - 1, 'more error')}." if errors > 1 else ""
             ready_for = self.summary.get("ready_for")
             which = f"Ready only for a failover that is {ready_for[0]}" if ready_for else "Not ready for a failover"
             raise AirflowFailException(f"{which}. {self.summary['worst']['message']}{more} {report}")

@@ -130,7 +130,9 @@ class Reset:
         """The table of topics."""
         rows = tuple(line.cells for line in self.lines[:_IN_THE_REPORT])
         left = len(self.lines) - len(rows)
-        hidden = f" {left:,} more topics are in `{words.without_credentials(self.run.reset_topics)}`." if left else ""
+        hidden = (
+            f" {counted(left, 'more topic')} in `{words.without_credentials(self.run.reset_topics)}`." if left else ""
+        )
         return Listing("Topic by topic", _HEADINGS, rows, _NUMBERS, f"{_MEANING}{hidden}")
 
     def table(self, *, limit: int = MOST_ROWS) -> Group:

@@ -31,7 +31,7 @@ def test_groups_are_planned_and_changed_in_one_run(sandbox: Sandbox, run_dag: Ru
 
     assert (ran.state, ran.tasks["apply"], ran.tasks["restore"]) == ("success", "success", "success")
     assert [dict(group.offsets) for group in groups] == [{0: 5, 1: 5, 2: 5}] * 2
-    assert "All 2 consumer groups are as planned" in ran.output
+    assert "As planned: 2 consumer groups" in ran.output
     html = Path(FleetDirectory(ran.directory.uri).report.removeprefix("file://")).read_text()
     assert "2 consumer groups: Applied" in html
     assert "onnector" not in re.sub(r'href="[^"]*"', "", html)

@@ -89,7 +89,7 @@ def test_too_little_coverage_closes_the_gate(spark: SparkSession, directory: Fai
     [error] = translate_job.run(spark, directory)["errors"]
 
     assert error.startswith("3 of 7 partitions are translated, less than min_coverage 1 requires. 'ahead': it is at")
-    assert error.endswith("and 1 more groups.")
+    assert error.endswith("and 1 more group.")
 
 
 def test_a_group_that_may_go_back(spark: SparkSession, directory: FailoverDirectory) -> None:

@@ -154,7 +154,7 @@ class StorageControl(ConnectorControl):
         running = {name: status for name, status in self.statuses(connectors).items() if not status.is_stopped}
         if running:
             name, status = next(iter(running.items()))
-            more = f" (and {len(running) - 1} more are not STOPPED)" if len(running) > 1 else ""
+            more = f" (and {len(running) - 1} more not STOPPED)" if len(running) > 1 else ""
             raise NotStopped(
                 f"Nothing was written: {name!r} is {status.state} on {status.worker}, which would overwrite its "
                 f"offsets{more}. Stop the connector or the process first."

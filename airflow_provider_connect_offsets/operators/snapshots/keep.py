@@ -110,7 +110,7 @@ class RequireNoSurpriseOperator(ReportedOperator):
         report = self.summary.get("report_url") or self.summary["report"]
         errors = self.summary["verdicts"]["error"]
         if errors:
-            more = f" And {errors - 1:,} more findings that fail_on names." if errors > 1 else ""
+            more = f" And {counted(errors - 1, 'more finding')} that fail_on names." if errors > 1 else ""
             before = f", the one before at {self.summary['previous']}" if self.summary["previous"] else ""
             kept = f"The snapshot is kept at {self.summary['uri']}{before}."
             raise AirflowFailException(f"{self.summary['worst']['message']}{more} {kept} {report}")

@@ -92,10 +92,11 @@ def errors_of(request: FailoverRequest, summary: dict[str, Any]) -> list[str]:
         )
     elif expected < request.min_coverage * summary["partitions"]:
         examples = "; ".join(f"{left['group']!r}: {left['reason']}" for left in summary["left"][:3])
-        more = summary["left_groups"] - 3
+        left = summary["left_groups"] - 3
+        more = f"; and {counted(left, 'more group')}" if left > 0 else ""
         errors.append(
             f"{summary['covered']:,} of {summary['partitions']:,} partitions are translated, less than min_coverage "
-            f"{request.min_coverage:g} requires. {examples}{f'; and {more:,} more groups' if more > 0 else ''}."
+            f"{request.min_coverage:g} requires. {examples}{more}."
         )
     errors += rereads_beyond(request, summary["max_rereads"])
     if summary["mismatched"]:

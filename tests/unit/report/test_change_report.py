@@ -215,8 +215,8 @@ def test_large_plans_show_the_worst_and_say_how_many_more(tmp_path: Path) -> Non
     assert page.text.count("requested 100") == 40
     assert "flights · 229" in page.text
     assert "flights · 29 " not in page.text
-    assert "The 200 worst are shown; 30 more are in the plan." in page.text
-    assert "The 40 worst partitions are drawn; 190 more are not." in page.text
+    assert "The 200 worst are shown; 30 more in the plan." in page.text
+    assert "The 40 worst partitions are drawn, 190 more not." in page.text
     assert "partition 4 … and 225 more of this kind, in the dataset verdicts." in page.text
 
 
