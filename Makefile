@@ -83,7 +83,7 @@ test-faults: setup  ## the same with every kind of connector, and a fleet of 200
 test-histories: setup  ## translated offsets against 20,000 made-up histories, by all records, some of them and none
 	HISTORIES=2000 SEEDS=11,12,13,14,15,16,17,18,19,20 $(BIN)/python -m pytest -m histories tests/pipeline
 
-test-lowest: setup $(LOWEST)/ready  ## the lowest versions that pyproject.toml allows: all DAGs parse; a change, a failover, a client of Strimzi
+test-lowest: setup $(LOWEST)/ready  ## the lowest versions that pyproject.toml allows: all DAGs parse; a change, a failover, Strimzi
 	$(LOWEST)/bin/python -m pytest -n $(PROCESSES) --dist loadfile \
 	  tests/unit tests/airflow/test_ready_dags.py tests/airflow/test_provider_info.py \
 	  tests/airflow/test_readme.py::test_the_five_lines_skip_the_poison_record \
