@@ -41,7 +41,7 @@ def test_a_pattern_that_means_nothing_is_refused(pattern: str, sentence: str) ->
         (
             {"a": 1, "b": NotApplied("why.")},
             FleetIncomplete,
-            r"1 of 2 connectors were not changed\. Failed: b\. The other 1 are",
+            r"1 of 2 connectors were not changed\. Failed: b\. The other 1 is",
         ),
         (
             {"a": RecordsDeleted("gone."), "b": NotApplied("why.")},
