@@ -13,6 +13,7 @@ PROCESSES ?= 3
 
 # The virtual environments of test-lowest and test-pythons; what of the development tools the tests need at the lowest.
 LOWEST       := .venv-lowest
+EXTRAS       := .venv-lowest-extras
 LOWEST_TOOLS := hypothesis|pytest|pytest-rerunfailures|pytest-timeout|pytest-xdist|vega-datasets
 PYTHONS      := 3.12 3.13
 # The Python of `make coverage`: from 3.12 on Python itself reports which lines run (sys.monitoring), which costs no time.
@@ -83,19 +84,20 @@ test-faults: setup  ## the same with every kind of connector, and a fleet of 200
 test-histories: setup  ## translated offsets against 20,000 made-up histories, by all records, some of them and none
 	HISTORIES=2000 SEEDS=11,12,13,14,15,16,17,18,19,20 $(BIN)/python -m pytest -m histories tests/pipeline
 
-test-lowest: setup $(LOWEST)/ready  ## the lowest versions that pyproject.toml allows: all DAGs parse; a change, a failover, Strimzi
+test-lowest: setup $(LOWEST)/ready $(EXTRAS)/ready  ## the lowest versions that pyproject.toml allows: all DAGs parse; a change, a failover, Strimzi
 	$(LOWEST)/bin/python -m pytest -n $(PROCESSES) --dist loadfile \
 	  tests/unit tests/airflow/test_ready_dags.py tests/airflow/test_provider_info.py \
 	  tests/airflow/test_readme.py::test_the_five_lines_skip_the_poison_record \
-	  tests/airflow/test_mirror_failover.py::test_there_and_back tests/kubernetes/test_client.py
+	  tests/airflow/test_mirror_failover.py::test_there_and_back
+	$(EXTRAS)/bin/python -m pytest tests/kubernetes/test_config_maps.py tests/kubernetes/test_client.py
 
-$(LOWEST)/ready: pyproject.toml lowest.toml requirements.lock venv.sh | $(VENV)/ready
-	bash venv.sh 3.11 $(LOWEST)
-	sed -nE 's/^(($(LOWEST_TOOLS))==[^ ]+).*/\1/p' requirements.lock > $(LOWEST)/tools.in
+$(LOWEST)/ready $(EXTRAS)/ready: %/ready: pyproject.toml lowest.toml requirements.lock venv.sh | $(VENV)/ready
+	bash venv.sh 3.11 $*
+	sed -nE 's/^(($(LOWEST_TOOLS))==[^ ]+).*/\1/p' requirements.lock > $*/tools.in
 	$(call uv_pip,compile --config-file lowest.toml --python-version 3.11 --no-emit-index-url --generate-hashes \
-	  --extra strimzi --extra postgres -o $(LOWEST)/requirements.txt pyproject.toml $(LOWEST)/tools.in)
-	$(call uv_pip,install --python $(LOWEST) --require-hashes -r $(LOWEST)/requirements.txt)
-	$(call uv_pip,install --python $(LOWEST) --no-deps -e .)
+	  $(if $(filter $(EXTRAS),$*),--extra strimzi) -o $*/requirements.txt pyproject.toml $*/tools.in)
+	$(call uv_pip,install --python $* --require-hashes -r $*/requirements.txt)
+	$(call uv_pip,install --python $* --no-deps -e .)
 	@touch $@
 
 test-pythons: setup $(PYTHONS:%=.venv-%/ready)  ## the unit tests on the other Python versions, with a floor of lines run

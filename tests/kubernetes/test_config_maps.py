@@ -13,6 +13,8 @@ from airflow_provider_connect_offsets.connect.strimzi.places import Place, place
 from airflow_provider_connect_offsets.connect.strimzi.resources import CustomResource, ResourceKind
 from airflow_provider_connect_offsets.exceptions import Unreachable
 
+pytestmark = pytest.mark.kubernetes
+
 
 class Api:
     """An API server with ConfigMaps."""
