@@ -110,7 +110,11 @@ class Watch:
 
 
 @pytest.mark.parametrize(
-    "count", [7, pytest.param(200, marks=[pytest.mark.faults, pytest.mark.long, pytest.mark.timeout(3600)])]
+    "count",
+    [
+        pytest.param(7, marks=pytest.mark.jobs),
+        pytest.param(200, marks=[pytest.mark.faults, pytest.mark.long, pytest.mark.timeout(3600)]),
+    ],
 )
 def test_one_fails_and_the_others_are_changed(
     sandbox: Sandbox, run_dag: RunDag, monkeypatch: pytest.MonkeyPatch, count: int

@@ -47,6 +47,7 @@ def found(planned: Sequence[Planned], name: str) -> tuple[list[Any], list[Any], 
     return rows, verdicts, its.counts[name]
 
 
+@pytest.mark.jobs
 @pytest.mark.parametrize(
     ("compared", "asked"),
     [
