@@ -20,6 +20,8 @@ from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import GROUP_OFFSETS
 from tests.support.rows.written_failover import write_observation
 
+pytestmark = pytest.mark.jobs
+
 Row = tuple[int | None, bool, str, str, bool | None]
 
 

@@ -22,6 +22,8 @@ from tests.support.model.mirror_observations import flow_of, write_failover_obse
 from tests.support.model.mirror_rows import NOON
 from tests.support.model.mirror_world import Ending, Mapped, Sync, World
 
+pytestmark = pytest.mark.jobs
+
 HISTORIES = 10
 NOON_MS = int(NOON.timestamp() * 1000)
 _ANSWER = ("downstream", "upper", "missing", "exact", "max_rereads", "method")

@@ -20,6 +20,8 @@ from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 from tests.support.rows.lists import text
 from tests.support.rows.planning import NOW, Connector, Log, Planner, at_sink, mirror, read, sink, source
 
+pytestmark = pytest.mark.jobs
+
 LOGS = {(topic, number): Log(10, 100, lookup=50) for topic in ("orders", "payments") for number in (0, 1)}
 DATABASE = source("io.debezium.connector.postgresql.PostgresConnector", ({"server": "a"}, {"lsn": 7}), name="database")
 FILES = source("FileStreamSource", ({"filename": "f"}, {"position": 7}), name="files")
@@ -47,7 +49,6 @@ def found(planned: Sequence[Planned], name: str) -> tuple[list[Any], list[Any], 
     return rows, verdicts, its.counts[name]
 
 
-@pytest.mark.jobs
 @pytest.mark.parametrize(
     ("compared", "asked"),
     [
