@@ -110,10 +110,11 @@ def take_cluster_snapshot(
 def _read_all(names: Sequence[str], clients: SnapshotClients) -> Iterator[ObservedConnector | ConnectOffsetsError]:
     """Yield what was read of each connector, or why it could not be read; raises :class:`Unreachable` at the first."""
     listed = _listed(names, clients.control)
-    free, own = list(clients.stores), local()
+    # Made in this thread: an error in the start of another one would break the pool, and be lost.
+    free, own = [offsets_reader(store) for store in clients.stores], local()
 
-    def take_store() -> None:
-        own.read = offsets_reader(free.pop())
+    def take_reader() -> None:
+        own.read = free.pop()
 
     def read(name: str) -> ObservedConnector | ConnectOffsetsError:
         one = listed[name]
@@ -121,7 +122,7 @@ def _read_all(names: Sequence[str], clients: SnapshotClients) -> Iterator[Observ
             return one
         return _or_why(lambda: ObservedConnector(one.info, one.status, own.read(name)))
 
-    with ThreadPoolExecutor(max_workers=len(clients.stores), initializer=take_store) as pool:
+    with ThreadPoolExecutor(max_workers=len(clients.stores), initializer=take_reader) as pool:
         try:
             yield from pool.map(read, names)
         finally:

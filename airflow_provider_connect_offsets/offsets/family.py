@@ -45,9 +45,9 @@ class OffsetReset(StrEnum):
     @classmethod
     def of(cls, value: str | None) -> OffsetReset:
         """Read a configured value; the default of Connect and MirrorMaker 2 is earliest."""
-        if "${" in (value or ""):
-            return cls.UNKNOWN
         word = (value or "").strip().lower().partition(":")[0]
+        if "${" in word:
+            return cls.UNKNOWN
         return cls(word) if word in set(cls) else cls.EARLIEST
 
 

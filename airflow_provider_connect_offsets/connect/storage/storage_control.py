@@ -84,8 +84,10 @@ class StorageControl(ConnectorControl):
 
     def overview(self) -> dict[str, ConnectorOverview]:
         """Return type, configuration and state of all connectors that exist or have an offset that can be read."""
-        configured, overview, read = self.configured(), dict[str, ConnectorOverview](), self._storage.at_once()
-        for name, status in self.statuses(sorted({*self._storage.connectors(), *configured})).items():
+        configured, overview = self.configured(), dict[str, ConnectorOverview]()
+        names = sorted({*self._storage.connectors(), *configured})
+        read = self._storage.at_once()  # after the names, so that each of them is in it
+        for name, status in self.statuses(names).items():
             try:
                 overview[name] = ConnectorOverview(self._info(name, configured.get(name), read), status)
             except StoreDamaged as error:

@@ -18,6 +18,7 @@ from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.kafka.topic_reader import Progress, TopicReader
 from airflow_provider_connect_offsets.kafka.topic_writer import task_transactional_ids
 from airflow_provider_connect_offsets.offsets.document import Offsets
+from airflow_provider_connect_offsets.offsets.storage import StoredOffsets
 
 Settings = Mapping[str, Any]
 
@@ -96,11 +97,12 @@ class TopicStorage:
 
         Raises as :meth:`OffsetsTopic.read_offsets` does.
         """
-        own, shared = self._own_topics(), self._shared()
-        stored = shared.stored(progress)
+        own = self._own_topics()
+        stored = self._shared().stored(progress)
+        find = self._finder(own, stored)
         for name in sorted({*stored.connectors(), *own}):
             if names is None or name in names:
-                yield name, own[name].read_offsets(name) if name in own else shared.offsets_in(stored, name)
+                yield name, find(name)
         if names is None:
             self.passed_over = stored.passed_over()
 
@@ -120,9 +122,7 @@ class TopicStorage:
 
         It raises as :meth:`OffsetsTopic.read_offsets` does. A connector's own topic is read when it is asked for.
         """
-        own, shared = self._own_topics(), self._shared()
-        stored = shared.stored()
-        return lambda name: own[name].read_offsets(name) if name in own else shared.offsets_in(stored, name)
+        return self._finder(self._own_topics(), self._shared().stored())
 
     def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
         """Overwrite the listed partitions (offset None removes); others stay. Does not read back."""
@@ -185,6 +185,11 @@ class TopicStorage:
     def _own_topics(self) -> dict[str, OffsetsTopic]:
         known = self.where.connectors()
         return {name: self._topic_of(one) for name, one in known.items() if self._has_own_topic(one)}
+
+    def _finder(self, own: Mapping[str, OffsetsTopic], stored: StoredOffsets) -> Callable[[str], Offsets]:
+        """Return a function that finds the offsets of a connector in its own topic, else in ``stored``."""
+        shared = self._shared()
+        return lambda name: own[name].read_offsets(name) if name in own else shared.offsets_in(stored, name)
 
     def _has_own_topic(self, connector: ConfiguredConnector) -> bool:
         return connector.offsets_topic not in {"", self.where.offsets_topic}

@@ -182,10 +182,8 @@ def _warnings(original: ConnectorInfo, info: ConnectorInfo, left_out: int) -> It
             "manual before you go on."
         )
     if left_out:
-        yield (
-            f"{counted(left_out, 'partition')} of {original.name!r} left out: {info.name!r} does not read all of its "
-            "topics."
-        )
+        left = counted(left_out, "partition")
+        yield f"{left} of {original.name!r} left out, of topics that {info.name!r} does not read."
     if info.family.name == MirrorSource.name and info.family.under(_ANY, info.config, before=original.config) != _ANY:
         yield (
             "The source alias is another one: remote topics that are named by it begin with the first record that "

@@ -1,4 +1,4 @@
-"""What a search for the record on which a sink has failed has found, and what was skipped, in words for people."""
+"""What a search for a poison record has found, and what was skipped, in words for people."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ from uuid import uuid4
 
 from confluent_kafka import Producer
 
+from airflow_provider_connect_offsets.offsets.families import MirrorSource
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from sandbox import Broker, Sandbox, wait_for
 from sandbox.connectors import mirror_checkpoint_config, mirror_source_config
@@ -77,10 +78,11 @@ class Replay:
     def resume(self) -> None:
         """Set the flow's offsets, and resume it."""
         moves = {one.topic: one.moved_to for one in self.played if one.moved_to is not None}
-        connect, alias = self.sandbox.connect, self.flowing.flow.source_alias
-        partitions = [{"cluster": alias, "topic": topic, "partition": 0} for topic in moves]
-        offsets = [{"offset": at - 1} if at else None for at in moves.values()]
-        entries = [{"partition": one, "offset": offset} for one, offset in zip(partitions, offsets, strict=True)]
+        connect, alias, family = self.sandbox.connect, self.flowing.flow.source_alias, MirrorSource()
+        entries = [
+            {"partition": {"cluster": alias, "topic": topic, "partition": 0}, "offset": family.offset_at(at)}
+            for topic, at in moves.items()
+        ]
         if entries:
             connect.alter(self.flowing.source_connector, entries)
         for one in self.played:
@@ -168,9 +170,8 @@ class Replay:
             producer.flush(30)
             producer.abort_transaction(30)
             one.world.source.append_unseen(aborted + 1)
-        wait_for(
-            lambda: self.sandbox.source.log_bounds(one.topic)[0][1], one.world.source.end, 60, "transaction is open"
-        )
+        end = one.world.source.end
+        wait_for(lambda: self.sandbox.source.log_bounds(one.topic)[0][1], end, 60, "a transaction has not ended")
 
     def retain(self, broker: Broker, topic: str, log: Log, start: int) -> None:
         """Delete the records before an offset, as retention does."""

@@ -17,9 +17,11 @@ from airflow_provider_connect_offsets.connect.protocols import (
     OffsetStore,
     State,
 )
+from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
 from airflow_provider_connect_offsets.exceptions import (
     AccessDenied,
     NotReady,
+    StoreDamaged,
     StoreError,
     UnknownConnector,
     Unreachable,
@@ -157,3 +159,19 @@ def test_logs_that_can_not_be_read_do_not_cost_the_positions(observation: Observ
     assert "no leader" in record.unread_logs["k:9092"]
     assert len(observation.connectors()) == len(NAMES)
     assert read_dataset(observation.directory.log_bounds, LOG_BOUNDS) == []
+
+
+def test_a_storage_that_can_not_be_read_is_an_error_of_that_storage(observation: Observation, tmp_path: Path) -> None:
+    """Not one of the threads that read."""
+    damaged = tmp_path / "connect.offsets"
+    damaged.write_bytes(b"no offsets")
+    clients = SnapshotClients(
+        control=cast("ConnectorControl", Worker({})),
+        stores=[StandaloneFile(damaged)],
+        logs={},
+        cluster="c",
+        origin=Origin.FILE,
+    )
+
+    with pytest.raises(StoreDamaged, match=r"connect\.offsets"):
+        take_cluster_snapshot(NAMES, clients, observation.directory, run="dag/run")
