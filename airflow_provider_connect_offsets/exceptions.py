@@ -30,6 +30,7 @@ Callers catch by meaning, never by status code:
     ├── Unforeseen
     └── ChangeError
         ├── JournalDamaged
+        │   └── UnknownFormat
         ├── JournalLost
         ├── Overlap
         ├── Drift
@@ -168,6 +169,10 @@ class ChangeError(ConnectOffsetsError):
 
 class JournalDamaged(ChangeError):
     """The journal of a connector can't be read, so what a change has left is unknown; a person must inspect it."""
+
+
+class UnknownFormat(JournalDamaged):
+    """Another version of this package has written the journal; the message names the version that can settle it."""
 
 
 class JournalLost(ChangeError):

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from airflow_provider_connect_offsets.cli.journals import own_workspace, shell_owner
 from airflow_provider_connect_offsets.cli.messages import tell
-from airflow_provider_connect_offsets.cli.opened import WorkerStorage
+from airflow_provider_connect_offsets.cli.opened import FORCE_ANYWAY, WorkerStorage
 from airflow_provider_connect_offsets.connect.storage.config_topic import ConfiguredConnector
-from airflow_provider_connect_offsets.exceptions import InvalidDocument
+from airflow_provider_connect_offsets.exceptions import InvalidDocument, NotStopped
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import (
     Offsets,
     kip199_document,
@@ -20,8 +21,8 @@ from airflow_provider_connect_offsets.offsets.document import (
 )
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, family_of
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
+from airflow_provider_connect_offsets.operations.imports import Imports
 from airflow_provider_connect_offsets.operations.stages.import_stages import StoredChange, read
-from airflow_provider_connect_offsets.operations.stages.imports import Imports
 from airflow_provider_connect_offsets.words import counted
 
 
@@ -103,7 +104,10 @@ def settle(opened: WorkerStorage, workspace: str | None, *, forced: bool) -> str
     Returns:
         A sentence about it; None if nothing was left.
     """
-    return _imports(opened, workspace, forced=forced).settle_left()
+    try:
+        return _imports(opened, workspace, forced=forced).settle_left()
+    except NotStopped as error:
+        raise NotStopped(f"{error} {FORCE_ANYWAY}") from error
 
 
 def write(
@@ -129,12 +133,8 @@ def write(
 
 
 def _imports(opened: WorkerStorage, workspace: str | None, *, forced: bool) -> Imports:
-    return Imports.into(
-        opened.storage,
-        shell_owner("import"),
-        workspace=workspace or own_workspace(),
-        refuse_running=(lambda _connectors: None) if forced else opened.refuse_running,
-    )
+    clients = Clients(opened.storage, opened.control)
+    return Imports.into(clients, shell_owner("import"), workspace=workspace or own_workspace(), forced=forced)
 
 
 def _refuse_misfits(connector: ConfiguredConnector, offsets: Offsets) -> None:

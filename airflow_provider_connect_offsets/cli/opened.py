@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from airflow_provider_connect_offsets.connect.strimzi.client import ConnectStrimzi
 
 
+FORCE_ANYWAY = "Or give --force, and the worker may undo what you write."
+
+
 @dataclass(frozen=True, slots=True)
 class WorkerStorage:
     """A worker's storage, and the control that shows which connectors its workers run.
@@ -53,7 +56,7 @@ class WorkerStorage:
         try:
             self.control.refuse_running(connectors)
         except NotStopped as error:
-            raise NotStopped(f"{error} Or give --force, and the worker may undo what you write.") from error
+            raise NotStopped(f"{error} {FORCE_ANYWAY}") from error
 
     def read_all(self, progress: Progress | None = None) -> Iterator[tuple[str, Offsets]]:
         """Yield the offsets of every connector, in the order of their names; raises store errors."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC
 from pathlib import Path
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from rich.console import Console
@@ -25,6 +26,9 @@ from airflow_provider_connect_offsets.offsets.storage import parse_key
 from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 from airflow_provider_connect_offsets.workspace.paths import join
+
+if TYPE_CHECKING:
+    from airflow_provider_connect_offsets.observe.clients import Clients
 
 Orphans = Mapping[str, list[Orphan]]
 
@@ -72,25 +76,19 @@ def show(
 
 def _finish(opened: WorkerStorage, topic: OffsetsTopic, workspace: str) -> None:
     """Finish a dead removal: it may have written all its tombstones, so that the search would find nothing."""
-    from airflow_provider_connect_offsets.operations.orphans.orphan_stages import finish, orphans_journal
+    from airflow_provider_connect_offsets.operations.orphans import orphans_journal
+    from airflow_provider_connect_offsets.operations.registry import reached
+    from airflow_provider_connect_offsets.saga import settle
 
-    journal = orphans_journal(workspace, topic)
-    if journal.left() is None:
-        return
-    with journal.claim(shell_owner("orphans --remove")) as entry:
-        finish(entry, topic, exist=opened.control.configured)
+    settle(orphans_journal(workspace, topic), shell_owner("orphans --remove"), reached(_clients(opened, topic)))
 
 
 def _remove(
     opened: WorkerStorage, topic: OffsetsTopic, orphans: Sequence[Orphan], *, backup: Path | None, workspace: str
 ) -> None:
     # Imported here, as a list needs none of it.
-    from airflow_provider_connect_offsets.operations.orphans.orphan_stages import (
-        RemoveOrphans,
-        orphans_journal,
-        remove_orphans,
-    )
-    from airflow_provider_connect_offsets.operations.orphans.orphans import keep_found
+    from airflow_provider_connect_offsets.operations.orphans import orphans_journal, remove_orphans
+    from airflow_provider_connect_offsets.operations.stages.orphans.orphaned_offsets import keep_found
 
     target, kept = importing.backup_file(backup), list[Path]()
 
@@ -100,10 +98,10 @@ def _remove(
 
     directory = OrphansDirectory(join(workspace, "orphans", uuid4().hex))
     digest = keep_found(directory, orphans)
-    stage = RemoveOrphans(directory, topic, exist=opened.control.configured, digest=digest, keep=keep)
-    owner = shell_owner("orphans --remove")
+    clients, owner = _clients(opened, topic), shell_owner("orphans --remove")
+    journal = orphans_journal(workspace, topic)
     try:
-        remove_orphans(orphans_journal(workspace, topic), owner, stage, kept=str(target))
+        remove_orphans(directory, clients, journal, owner, digest=digest, keep=keep, kept=str(target))
     except StoreError as error:
         if not kept:
             raise
@@ -111,6 +109,12 @@ def _remove(
             f"{error} Some of the offsets may be removed. Run this again, or import {target} to undo it."
         ) from error
     tell(f"Removed from {opened.name}, and read back.")
+
+
+def _clients(opened: WorkerStorage, topic: OffsetsTopic) -> Clients:
+    from airflow_provider_connect_offsets.observe.clients import Clients
+
+    return Clients(opened.storage, opened.control, topic=topic)
 
 
 def _search(opened: WorkerStorage, topic: OffsetsTopic, progress: Progress | None) -> Orphans:

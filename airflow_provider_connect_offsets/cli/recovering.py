@@ -22,12 +22,11 @@ from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.operations.groups.group_clients import group_clients
-from airflow_provider_connect_offsets.operations.groups.group_stages import groups_journal, repair
-from airflow_provider_connect_offsets.operations.orphans.orphan_stages import finish, orphans_journal
-from airflow_provider_connect_offsets.operations.orphans.orphans import existing_on
+from airflow_provider_connect_offsets.operations.groups.group_stages import groups_journal
+from airflow_provider_connect_offsets.operations.orphans import orphans_journal
+from airflow_provider_connect_offsets.operations.registry import reached
 from airflow_provider_connect_offsets.operations.stages.captured import connections_of
-from airflow_provider_connect_offsets.operations.stages.recovery import recover as settle
-from airflow_provider_connect_offsets.saga import Journal, Lease, Owner, SagaRecord, Toward, journals
+from airflow_provider_connect_offsets.saga import Journal, Lease, Owner, SagaRecord, Toward, journals, settle
 from airflow_provider_connect_offsets.workspace.layout import journal_root
 
 _TIMEOUT = 120.0
@@ -130,23 +129,24 @@ def recover(workspace: str, connector: str, systems: Systems, *, toward: Toward,
         StoreError: A system does not answer, or refuses.
     """
     with systems.opened() as clients:
+        journal = _journal(workspace, connector, clients)
         if systems.strimzi_cluster is None:
-            _refuse_strimzi(_journal(workspace, connector, clients))
-        _settle(workspace, connector, clients, toward=toward, run=run)
+            _refuse_strimzi(journal)
+        _settle(journal, connector, clients, workspace, toward=toward, run=run)
 
 
 def recover_group(workspace: str, group: str, kafka: str, *, toward: Toward, run: str | None) -> None:
     """Finish or undo what was left of a consumer group on the Kafka ``kafka``; else as :func:`recover`."""
     with KafkaCluster(_settings(kafka)) as opened:
         clients = group_clients(opened, timeout=_TIMEOUT)
-        _settle(workspace, group, clients, toward=toward, run=run)
+        _settle(_journal(workspace, group, clients), group, clients, workspace, toward=toward, run=run)
 
 
-def _settle(workspace: str, name: str, clients: Clients, *, toward: Toward, run: str | None) -> None:
-    journal = _journal(workspace, name, clients)
-    with journal.claim(_owner(run)) as entry:
-        settled = settle(entry, toward, clients)
-    tell(settled or f"Nothing was left of {name!r} to be recovered.{_elsewhere(workspace, name)}")
+def _settle(
+    journal: Journal, name: str, clients: Clients, workspace: str, *, toward: Toward = Toward.BACK, run: str | None
+) -> None:
+    left = settle(journal, _owner(run), reached(clients), toward=toward)
+    tell(left.sentence if left else f"Nothing was left of {name!r} to be recovered.{_elsewhere(workspace, journal)}")
 
 
 def _journal(workspace: str, name: str, clients: Clients) -> Journal:
@@ -163,9 +163,10 @@ def _refuse_strimzi(journal: Journal) -> None:
         )
 
 
-def _elsewhere(workspace: str, name: str) -> str:
+def _elsewhere(workspace: str, journal: Journal) -> str:
     """Say which operations on a resource of that name, of another cluster, are unfinished; empty if none is."""
-    lefts = [journal.left() for journal in journals(journal_root(workspace)) if journal.resource == name]
+    segment = journal.uri.rpartition("/")[2]
+    lefts = [one.left() for one in journals(journal_root(workspace)) if one.resource == segment]
     lines = [_line(*left) for left in lefts if left is not None]
     if not lines:
         return ""
@@ -179,9 +180,8 @@ def recover_groups(workspace: str, target: str, *, run: str | None) -> None:
     """Commit again what groups of ``target`` lack that a dead run deleted; ``run``, errors: as of :func:`recover`."""
     with KafkaCluster(_settings(target)) as cluster:
         journal = groups_journal(workspace, cluster=cluster.cluster_id())
-        with journal.claim(_owner(run)) as entry:
-            repaired = repair(entry, cluster)
-    tell(repaired or f"Nothing was left of the groups on {target} to be recovered.")
+        left = settle(journal, _owner(run), reached(group_clients(cluster, timeout=_TIMEOUT)))
+    tell(left.sentence if left else f"Nothing was left of the groups on {target} to be recovered.")
 
 
 def recover_orphans(workspace: str, topic: str, *, url: str, kafka: str, run: str | None) -> None:
@@ -190,13 +190,10 @@ def recover_orphans(workspace: str, topic: str, *, url: str, kafka: str, run: st
     ``url``: a worker's REST API, which lists the existing connectors. ``kafka``: the topic's cluster, as of
     :class:`Systems`. ``run``, errors: as of :func:`recover`.
     """
-    with (
-        open_rest((url,), (url,), _TIMEOUT) as connect,
-        OffsetsTopic(_settings(kafka), topic) as stored,
-        orphans_journal(workspace, stored).claim(_owner(run)) as entry,
-    ):
-        finished = finish(entry, stored, exist=existing_on(connect, stored))
-    tell(finished or f"Nothing was left of a removal from {topic} to be recovered.")
+    with open_rest((url,), (url,), _TIMEOUT) as connect, OffsetsTopic(_settings(kafka), topic) as stored:
+        clients = Clients(connect, connect, cluster=connect.version().kafka_cluster_id, topic=stored)
+        left = settle(orphans_journal(workspace, stored), _owner(run), reached(clients))
+    tell(left.sentence if left else f"Nothing was left of a removal from {topic} to be recovered.")
 
 
 def recover_import(config: Path, flow: str | None, workspace: str | None, *, forced: bool) -> None:
@@ -210,14 +207,15 @@ def _owner(run: str | None) -> Owner:
     return Owner.here(run=run or "connect-offsets recover", task="recover")
 
 
-def _line(record: SagaRecord, lease: Lease) -> str:
-    heard = datetime.fromtimestamp(lease.heard_at, tz=UTC)
+def _line(record: SagaRecord, lease: Lease | None) -> str:
+    at = None if lease is None else datetime.fromtimestamp(lease.heard_at, tz=UTC)
+    heard = "" if at is None else f", last heard of {at:%Y-%m-%d %H:%M:%S} UTC"
     begun = [f"{one.title} {one.subject}" for one in record.stages if one.progress.is_captured]
     connections = connections_of(record)
     named = f"; by the connections {', '.join(connections)}" if connections else ""
     return (
         f"{record.resource}: {record.operation} by run {record.owner.run} (task {record.owner.task}, "
-        f"{record.owner.host}), last heard of {heard:%Y-%m-%d %H:%M:%S} UTC; going {record.state}; "
+        f"{record.owner.host}){heard}; going {record.state}; "
         f"begun: {', '.join(begun) or 'nothing'}{named}"
     )
 

@@ -18,6 +18,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     ConfigSource,
 )
 
+from airflow_provider_connect_offsets import fencing
 from airflow_provider_connect_offsets.clock import retrying
 from airflow_provider_connect_offsets.exceptions import InvalidInput, StoreError
 from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
@@ -85,6 +86,7 @@ class KafkaCluster(RemainingRecords):
 
     def delete_topic(self, topic: str) -> None:
         """Delete a topic; raises store errors."""
+        fencing.ask()
         self.ask(
             f"delete topic {topic!r}",
             lambda client: client.delete_topics([topic], operation_timeout=self.timeout)[topic].result(),
@@ -152,6 +154,7 @@ class KafkaCluster(RemainingRecords):
                 answer.result()
 
         purpose = f"set {_POLICY} of topic {topic!r} to {policy or 'the default'}"
+        fencing.ask()
         self.ask(purpose, alter)
         for attempt in self._until_effective():
             with attempt:
@@ -168,6 +171,7 @@ class KafkaCluster(RemainingRecords):
 
         for attempt in self._until_effective():
             with attempt:
+                fencing.ask()
                 try:
                     self.ask(f"delete the records of topic {topic!r}", delete)
                 except StoreError as error:

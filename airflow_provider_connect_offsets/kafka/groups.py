@@ -15,6 +15,7 @@ from confluent_kafka import ConsumerGroupState, ConsumerGroupTopicPartitions, Ka
 from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import AdminClient
 
+from airflow_provider_connect_offsets import fencing
 from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, retrying
 from airflow_provider_connect_offsets.exceptions import StoreError, Unreachable
 from airflow_provider_connect_offsets.kafka.brokers import Brokers
@@ -160,12 +161,14 @@ class ConsumerGroups(Brokers):
 
     def delete(self, group: str) -> None:
         """Remove a group with all its offsets; raises :class:`StoreError` if it has members."""
+        fencing.ask()
         self.ask(
             f"delete consumer group {group!r}",
             lambda client: client.delete_consumer_groups([group], request_timeout=self.timeout)[group].result(),
         )
 
     def _request_commit(self, group: str, offsets: Mapping[TopicPartition, int | Committed]) -> _Answer:
+        fencing.ask()
         request = ConsumerGroupTopicPartitions(group, [_to_commit(where, one) for where, one in offsets.items()])
         return self.ask(
             f"set the offsets of consumer group {group!r}",

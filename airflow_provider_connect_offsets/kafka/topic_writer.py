@@ -13,7 +13,8 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from airflow_provider_connect_offsets.exceptions import OutcomeUnknown, StoreError
+from airflow_provider_connect_offsets import fencing
+from airflow_provider_connect_offsets.exceptions import ChangeError, OutcomeUnknown, StoreError
 from airflow_provider_connect_offsets.words import counted
 
 log = logging.getLogger(__name__)
@@ -64,11 +65,12 @@ class TopicWriter:
         first.begin_transaction()
         try:
             self._send(first, records, partitions, whose=whose)
+            fencing.ask()
             first.commit_transaction(_FLUSH)
         except KafkaException as error:
             self._abort(first)
             raise self._unconfirmed(whose, len(records), _reason(error)) from error
-        except OutcomeUnknown:
+        except (OutcomeUnknown, ChangeError):
             self._abort(first)
             raise
 
@@ -93,6 +95,7 @@ class TopicWriter:
     def _send(
         self, producer: Producer, records: Mapping[bytes, bytes | None], partitions: Mapping[bytes, int], *, whose: str
     ) -> None:
+        fencing.ask()
         failed: list[KafkaError] = []
 
         def confirmed(error: KafkaError | None, _message: object) -> None:

@@ -19,6 +19,7 @@ from airflow_provider_connect_offsets.connect.protocols import (
     OffsetStore,
     StatusTest,
 )
+from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
@@ -108,6 +109,7 @@ class Clients:
         cluster: Id of the Kafka cluster that the workers use. Journals name a Connect cluster by it.
         also: Its other name in journals, by its resource of Strimzi; empty if it has none, or ``cluster`` is that.
         connections: Parameter → id of the Airflow connection that it named; shown in messages.
+        topic: The workers' offsets topic, for a removal of orphaned offsets; None for other operations.
     """
 
     offsets: OffsetStore
@@ -122,6 +124,7 @@ class Clients:
     cluster: str = ""
     also: str = ""
     connections: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    topic: OffsetsTopic | None = None
 
     @property
     def noun(self) -> str:

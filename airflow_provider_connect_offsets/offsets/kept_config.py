@@ -11,32 +11,43 @@ from collections.abc import Iterable
 from airflow_provider_connect_offsets.offsets.family import Config
 
 MASK = "********"
-KEPT = frozenset(
+#: What a connector's source partitions and positions depend on, beside the settings of its family.
+READS = frozenset(
     {
         "connector.class",
-        # Which topics or file a connector reads, and where it starts.
+        # Which topics or file a connector reads, from which cluster, and where it starts.
         "consumer.auto.offset.reset",
         "consumer.override.auto.offset.reset",
-        "consumer.override.max.poll.records",
+        "consumer.override.bootstrap.servers",
+        "consumer.override.group.id",
         "file",
-        # How Debezium's connectors name their source partitions, and which replication slot they read.
-        "database.server.name",
-        "slot.name",
-        "topic.prefix",
-        "offsets.storage.topic",
+        "source.cluster.bootstrap.servers",
         "source.consumer.auto.offset.reset",
         "topic.filter.class",
         "topics",
         "topics.exclude",
-        "heartbeats.replication.enabled",
         "topics.regex",
+        # How Debezium's connectors name their source partitions, and which database and replication slot they read.
+        "database.dbname",
+        "database.hostname",
+        "database.port",
+        "database.server.name",
+        "slot.name",
+        "topic.prefix",
+        "offsets.storage.topic",
         # How a flow of MirrorMaker 2 names its topics.
-        "offset-syncs.topic.location",
         "replication.policy.class",
-        "replication.policy.internal.topic.separator.enabled",
         "replication.policy.separator",
         "source.cluster.alias",
         "target.cluster.alias",
+    }
+)
+KEPT = READS.union(
+    {
+        "consumer.override.max.poll.records",
+        "heartbeats.replication.enabled",
+        "offset-syncs.topic.location",
+        "replication.policy.internal.topic.separator.enabled",
         # Settings that affect a failover.
         "emit.checkpoints.enabled",
         "emit.checkpoints.interval.seconds",
@@ -59,6 +70,19 @@ def kept_config(config: Config, *, also: Iterable[str] = ()) -> dict[str, str]:
     A reference to a config provider (``${file:…}``) is no secret, and rules need it.
     """
     return {name: without_credentials(value) for name, value in config.items() if name in KEPT.union(also)}
+
+
+def reconfigured(before: Config, now: Config, *, also: Iterable[str] = ()) -> list[str]:
+    """Describe the settings in ``READS`` and ``also`` that differ, as ``topics was 'a' and is 'b'``.
+
+    Args:
+        before: What :func:`kept_config` kept.
+        now: The present configuration.
+        also: Settings of the connector's family.
+    """
+    names, present = READS.union(also), kept_config(now, also=also)
+    changed = sorted(name for name in names if before.get(name) != present.get(name))
+    return [f"{name} was {before.get(name)!r} and is {present.get(name)!r}" for name in changed]
 
 
 def without_credentials(text: str) -> str:

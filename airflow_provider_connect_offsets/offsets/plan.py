@@ -11,6 +11,7 @@ from enum import StrEnum
 from airflow_provider_connect_offsets.exceptions import Drift, PlanRefused
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, canonical, parse_map
 from airflow_provider_connect_offsets.offsets.families import Family, TopicPartition, family_named
+from airflow_provider_connect_offsets.offsets.family import Config
 from airflow_provider_connect_offsets.offsets.requests.request import Request, To
 
 
@@ -84,6 +85,7 @@ class OffsetPlan:
         digest: Identifies the plan, see :func:`plan_digest`.
         was_running: Whether the connector ran when the plan was made, so that its offsets may have progressed since.
         observed_at: When the offsets before the change were observed; None if irrelevant.
+        config: The kept settings that the connector had then; None if unknown.
     """
 
     connector: str
@@ -92,6 +94,7 @@ class OffsetPlan:
     digest: str
     was_running: bool = False
     observed_at: datetime | None = None
+    config: Config | None = None
 
     @classmethod
     def of(
@@ -101,6 +104,7 @@ class OffsetPlan:
         *,
         was_running: bool = False,
         observed_at: datetime | None = None,
+        config: Config | None = None,
     ) -> OffsetPlan:
         """Make a plan of its rows; raises :class:`PlanRefused` if a row is another connector's."""
         ordered = tuple(sorted(rows, key=lambda row: row.partition))
@@ -108,7 +112,7 @@ class OffsetPlan:
         if other is not None:
             raise PlanRefused(f"the plan for {request.connector!r} has a row of connector {other!r}")
         digest = plan_digest(row.digest() for row in ordered)
-        return cls(request.connector, request, ordered, digest, was_running, observed_at)
+        return cls(request.connector, request, ordered, digest, was_running, observed_at, config)
 
     @property
     def family(self) -> Family:

@@ -95,12 +95,11 @@ class _StateOperator(ConnectorOperator):
 
     def step(self, connect: ConnectCluster, context: Context) -> str:
         """Request the state, and wait for it here or in a triggerer; returns the prior state."""
-        from airflow_provider_connect_offsets.operations.stages import steps
+        from airflow_provider_connect_offsets.operations.connector import stepwise
 
-        del context
-        target = self.target()
+        target, journal = self.target(), connect.journal(self.connector)
         before = connect.clients.control.status(self.connector).state.value
-        steps.request_state(connect.clients, self.connector, target)
+        stepwise.set_state(self.connector, target, connect.clients, journal, owner_of(context), seconds=LEASE_SECONDS)
         # In a storage there is nothing to wait for.
         if self.deferrable and connect.clients.origin.has_states:
             self._defer_until(target, before, timeout=connect.clients.timeout)

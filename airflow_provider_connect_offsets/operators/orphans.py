@@ -54,7 +54,7 @@ class SnapshotStoredOffsetsOperator(ReportedOperator):
         """Write the snapshot."""
         from airflow_provider_connect_offsets.hooks.kafka import offsets_topic
         from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
-        from airflow_provider_connect_offsets.operations.orphans.orphans import take_orphan_snapshot
+        from airflow_provider_connect_offsets.operations.stages.orphans.orphaned_offsets import take_orphan_snapshot
 
         with failing_clearly():
             directory = OrphansDirectory(new_directory(self, context).uri)
@@ -162,12 +162,8 @@ class RemoveOrphanedOffsetsOperator(ReportedOperator):
         """Remove them."""
         from airflow_provider_connect_offsets.hooks.kafka import offsets_topic
         from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
-        from airflow_provider_connect_offsets.operations.orphans.orphan_stages import (
-            RemoveOrphans,
-            orphans_journal,
-            remove_orphans,
-        )
-        from airflow_provider_connect_offsets.operations.orphans.orphans import existing_on
+        from airflow_provider_connect_offsets.observe.clients import Clients
+        from airflow_provider_connect_offsets.operations.orphans import orphans_journal, remove_orphans
 
         with failing_clearly():
             directory, connections = OrphansDirectory(self.given(RunParams).run_uri), _connections(self)
@@ -176,16 +172,11 @@ class RemoveOrphanedOffsetsOperator(ReportedOperator):
                 KafkaConnectHook(connections.connect_conn_id).get_conn() as connect,
                 offsets_topic(connections.kafka_conn_id, request.topic) as topic,
             ):
-                journal = orphans_journal(workspace_uri(), topic)
-                stage = RemoveOrphans(
-                    directory,
-                    topic,
-                    exist=existing_on(connect, topic),
-                    digest=self.given(ApprovedParams).digest,
-                    connections=connections.model_dump(exclude={"control"}),
-                )
+                named = connections.model_dump(exclude={"control"})
+                clients = Clients(connect, connect, connections=named, topic=topic)
+                journal, digest = orphans_journal(workspace_uri(), topic), self.given(ApprovedParams).digest
                 try:
-                    removal = remove_orphans(journal, owner_of(context), stage)
+                    removal = remove_orphans(directory, clients, journal, owner_of(context), digest=digest)
                 finally:
                     report = _report(directory)
         counts = {"connectors": len(removal.removed), "partitions": removal.partitions}

@@ -2,10 +2,12 @@
 
 Nothing in here knows Kafka or Airflow: an operation's stages (``operations``) do the work.
 
+- ``door``: the one way in and back, ``operate`` and ``settle``; nothing else claims, begins or settles
+- ``operation``: what passes through it, as a value
 - ``stage``: the stage protocol
-- ``executor``: makes and undoes stages; the only code that decides between forward and back
+- ``executor``, ``undo``: make and undo stages
 - ``journal``: the durable records of all sagas of a resource, and who may write them
-- ``lease``, ``entry``, ``record``: parts of a journal; ``overlaps``: its refusals
+- ``generations``, ``lease``, ``entry``, ``record``: parts of a journal; ``overlaps``: its refusals
 - ``journals``: those that a workspace has
 - ``explanation``: the errors that an operation raises for what the executor did
 - ``many``: several sagas at a time
@@ -13,13 +15,19 @@ Nothing in here knows Kafka or Airflow: an operation's stages (``operations``) d
 
 from __future__ import annotations
 
-from airflow_provider_connect_offsets.saga.entry import JournalEntry
+from airflow_provider_connect_offsets.saga.door import (
+    continued,
+    open_saga,
+    operate,
+    settle,
+)
 from airflow_provider_connect_offsets.saga.executor import Executor
 from airflow_provider_connect_offsets.saga.explanation import Explanation, Settled
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.journals import journals, journals_of
 from airflow_provider_connect_offsets.saga.lease import Lease, Owner
 from airflow_provider_connect_offsets.saga.many import ManySagas
+from airflow_provider_connect_offsets.saga.operation import Left, Operated, Operation, Registry
 from airflow_provider_connect_offsets.saga.record import Progress, SagaRecord, SagaState, StageRecord, Toward
 from airflow_provider_connect_offsets.saga.stage import (
     Captures,
@@ -42,13 +50,16 @@ __all__ = [
     "Explanation",
     "Found",
     "Journal",
-    "JournalEntry",
     "JsonMap",
     "Kind",
     "Lease",
+    "Left",
     "ManySagas",
+    "Operated",
+    "Operation",
     "Owner",
     "Progress",
+    "Registry",
     "SagaRecord",
     "SagaState",
     "Settled",
@@ -57,7 +68,11 @@ __all__ = [
     "StageState",
     "Toward",
     "Undoing",
+    "continued",
     "journals",
     "journals_of",
+    "open_saga",
+    "operate",
+    "settle",
     "stage_name",
 ]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from airflow_provider_connect_offsets.exceptions import DatasetError, JournalDamaged, JournalLost, Overlap
 from airflow_provider_connect_offsets.saga.lease import SILENT_AFTER, Heartbeat, Owner
 from airflow_provider_connect_offsets.saga.record import SagaRecord, SagaState, StageRecord
-from airflow_provider_connect_offsets.saga.stage import Stage
+from airflow_provider_connect_offsets.saga.stage import Captures, Stage
 from airflow_provider_connect_offsets.workspace import files
 
 log = logging.getLogger(__name__)
@@ -25,7 +26,7 @@ class JournalEntry:
         number: The generation's number.
         record: What a dead predecessor left unfinished, or an empty record.
         taken_over: URI of the predecessor's record; None if nothing was left.
-        taken_over_by: Returns who has the lease of a newer generation; None if nobody has.
+        taken_over_by: Returns who has the lease of a newer generation of a covered resource; None if nobody has.
 
     Attributes:
         record: The record as last written; the predecessor's, until :meth:`begin` replaces it.
@@ -48,8 +49,13 @@ class JournalEntry:
         self.heartbeat: Heartbeat | None = None
         self.others: tuple[tuple[str, str], ...] = ()
         self._taken_over = taken_over
-        self._taken_over_by = taken_over_by
+        self._taken_over_by = [taken_over_by]
         self._in_memory = False
+
+    def cover(self, others: Iterable[tuple[str, str]], taken_over_by: Iterable[Callable[[], str | None]]) -> None:
+        """Add resources that the lease covers, each with the question who has taken it over."""
+        self.others = tuple(others)
+        self._taken_over_by += taken_over_by
 
     def file(self, name: str) -> str:
         """Return the URI of one of this generation's files."""
@@ -61,7 +67,15 @@ class JournalEntry:
         files.write_json(uri, value)
         return uri
 
-    def begin(self, owner: Owner, *, operation: str, key: str, stages: Iterable[Stage]) -> None:
+    def begin(
+        self,
+        owner: Owner,
+        *,
+        operation: str,
+        key: str,
+        stages: Iterable[Stage],
+        inherited: Captures = MappingProxyType({}),
+    ) -> None:
         """Begin a saga of this process; the predecessor's record, settled by now, is kept in its own file.
 
         Args:
@@ -69,16 +83,20 @@ class JournalEntry:
             operation: What is done, in words, like ``the change of offsets``.
             key: Identifies the saga for a retry; empty: a retry does not look for it.
             stages: Its stages.
+            inherited: Stage name → what the predecessor has captured for a stage that was not undone.
 
         Raises:
             Overlap: Another run took over.
             JournalLost: The journal can't be written.
         """
-        if self._taken_over is not None:
-            files.write_json(self._taken_over, self.record.as_json())
-            self._taken_over = None
+        settled = self.record
         record = SagaRecord(self.record.resource, owner, operation=operation, key=key, beside=self.others)
-        self.write(record.with_stages(stages))
+        begun = SagaState.FORWARD if inherited else SagaState.CLAIMED
+        # This record first: until it is durable, the predecessor's must not look settled.
+        self.write(replace(record.with_stages(stages, inherited), state=begun))
+        if self._taken_over is not None:
+            files.write_json(self._taken_over, _ended(settled).as_json())
+            self._taken_over = None
 
     def add(self, stages: Iterable[Stage]) -> None:
         """Add stages to the saga."""
@@ -105,7 +123,7 @@ class JournalEntry:
             JournalLost: The journal can't be written, or the lease was not renewed for too long.
         """
         try:
-            self._refuse_taken_over()
+            self.refuse_lost()
             files.write_json(self.file("record"), record.as_json())
         except Overlap:
             raise
@@ -119,8 +137,16 @@ class JournalEntry:
             log.warning("The journal %s could not be written.", self.file("record"), exc_info=True)
         self.record = record
 
-    def _refuse_taken_over(self) -> None:
-        holder = self._taken_over_by()
+    def refuse_lost(self) -> None:
+        """Raise an error if this process may change nothing any more; asked before each changing request.
+
+        Raises:
+            Overlap: Another run took over.
+            JournalLost: The lease was not renewed for too long, and what was done is not being undone yet.
+        """
+        holder = next(filter(None, (ask() for ask in self._taken_over_by)), None)
+        if holder is None and self.heartbeat is not None and self.heartbeat.is_lost:
+            holder = "another run"
         if holder is not None:
             raise Overlap(
                 f"{self.record.resource!r} was taken over by {holder}, as this run did not renew its lease in time. "
@@ -132,6 +158,24 @@ class JournalEntry:
                 f"The lease of {self.record.resource!r} could not be renewed for {silent:.0f} s, and another run may "
                 f"soon take it: {self.file('lease')}."
             )
+
+    def may_change(self) -> None:
+        """Raise as :meth:`refuse_lost`; an undo goes on if its journal can't be read any more."""
+        try:
+            self.refuse_lost()
+        except (Overlap, JournalLost):
+            raise
+        except Exception as error:
+            if not self._in_memory:
+                raise JournalLost(
+                    f"The journal of {self.record.resource!r} can't be read: {self.file('lease')} ({error!r})."
+                ) from error
+            log.warning("The journal %s could not be read.", self.file("lease"), exc_info=True)
+
+
+def _ended(record: SagaRecord) -> SagaRecord:
+    """Return the record as settled; what it has not undone is the next saga's by now, which inherits it."""
+    return replace(record, state=SagaState.UNDONE) if record.state.is_unfinished else record
 
 
 def stored(resource: str, home: str, name: str, parse: Callable[[dict[str, Any]], _T]) -> _T | None:

@@ -7,7 +7,7 @@ the next operation on the resource settles the saga: it reads the journal, and i
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock
@@ -20,15 +20,14 @@ from airflow_provider_connect_offsets.exceptions import (
     NotRunning,
     NotUndone,
     Overlap,
-    Unforeseen,
 )
 from airflow_provider_connect_offsets.saga.entry import JournalEntry
 from airflow_provider_connect_offsets.saga.explanation import Explanation, Settled
 from airflow_provider_connect_offsets.saga.record import Progress, SagaState, StageRecord, Toward
-from airflow_provider_connect_offsets.saga.stage import Downtime, Found, Kind, Stage, Undoing
+from airflow_provider_connect_offsets.saga.stage import Downtime, Found, Kind, Stage
+from airflow_provider_connect_offsets.saga.undo import ONLY_FORWARD, undo
 
 log = logging.getLogger(__name__)
-_ONLY_FORWARD = frozenset({Kind.FORWARD, Kind.PROOF})
 # Errors whose messages already name the state of the connectors.
 _EXPLAINED = (LeftStopped, NotRunning)
 # The offsets or records that the operation resumes on are gone, so it can't go forward.
@@ -69,7 +68,8 @@ class Executor:
         try:
             self._go_forward()
             return self.finish()
-        except Overlap:  # it is another run's by now
+        except Overlap as error:  # it is another run's by now
+            _raise_instead(error, self.explanation.taken_over(error, self.entry.record))
             raise
         except BaseException as error:
             if not self._only_goes_on(error):
@@ -84,6 +84,11 @@ class Executor:
         captured = stage.capture(self.entry.record.captures)
         self.entry.note(SagaState.FORWARD, stage=replace(record, progress=Progress.BEGUN, captured=captured))
 
+    def add(self, stages: Sequence[Stage]) -> None:
+        """Add stages to an open saga, after those that it has."""
+        self.entry.add(stages)
+        self.stages = [*self.stages, *stages]
+
     def make(self, stage: Stage) -> None:
         """Make one stage and leave the saga open; if it fails, the caller settles the saga."""
         self._make(stage)
@@ -94,7 +99,7 @@ class Executor:
         resumed = frozenset[str]().union(*(one.resources for one in self._begun if one.kind is Kind.FORWARD))
         for stage in self.stages:
             record = self._record(stage)
-            if record.progress is not Progress.DONE or stage.kind in _ONLY_FORWARD or stage.resources & resumed:
+            if record.progress is not Progress.DONE or stage.kind in ONLY_FORWARD or stage.resources & resumed:
                 continue
             state = stage.find(record.captured)
             if state.found is not Found.DONE:
@@ -105,11 +110,16 @@ class Executor:
         self.entry.note(SagaState.DONE)
         return self._settled()
 
-    def settle(self, toward: Toward) -> Settled:
+    def settle(self, toward: Toward, *, keeping: Collection[str] = ()) -> Settled:
         """Finish or undo what a dead process left; ABANDONED if someone else has changed what it was about.
 
         Raises the first error of a stage that can't be made or undone. The saga then stays unfinished, and the next
         operation on the resource tries again.
+
+        Args:
+            toward: Whether to finish or undo it.
+            keeping: Names of stages that are not undone if all others can be: the caller's saga begins with them, and
+                inherits what was captured. The saga stays unfinished until then.
         """
         may_turn = self.entry.record.state is not SagaState.BACK
         if self._goes_forward(toward):
@@ -121,13 +131,14 @@ class Executor:
                 log.warning("%s", error)
             else:
                 return self.finish()
-        lost, failures = self._undo(None)
+        lost, failures = self._undo(None, keeping=keeping)
         if may_turn and self._is_resumed_after_all(failures):
             self._go_forward()
             return self.finish()
         lasting = [failure for failure in failures if not isinstance(failure, Interfered)]
         if lasting:
-            raise type(lasting[0])(" ".join(map(str, failures))) from lasting[0]
+            failed = type(lasting[0])(" ".join(map(str, failures)))
+            raise self.explanation.unsettled(failed, self.entry.record) from lasting[0]
         self._warnings += map(str, failures)
         return self._settled(lost)
 
@@ -202,7 +213,7 @@ class Executor:
 
         If the offsets or records that it resumes on are gone, it is undone as far as possible even after the pivot.
         """
-        if any(stage.kind in _ONLY_FORWARD for stage in self._begun):
+        if any(stage.kind in ONLY_FORWARD for stage in self._begun):
             return True
         return not isinstance(error, _UNPROVED) and any(self._is_passed(stage) for stage in self._begun)
 
@@ -249,35 +260,10 @@ class Executor:
         elif isinstance(error, Exception):
             _raise_instead(error, self.explanation.undone(error, self._settled(lost)))
 
-    def _undo(self, error: BaseException | None) -> tuple[str, list[ConnectOffsetsError]]:
-        """Undo captured stages, the last first; skips stages that share resources with one that could not be undone.
-
-        Returns:
-            Sentences about what can't be undone, and the errors of the stages that failed.
-        """
-        lost, failures = "", list[ConnectOffsetsError]()
-        blocked = frozenset[str]()
-        self.entry.note(SagaState.BACK)
-        for stage in reversed(self.stages):
-            known = self._record(stage)
-            if not known.progress.is_captured or stage.kind in _ONLY_FORWARD or stage.resources & blocked:
-                continue
-            try:
-                undoing = Undoing(known.progress is Progress.DONE, error, self.entry.keep)
-                lost += stage.undo(known.captured, undoing)
-            except Overlap:
-                raise
-            except Exception as failure:  # whatever it is, other connectors must not stay down for it
-                log.warning("%s could not be undone.", stage.name, exc_info=True)
-                failures.append(Unforeseen.of(failure, f"The undo of {stage.name!r}"))
-                blocked |= stage.resources
-            else:
-                self.entry.note(SagaState.BACK, stage=replace(known, progress=Progress.UNDONE))
-        if not failures:
-            self.entry.note(SagaState.UNDONE)
-        elif all(isinstance(failure, Interfered) for failure in failures):
-            self.entry.note(SagaState.ABANDONED)
-        return lost, failures
+    def _undo(
+        self, error: BaseException | None, *, keeping: Collection[str] = ()
+    ) -> tuple[str, list[ConnectOffsetsError]]:
+        return undo(self.entry, self.stages, error, keeping=keeping)
 
     @property
     def _begun(self) -> list[Stage]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError
+from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Overlap
 from airflow_provider_connect_offsets.saga.record import SagaRecord
 
 
@@ -28,6 +28,20 @@ class Settled:
 class Explanation:
     """Returns the error to raise for what the executor did: the original one, unless a subclass explains it."""
 
+    def taken_over(self, error: Overlap, record: SagaRecord) -> Overlap:
+        """Another run took over; nothing is undone, and the result names what this one may have done."""
+        begun = [f"{one.title} {one.subject!r}" for one in record.stages if one.progress.is_captured]
+        if not begun:
+            return error
+        return Overlap(
+            f"{error} It had begun: {', '.join(begun)}. Its last request may have arrived at any time since: check "
+            f"state and offsets{self.observed(record)} once the other run has ended."
+        )
+
+    def observed(self, record: SagaRecord) -> str:
+        """Describe what is observed of the saga's resources now, in brackets after a space; empty: nothing."""
+        return ""
+
     def undone(self, error: Exception, settled: Settled) -> Exception:
         """``error`` ended the operation, and everything was undone."""
         return error
@@ -43,3 +57,7 @@ class Explanation:
     def unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
         """``error`` came after the pivot, or while a connector was resumed; the result names what is left to do."""
         return error
+
+    def unsettled(self, failure: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
+        """``failure`` prevents that what a dead process left is settled, and the caller's own operation."""
+        return failure

@@ -1,4 +1,8 @@
-"""Leases: which process changes a resource, and whether it is still alive. All times are seconds."""
+"""Leases: which process changes a resource, and whether it is still alive. All durations are seconds.
+
+No two machines' clocks are compared. How old a lease is, the store that keeps it says by its own clock; where it can't,
+and before a holder is taken for dead, the lease is observed for as long as a living holder would take to renew it.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,18 @@ import logging
 import os
 import socket
 import threading
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Self
 
 from airflow_provider_connect_offsets.clock import Clock
+from airflow_provider_connect_offsets.exceptions import DatasetError
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
+from airflow_provider_connect_offsets.saga.stage import JsonMap
+from airflow_provider_connect_offsets.workspace.files import create_bytes, locate, remove
 
 log = logging.getLogger(__name__)
 
@@ -52,9 +61,14 @@ class Owner(JsonRecord):
 
     @property
     def is_gone(self) -> bool:
-        """True if the process is known to be dead: it ran on this machine (and container), and no longer does."""
-        known = self.machine and self.started and self.machine == _machine()
-        return bool(known) and _started(self.pid) != self.started
+        """True if the process is known to be dead: it ran on this machine (and container), and no longer does.
+
+        A process of another user may be hidden (``hidepid`` of proc(5)): what can't be seen is not known to be dead.
+        """
+        if not (self.machine and self.started and self.machine == _machine()):
+            return False
+        started = _started(self.pid)
+        return started != self.started if started else not _exists(self.pid)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,35 +77,41 @@ class Lease(JsonRecord):
 
     Attributes:
         owner: The holder.
-        heard_at: When the holder renewed it last, in seconds since 1970 by the holder's clock.
-        until: When it ends, by the same clock.
+        heard_at: When the holder renewed it last, in seconds since 1970 by the holder's clock; for people, and so that
+            each renewal differs from the one before.
+        seconds: How long it lasts after a renewal; 0: it was ended.
         home: If the resource is one of several of a saga: URI of the generation whose lease counts; else empty.
     """
 
     owner: Owner
     heard_at: float
-    until: float
+    seconds: float
     home: str = ""
+
+    @classmethod
+    def from_json(cls, value: JsonMap) -> Self:
+        """Read what ``as_json`` wrote, or version 0.1, which kept the end in place of the duration."""
+        kept = dict(value)
+        if "until" in kept:
+            kept["seconds"] = kept.pop("until") - kept["heard_at"]
+        # Not super(): with slots, the class in its scope is not this one.
+        return super(Lease, cls).from_json(kept)
 
     @property
     def is_over(self) -> bool:
         """True if it was ended, or its process is known to be dead."""
-        return self.until <= self.heard_at or (self.owner.pid > 0 and self.owner.is_gone)
-
-    def is_fresh(self, now: float) -> bool:
-        """True if ``now``, which may be of another clock, lies between its begin and its end."""
-        return self.heard_at - DEAD_AFTER <= now < self.until
+        return self.seconds <= 0 or (self.owner.pid > 0 and self.owner.is_gone)
 
 
-def living(read: Callable[[], Lease | None], *, wall: Callable[[], float], clock: Clock) -> Lease | None:
+def living(read: Callable[[], Lease | None], *, age: Callable[[], float | None], clock: Clock) -> Lease | None:
     """Read a lease, and find out whether its owner is alive.
 
-    Clocks of two machines may differ. A lease that seems to have ended, or to come from the future, is observed for
-    ``DEAD_AFTER`` seconds of this machine's clock before its owner is taken for dead.
+    A lease that is older than it lasts, or whose age is unknown, is observed for ``DEAD_AFTER`` seconds of this
+    machine's clock before its owner is taken for dead.
 
     Args:
         read: Reads the lease; None if there is none.
-        wall: Returns the seconds since 1970.
+        age: Returns the seconds since it was renewed, by one clock; None: unknown.
         clock: Measures the time of observation.
 
     Returns:
@@ -100,8 +120,11 @@ def living(read: Callable[[], Lease | None], *, wall: Callable[[], float], clock
     lease = read()
     if lease is None or lease.is_over:
         return None
-    if lease.is_fresh(wall()):
+    seconds = age()
+    if seconds is not None and seconds < lease.seconds:
         return lease
+    if seconds is None and not lease.owner.pid:
+        return lease  # nobody renews it between two tasks, so nothing could be observed
     silent_since = clock.now()
     while clock.now() < silent_since + DEAD_AFTER:
         clock.sleep(_WATCHED_EVERY)
@@ -117,11 +140,15 @@ class Heartbeat:
     """Renews a lease every ``HEARTBEAT`` seconds while a block lasts, and tries again every second if that fails.
 
     Args:
-        renew: Renews the lease.
+        renew: Renews the lease; False: it is another run's, and is never renewed again.
         clock: Measures the time since the last renewal.
+
+    Attributes:
+        is_lost: True once the lease is another run's.
     """
 
-    def __init__(self, renew: Callable[[], None], clock: Clock) -> None:
+    def __init__(self, renew: Callable[[], bool], clock: Clock) -> None:
+        self.is_lost = False
         self._renew = renew
         self._clock = clock
         self._heard_at = clock.now()
@@ -148,13 +175,58 @@ class Heartbeat:
         while not self._ended.wait(pause):
             renewed_at = self._clock.now()
             try:
-                self._renew()
+                self.is_lost = not self._renew()
             except Exception:
                 log.warning("A lease could not be renewed; trying again.", exc_info=True)
                 pause = _RETRY
             else:
+                if self.is_lost:
+                    return
                 self._heard_at = renewed_at
                 pause = HEARTBEAT
+
+
+def age(uri: str) -> float | None:
+    """Return the seconds since a file was written, by the one clock of the store that keeps it.
+
+    Another file is written beside it for that, and both times are the store's. None: the store does not tell, or one of
+    the two can't be written or read.
+    """
+    file_system, path = locate(uri)
+    now = f"{path}.{uuid.uuid4().hex}.now"
+    try:
+        file_system.pipe_file(now, b"now")
+        try:
+            file_system.invalidate_cache()
+            seconds: float = (file_system.modified(now) - file_system.modified(path)).total_seconds()
+        finally:
+            file_system.rm_file(now)
+    except Exception:  # each file system has exceptions of its own
+        log.warning("%s: when it was written is unknown.", uri, exc_info=True)
+        return None
+    return seconds
+
+
+@cache
+def require_single_creation(root: str) -> None:
+    """Create a file under ``root`` twice, which must fail; once in each process.
+
+    Some stores that speak S3's protocol ignore ``If-None-Match``, and two runs would have one lease.
+
+    Raises:
+        DatasetError: The second creation succeeded as well.
+        WorkspaceUnwritable: The file can't be written.
+    """
+    probe = f"{root.rstrip('/')}/probe-{uuid.uuid4().hex}.json"
+    try:
+        if not create_bytes(probe, b"{}") or create_bytes(probe, b"{}"):
+            raise DatasetError(
+                f"Nothing was done: {root} can't keep leases, as its store has created one file twice, though the "
+                "second creation must fail (If-None-Match of S3). Two runs might change the same connector at once. "
+                "Set [connect_offsets] journal, or workspace, to a store that creates a file only once."
+            )
+    finally:
+        remove(probe)
 
 
 def _machine() -> str:
@@ -175,3 +247,14 @@ def _started(pid: int) -> str:
     # The process's name, in parentheses, may contain any character.
     state, *fields = text.rpartition(")")[2].split()
     return "" if state in {"Z", "X"} else fields[18]
+
+
+def _exists(pid: int) -> bool:
+    """True unless there is certainly no such process: signals tell hidden ones from missing ones (kill(2))."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return False  # of this user, so not hidden: without a start it has ended, and waits for its parent

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from types import MappingProxyType
 
+from airflow_provider_connect_offsets import __version__
+from airflow_provider_connect_offsets.exceptions import UnknownFormat
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.stage import Captures, JsonMap, Stage, stage_name
+
+# One higher with each change of records or stages after which an older version would misread what a dead run has left.
+FORMAT = 2
+_REQUIRED = ("resource", "owner", "state", "stages")
 
 
 class SagaState(StrEnum):
@@ -68,9 +75,10 @@ class StageRecord(JsonRecord):
     facts: JsonMap = field(default_factory=dict)
 
     @classmethod
-    def of(cls, stage: Stage) -> StageRecord:
-        """Return the record of a stage that has not begun."""
-        return cls(stage.title, stage.subject, stage.cluster, stage.spec())
+    def of(cls, stage: Stage, inherited: JsonMap | None = None) -> StageRecord:
+        """Return the record of a stage that has not begun, or whose effect an earlier saga has left, as captured."""
+        new = cls(stage.title, stage.subject, stage.cluster, stage.spec())
+        return new if inherited is None else replace(new, progress=Progress.BEGUN, captured=inherited)
 
     @property
     def name(self) -> str:
@@ -90,6 +98,8 @@ class SagaRecord(JsonRecord):
         key: Identifies the saga for a retry: equal for the same plan made from the same observation.
         stages: Its stages.
         beside: Name and journal URI of each other resource that its lease covers.
+        format: Format of the record.
+        version: Version of this package that has written it.
     """
 
     resource: str
@@ -99,6 +109,13 @@ class SagaRecord(JsonRecord):
     key: str = ""
     stages: tuple[StageRecord, ...] = ()
     beside: tuple[tuple[str, str], ...] = ()
+    format: int = FORMAT
+    version: str = __version__
+
+    @property
+    def is_begun(self) -> bool:
+        """True if its stages were to be made: it is more than a claim."""
+        return self.state is not SagaState.CLAIMED
 
     @property
     def captures(self) -> Captures:
@@ -117,16 +134,41 @@ class SagaRecord(JsonRecord):
         """Return a copy in which this stage replaces the one of its name."""
         return replace(self, stages=tuple(changed if one.name == changed.name else one for one in self.stages))
 
-    def with_stages(self, stages: Iterable[Stage]) -> SagaRecord:
-        """Return a copy with those stages added that it lacks."""
+    def with_stages(self, stages: Iterable[Stage], inherited: Captures = MappingProxyType({})) -> SagaRecord:
+        """Return a copy with those stages added that it lacks.
+
+        ``inherited``: stage name → what an earlier saga has captured for it, whose effect still lasts.
+        """
         known = {one.name for one in self.stages}
-        return replace(self, stages=(*self.stages, *(StageRecord.of(one) for one in stages if one.name not in known)))
+        added = (StageRecord.of(one, inherited.get(one.name)) for one in stages if one.name not in known)
+        return replace(self, stages=(*self.stages, *added))
+
+    def unknown(self, what: str) -> UnknownFormat:
+        """Return the error for something in this record that this version does not know."""
+        return UnknownFormat(
+            f"Nothing was done: {self.operation or 'a change'} of {self.resource!r} by run {self.owner.run!r} is "
+            f"unfinished, and was begun by version {self.version} of airflow-provider-connect-offsets with {what}, "
+            f"which version {__version__} does not know. Install version {self.version}, run it again or `connect-"
+            "offsets recover`, which finishes or undoes it; then upgrade or downgrade."
+        )
 
     @classmethod
     def from_json(cls, value: JsonMap) -> SagaRecord:
-        """Read what ``as_json`` wrote; raises :class:`KeyError` for a missing key: an incomplete record is damaged."""
-        complete = {one.name: value[one.name] for one in fields(cls)}
-        for stage in complete["stages"]:
+        """Read what ``as_json`` wrote, in this version or an earlier one.
+
+        Raises:
+            KeyError: A key is missing that every version writes: an incomplete record is damaged.
+            UnknownFormat: A later version wrote it.
+        """
+        if (known := {"format": 1, "version": "0.1.0", **value})["format"] > FORMAT:
+            raise UnknownFormat(
+                f"Nothing was done: the journal of {known['resource']!r} was written by version {known['version']} of "
+                f"airflow-provider-connect-offsets in format {known['format']}, and version {__version__} knows format "
+                f"{FORMAT} at most. Install version {known['version']} or later, and try again."
+            )
+        for name in _REQUIRED:
+            known[name]
+        for stage in known["stages"]:
             stage["progress"]
         # Not super(): with slots, the class in its scope is not this one.
-        return super(SagaRecord, cls).from_json(complete)
+        return super(SagaRecord, cls).from_json(known)

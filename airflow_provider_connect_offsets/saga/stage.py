@@ -146,6 +146,20 @@ class Stage(ABC):
     def find(self, captured: JsonMap) -> StageState:
         """Observe once how much of the step is done. ``captured``: what :meth:`capture` returned."""
 
+    def stands(self, captured: JsonMap) -> StageState:
+        """Observe, once the whole saga was done, whether the result of this step still stands.
+
+        DONE unless a subclass observes something else. ``captured``: what :meth:`capture` returned.
+        """
+        return StageState(Found.DONE)
+
+    def request_undo(self, captured: JsonMap, undoing: Undoing) -> None:
+        """Request what :meth:`undo` waits for, without waiting; called where several stages are undone at a time.
+
+        Does nothing unless a subclass has something to wait for.
+        """
+        return
+
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
         """Undo the step, and prove it.
 

@@ -6,7 +6,7 @@ import json
 import os
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Self
@@ -205,6 +205,13 @@ def remove_tree(uri: str) -> None:
         file_system.invalidate_cache()
         if file_system.exists(path):
             file_system.rm(path, recursive=True)
+
+
+def remove(uri: str) -> None:
+    """Remove a file, if it exists. Raises :class:`WorkspaceUnwritable`."""
+    file_system, path = locate(uri)
+    with _written(uri), suppress(*_MISSING):
+        file_system.rm_file(path)
 
 
 def _refuse_unless_it_creates_once(file_system: fsspec.AbstractFileSystem, uri: str) -> None:

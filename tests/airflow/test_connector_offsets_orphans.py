@@ -11,16 +11,14 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_provider_connect_offsets.cli.main import main
+from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.exceptions import NotRemoved, Unreachable
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import parse_kip199
 from airflow_provider_connect_offsets.offsets.storage import key_bytes
-from airflow_provider_connect_offsets.operations.orphans.orphan_stages import (
-    RemoveOrphans,
-    orphans_journal,
-    remove_orphans,
-)
-from airflow_provider_connect_offsets.operations.orphans.orphans import existing_on
+from airflow_provider_connect_offsets.operations.orphans import orphans_journal, remove_orphans
+from airflow_provider_connect_offsets.operations.stages.orphans.orphaned_offsets import Removal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 from sandbox import Sandbox, wait_for
@@ -179,15 +177,15 @@ def test_what_is_written_in_the_midst_is_named(cell: Cell, run: RunDag, workspac
             cell.sandbox.target.produce(cell.topic, [b'{"position":5}'], keys=[key_bytes("busy", partition)])
             cell.create("returned")
 
-    with cell.connect() as connect, Disturbed(cell.sandbox.target.client_settings(), cell.topic) as topic:
-        stage = RemoveOrphans(directory, topic, exist=existing_on(connect, topic), digest=digest_of(directory))
-        with pytest.raises(NotRemoved) as failed:
-            remove_orphans(orphans_journal(workspace, topic), _owner(), stage)
-
+    with (
+        cell.connect() as connect,
+        Disturbed(cell.sandbox.target.client_settings(), cell.topic) as topic,
+        pytest.raises(NotRemoved) as failed,
+    ):
+        removed_by(workspace, directory, connect, topic)
     assert "'busy': after its tombstones the topic still has an offset of it." in str(failed.value)
-    assert "'returned': it was created again while its offsets were removed, so check where it resumed." in str(
-        failed.value
-    )
+    returned = "'returned': it was created again while its offsets were removed, so check where it resumed."
+    assert returned in str(failed.value)
     assert set(read(directory.removed)) == {"busy", "returned"}
     cell.worker.delete("returned")
 
@@ -203,8 +201,7 @@ def test_a_removal_that_ends_in_the_midst_is_finished_by_the_next(
 
     with cell.connect() as connect, OffsetsTopic(cell.sandbox.target.client_settings(), cell.topic) as topic:
         leave(cell, dead, workspace, ending)
-        stage = RemoveOrphans(other, topic, exist=existing_on(connect, topic), digest=digest_of(other))
-        removal = remove_orphans(orphans_journal(workspace, topic), _owner(), stage)
+        removal = removed_by(workspace, other, connect, topic)
 
     assert removal.removed == ("later",)
     assert not {"first", "second", "later"} & set(cell.live_offsets())
@@ -237,6 +234,13 @@ def test_a_person_finishes_a_removal_that_has_ended_in_the_midst(
     assert_is_finished(dead)
 
 
+def removed_by(workspace: str, directory: OrphansDirectory, connect: ConnectRest, topic: OffsetsTopic) -> Removal:
+    """Remove what was found."""
+    clients = Clients(connect, connect, topic=topic, connections={"kafka_conn_id": "eu"})
+    journal = orphans_journal(workspace, topic)
+    return remove_orphans(directory, clients, journal, _owner(), digest=digest_of(directory))
+
+
 def digest_of(directory: OrphansDirectory) -> str:
     """The digest of what was found, as its approval has it."""
     return str(read(directory.summary)["digest"])
@@ -250,13 +254,12 @@ def leave(cell: Cell, directory: OrphansDirectory, workspace: str, ending: BaseE
             super().remove_keys(dict(list(places.items())[:1]), whose=whose)
             raise ending
 
-    with cell.connect() as connect, Ending(cell.sandbox.target.client_settings(), cell.topic) as broken:
-        named = {"kafka_conn_id": "eu"}
-        stage = RemoveOrphans(
-            directory, broken, exist=existing_on(connect, broken), digest=digest_of(directory), connections=named
-        )
-        with pytest.raises(type(ending)):
-            remove_orphans(orphans_journal(workspace, broken), _owner(), stage)
+    with (
+        cell.connect() as connect,
+        Ending(cell.sandbox.target.client_settings(), cell.topic) as broken,
+        pytest.raises(type(ending)),
+    ):
+        removed_by(workspace, directory, connect, broken)
 
 
 def assert_is_finished(directory: OrphansDirectory) -> None:

@@ -8,6 +8,7 @@ from functools import cache
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException, TaskDeferred
@@ -189,7 +190,7 @@ def test_a_deferred_step_waits_at_the_same_resource(
     )
 
     with pytest.raises(TaskDeferred) as deferred:
-        task.execute({})
+        task.execute({"ti": SimpleNamespace(dag_id="d", run_id=uuid4().hex, task_id="t", map_index=-1)})  # type: ignore[typeddict-item]
     trigger = deferred.value.trigger
     assert isinstance(trigger, StateChangeTrigger)
     observed = _as_rebuilt(trigger).observe()

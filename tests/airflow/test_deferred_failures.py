@@ -8,7 +8,9 @@ import re
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from airflow.providers.common.compat.sdk import (
@@ -64,6 +66,7 @@ def worker() -> Iterator[Worker]:
         worker.answers("GET /", Reply(200, {"version": "4.3.1", "commit": "c", "kafka_cluster_id": "scripted"}))
         info = {"name": NAME, "type": "source", "config": {"connector.class": "FileStreamSource"}, "tasks": []}
         worker.answers(f"GET /connectors/{NAME}", Reply(200, info))
+        worker.answers("GET /connectors?expand=status", Reply(200, {}))
         for verb in ("stop", "pause", "resume"):
             worker.answers(f"PUT /connectors/{NAME}/{verb}", Reply(202))
         yield worker
@@ -93,6 +96,11 @@ def status(state: str, task: str | None = None, trace: str | None = None) -> Rep
     """Return a connector's status with one task, or none."""
     tasks = [] if task is None else [{"id": 0, "state": task, "worker_id": "w", **({"trace": trace} if trace else {})}]
     return Reply(200, {"name": NAME, "connector": {"state": state, "worker_id": "w"}, "tasks": tasks, "type": "source"})
+
+
+def context() -> Any:
+    """Of a task that runs for the first time."""
+    return {"ti": SimpleNamespace(dag_id="d", run_id=uuid4().hex, task_id="t", map_index=-1)}
 
 
 STOPS, PAUSES, RESUMES = StopConnectorOperator, PauseConnectorOperator, ResumeConnectorOperator
@@ -146,7 +154,7 @@ def test_without_a_triggerer(worker: Worker) -> None:
     worker.answers(f"GET /connectors/{NAME}/status", status("RUNNING", "RUNNING"))
     task = STOPS(task_id="t", connector=NAME, connect_conn_id="scripted", timeout=SHORT, deferrable=True)
     with pytest.raises(TaskDeferred) as deferred:
-        task.execute({})
+        task.execute(context())
     assert deferred.value.timeout is not None
 
     with pytest.raises(NotStopped, match="is RUNNING with 1 task, 0 s after STOPPED was requested"):
@@ -218,7 +226,7 @@ def ended(task: Any) -> Any:
     if task.deferrable and hasattr(task, "poke"):
         task.poke = lambda _context: False  # so that only the trigger observes
     try:
-        return task.execute({})
+        return task.execute(context())
     except TaskDeferred as deferred:
         _path, arguments = json.loads(json.dumps(deferred.trigger.serialize()))
         event = asyncio.run(_first_event(type(deferred.trigger)(**arguments)))

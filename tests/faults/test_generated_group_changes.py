@@ -21,6 +21,7 @@ from airflow_provider_connect_offsets.operations.connector import stepwise
 from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
 from airflow_provider_connect_offsets.operations.connector.plans import read_plan
 from airflow_provider_connect_offsets.operations.groups.group_clients import group_clients
+from airflow_provider_connect_offsets.operations.registry import reached
 from airflow_provider_connect_offsets.saga import Toward
 from airflow_provider_connect_offsets.saga.lease import Owner
 from sandbox import Sandbox
@@ -130,4 +131,5 @@ def _apply(changer: GroupChanger, plan: OffsetPlan, faults: Faults, by: Owner) -
 def _broken(changer: GroupChanger, faults: Faults) -> Iterator[Clients]:
     """Clients with the fault behind the store: each request for groups and logs is a call of its own."""
     with KafkaCluster({"bootstrap.servers": changer.kafka.bootstrap}) as opened:
+        faults.registry = reached(group_clients(opened, timeout=changer.timeout))
         yield group_clients(faults.around(opened), timeout=changer.timeout)

@@ -17,9 +17,12 @@ from airflow_provider_connect_offsets.cli import recovering
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Overlap
 from airflow_provider_connect_offsets.kafka.groups import Committed
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters
+from airflow_provider_connect_offsets.operations.groups.group_clients import group_clients
 from airflow_provider_connect_offsets.operations.groups.group_commit import commit_translation
 from airflow_provider_connect_offsets.operations.groups.group_restore import restore_groups
-from airflow_provider_connect_offsets.operations.groups.group_stages import TargetGroups, move_groups, repair
+from airflow_provider_connect_offsets.operations.groups.group_stages import TargetGroups, move_groups
+from airflow_provider_connect_offsets.operations.registry import reached
+from airflow_provider_connect_offsets.saga import settle
 from airflow_provider_connect_offsets.saga.lease import Owner
 from sandbox import Sandbox
 from tests.support.faults.dying_writes import interrupted
@@ -85,9 +88,9 @@ class GroupsCase:
         """Commit or restore."""
         with ExitStack() as stack:
             sandbox, directory = self.made_up.sandbox, self.made_up.directory
-            source, target = (
-                faults.around(stack.enter_context(cluster(broker))) for broker in (sandbox.source, sandbox.target)
-            )
+            opened = [stack.enter_context(cluster(broker)) for broker in (sandbox.source, sandbox.target)]
+            faults.registry = reached(group_clients(opened[1]))
+            source, target = map(faults.around, opened)
             groups = TargetGroups.of(target, self.workspace)
             if self.action is Action.RESTORE:
                 return move_groups(groups, owner, directory, lambda: restore_groups(directory, target))
@@ -126,8 +129,7 @@ class GroupsCase:
         elif successor is RecoveredBy.OTHER_RUN:
             with cluster(self.made_up.sandbox.target) as target, suppress(Overlap):
                 groups = TargetGroups.of(target, self.workspace)
-                with groups.journal.claim(_owner()) as entry:
-                    repair(entry, target)
+                settle(groups.journal, _owner(), reached(group_clients(target)))
 
 
 @pytest.fixture(scope="module")

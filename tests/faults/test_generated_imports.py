@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 import pytest
@@ -22,9 +22,11 @@ from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Lef
 from airflow_provider_connect_offsets.kafka.brokers import Brokers
 from airflow_provider_connect_offsets.kafka.topic_reader import TopicReader
 from airflow_provider_connect_offsets.kafka.topic_writer import TopicWriter
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
+from airflow_provider_connect_offsets.operations.imports import Imports
+from airflow_provider_connect_offsets.operations.registry import reached
 from airflow_provider_connect_offsets.operations.stages.import_stages import StoredChange, read
-from airflow_provider_connect_offsets.operations.stages.imports import Imports
 from airflow_provider_connect_offsets.saga.lease import Owner
 from sandbox import Sandbox
 from tests.support.faults.fault_table import Ending, Note
@@ -61,10 +63,15 @@ class Case:
         if not len(self.storage.read_offsets(OWN)) or self.is_written():
             self.storage.write_all({name: offsets(BEFORE, removed=("c",)) for name in (SHARED, OWN)})
 
+    @property
+    def clients(self) -> Clients:
+        """Of the storage; nothing starts or stops its workers."""
+        return Clients(self.storage, cast("Any", None))
+
     def imports(self, run: str, workspace: str) -> Imports:
         # Each is a process that is gone by the time when the next one comes.
         owner = replace(Owner.here(run=run, task="import"), started="gone")
-        return Imports.into(self.storage, owner, workspace=workspace, refuse_running=lambda _connectors: None)
+        return Imports.into(self.clients, owner, workspace=workspace, forced=True)
 
     def write(self, run: str, workspace: str, requested: dict[str, Offsets]) -> None:
         """As the shell does it."""
@@ -102,13 +109,14 @@ def case(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Case:
 
 
 @contextmanager
-def broken(faults: Faults, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def broken(case: Case, faults: Faults, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let each call to Kafka pass through ``faults``, and each record of a journal."""
     calls: list[tuple[Any, str, str, Callable[..., Any]]] = [
         (Brokers, "cluster_id", "cluster_id", Brokers.cluster_id),
         (TopicReader, "records", "records", _whole(TopicReader.records)),
         (TopicWriter, "write", "write_offsets", TopicWriter.write),
     ]
+    faults.registry = replace(reached(case.clients), forced=True)
     with faults.files(monkeypatch), monkeypatch.context() as patched:
         for owner, method, step, call in calls:
             patched.setattr(owner, method, _through(faults, step, call))
@@ -134,7 +142,7 @@ def test_broken_at_each_call(
     """
     counted = Faults()
     case.prepare()
-    with broken(counted, monkeypatch):
+    with broken(case, counted, monkeypatch):
         case.write_ours("clean", _elsewhere(case))
     numbers = [number for number, name in enumerate(counted.calls) if fault is not Fault.LATE or name in CHANGES]
     moments = list(product(numbers, (False,) if fault is Fault.LATE else (False, True)))
@@ -151,7 +159,7 @@ def test_broken_at_each_call(
 def _cell(case: Case, faults: Faults, successor: RecoveredBy, monkeypatch: pytest.MonkeyPatch) -> Ending:
     case.prepare()
     workspace, error = _elsewhere(case), None
-    with broken(faults, monkeypatch):
+    with broken(case, faults, monkeypatch):
         try:
             case.write_ours("first", workspace)
         except (Killed, SystemExit, ConnectOffsetsError) as raised:

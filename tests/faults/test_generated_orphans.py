@@ -19,16 +19,19 @@ from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.requests.orphans import OrphanRequest
 from airflow_provider_connect_offsets.offsets.storage import key_bytes, parse_key
-from airflow_provider_connect_offsets.operations.orphans.orphan_stages import (
-    RemoveOrphans,
-    finish,
+from airflow_provider_connect_offsets.operations.orphans import (
     orphans_journal,
     remove_orphans,
 )
-from airflow_provider_connect_offsets.operations.orphans.orphans import existing_on, take_orphan_snapshot
+from airflow_provider_connect_offsets.operations.registry import reached
+from airflow_provider_connect_offsets.operations.stages.orphans.orphaned_offsets import (
+    take_orphan_snapshot,
+)
 from airflow_provider_connect_offsets.pipeline import orphans_job
+from airflow_provider_connect_offsets.saga import settle
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
@@ -83,12 +86,11 @@ class OrphansCase:
     def remove(self, directory: OrphansDirectory, workspace: str, faults: Faults, owner: Owner) -> None:
         """Remove what was found."""
         with ExitStack() as stack:
-            connect = faults.around(stack.enter_context(self.connect()))
-            topic = faults.around(stack.enter_context(self.stored()))
-            stage = RemoveOrphans(
-                directory, topic, exist=existing_on(connect, topic), digest=read_json(directory.summary)["digest"]
-            )
-            remove_orphans(orphans_journal(workspace, topic), owner, stage)
+            opened, stored = stack.enter_context(self.connect()), stack.enter_context(self.stored())
+            faults.registry = reached(Clients(opened, opened, topic=stored))
+            connect, topic = faults.around(opened), faults.around(stored)
+            clients, digest = Clients(connect, connect, topic=topic), read_json(directory.summary)["digest"]
+            remove_orphans(directory, clients, orphans_journal(workspace, topic), owner, digest=digest)
 
     def settle(self, workspace: str, successor: RecoveredBy, owner: Owner) -> None:
         """As another removal does, or a person."""
@@ -96,12 +98,9 @@ class OrphansCase:
             where = {"url": self.sandbox.connect.url, "kafka": self.sandbox.target.bootstrap}
             recovering.recover_orphans(workspace, self.topic, **where, run=owner.run)
         elif successor is RecoveredBy.OTHER_RUN:
-            with (
-                self.connect() as connect,
-                self.stored() as topic,
-                orphans_journal(workspace, topic).claim(_owner()) as entry,
-            ):
-                finish(entry, topic, exist=existing_on(connect, topic))
+            with self.connect() as connect, self.stored() as topic:
+                clients = Clients(connect, connect, topic=topic)
+                settle(orphans_journal(workspace, topic), _owner(), reached(clients))
 
     def having_offsets(self) -> set[str]:
         """Connectors that have an offset."""

@@ -21,8 +21,8 @@ from airflow_provider_connect_offsets.operations.flow.flow_reset import (
     reset_flow,
     undo_reset,
 )
-from airflow_provider_connect_offsets.operations.stages import recovery
-from airflow_provider_connect_offsets.saga import Toward
+from airflow_provider_connect_offsets.operations.registry import reached
+from airflow_provider_connect_offsets.saga import Toward, settle
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 from sandbox import Sandbox
@@ -160,8 +160,7 @@ def _settle(case: Case, clients: Clients, flows: FlowChanger, owner: Owner, succ
         name = case.plan.reset.source_connector
         recovering.recover(flows.workspace, name, systems, toward=Toward.BACK, run=owner.run)
     else:
-        with held.journal.claim(_owner(), others=held.locks) as entry:
-            recovery.recover(entry, Toward.FORWARD, clients)
+        settle(held.journal, _owner(), reached(clients))
 
 
 def _elsewhere(case: Case) -> FlowChanger:

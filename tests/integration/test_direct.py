@@ -46,7 +46,8 @@ def test_two_runs_never_overlap(sink: SinkFlow, target_changer: Changer) -> None
             for attempt in attempts(sink, target_changer, ME):
                 with pytest.raises(Overlap, match="being changed by run 'dag/other'"):
                     attempt(clients)
-        journal.claim_for_run(ME, seconds=60)
+        with journal.claim(ME, keep=60):
+            pass
         for attempt in attempts(sink, target_changer, ME):
             with pytest.raises(InvalidRequest, match=rf"Nothing was written: this run has claimed '{sink.name}'"):
                 attempt(clients)

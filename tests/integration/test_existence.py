@@ -20,8 +20,8 @@ from airflow_provider_connect_offsets.exceptions import (
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_kip199, parse_rest
 from airflow_provider_connect_offsets.operations.existence import create_delete
 from airflow_provider_connect_offsets.operations.existence.new_connector import NewConnector
-from airflow_provider_connect_offsets.operations.stages import recovery
-from airflow_provider_connect_offsets.saga import Toward
+from airflow_provider_connect_offsets.operations.registry import reached
+from airflow_provider_connect_offsets.saga import settle
 from sandbox import Sandbox, wait_for
 from sandbox.connectors import mirror_checkpoint_config, mirror_source_config
 from tests.support.faults.faulty_clients import Fault, Faults, Killed
@@ -227,11 +227,11 @@ def test_what_a_dead_run_left_is_reported_as_it_is(
     with dying.files(monkeypatch), pytest.raises(Killed):
         act(dying)
     dying.mend()
-    with target_changer.clients() as clients, target_changer.journal(sink.new.name).claim(by) as entry:
-        settled = recovery.recover(entry, Toward.BACK, clients)
+    with target_changer.clients() as clients:
+        left = settle(target_changer.journal(sink.new.name), by, reached(clients))
 
-    assert settled is not None
-    assert re.search(said, settled)
+    assert left is not None
+    assert re.search(said, left.sentence)
     assert (sink.exists, sink.committed) == (False, None)
 
 

@@ -19,7 +19,7 @@ from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, NotDrain
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.operations.groups import group_commit
 from airflow_provider_connect_offsets.operations.groups.group_restore import restore_groups
-from airflow_provider_connect_offsets.operations.groups.prior_groups import write_replaced
+from airflow_provider_connect_offsets.operations.stages.groups.prior_groups import write_replaced
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from sandbox import Sandbox
 from tests.support.flows.both_logs import Logs

@@ -12,7 +12,7 @@ import pytest
 from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, NotDrained, PlanRefused, Unreachable
 from airflow_provider_connect_offsets.kafka.groups import Committed, ConsumerGroups
 from airflow_provider_connect_offsets.operations.groups import group_commit
-from airflow_provider_connect_offsets.operations.groups.prior_groups import write_replaced
+from airflow_provider_connect_offsets.operations.stages.groups.prior_groups import write_replaced
 from airflow_provider_connect_offsets.workspace import files
 from sandbox import Sandbox
 from tests.support.faults.dying_writes import killed

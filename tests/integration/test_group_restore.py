@@ -13,7 +13,7 @@ import pytest
 from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, InvalidInput, Unreachable
 from airflow_provider_connect_offsets.kafka.groups import Committed, ConsumerGroups
 from airflow_provider_connect_offsets.operations.groups import group_restore
-from airflow_provider_connect_offsets.operations.groups.deleted_groups import delete_and_commit
+from airflow_provider_connect_offsets.operations.stages.groups.deleted_groups import delete_and_commit
 from sandbox import Sandbox
 from tests.support.faults.dying_writes import killed
 from tests.support.flows.groups import cluster, member

@@ -17,7 +17,7 @@ from airflow_provider_connect_offsets.connect.storage.offsets_topic import Offse
 from airflow_provider_connect_offsets.exceptions import Overlap
 from airflow_provider_connect_offsets.hooks.clients import open_clients
 from airflow_provider_connect_offsets.offsets.document import parse_kip199
-from airflow_provider_connect_offsets.operations.orphans.orphan_stages import orphans_journal
+from airflow_provider_connect_offsets.operations.orphans import orphans_journal
 from airflow_provider_connect_offsets.parameters.connections import ConnectParams
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner

@@ -12,8 +12,8 @@ from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.operations.connector import stepwise
 from airflow_provider_connect_offsets.operations.connector.plans import read_plan
-from airflow_provider_connect_offsets.operations.stages import recovery
-from airflow_provider_connect_offsets.saga import Toward
+from airflow_provider_connect_offsets.operations.registry import reached
+from airflow_provider_connect_offsets.saga import Toward, settle
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from tests.support.flows.flows import RECORDS, Changer, SinkFlow
@@ -91,13 +91,12 @@ def test_it_counts_as_done(sink: SinkFlow, target_changer: Changer, toward: Towa
         journal, late = given_back(sink, target_changer, clients, paused=paused)
         began = clients.clock.now()
 
-        with journal.claim(RUN) as entry:
-            sentence = recovery.recover(entry, toward, late)
+        left = settle(journal, RUN, reached(late), toward=toward)
 
         assert clients.clock.now() - began < clients.timeout / 2
     state = "PAUSED" if paused else "RUNNING"
-    assert sentence is not None
-    assert sentence.endswith(f"was applied and proved; the connector is {state} again.")
+    assert left is not None
+    assert left.sentence.endswith(f"was applied and proved; the connector is {state} again.")
     sink.sandbox.connect.wait_state(sink.name, state)
     assert journal.left() is None
     if paused:
@@ -113,10 +112,9 @@ def test_it_does_not_count_as_done_where_something_was_undone(sink: SinkFlow, ta
         journal = made(sink, target_changer, clients)
         between: Any = ResumedBetween(clients.offsets, sink)
 
-        with journal.claim(RUN) as entry:
-            sentence = recovery.recover(entry, Toward.BACK, replace(clients, offsets=between))
+        left = settle(journal, RUN, reached(replace(clients, offsets=between)))
 
-    assert sentence is not None
-    assert "applied and proved" not in sentence
-    assert "someone else resumed the connector" in sentence
+    assert left is not None
+    assert "applied and proved" not in left.sentence
+    assert "someone else resumed the connector" in left.sentence
     assert journal.left() is None

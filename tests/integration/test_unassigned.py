@@ -11,8 +11,9 @@ from pyspark.sql import SparkSession
 from airflow_provider_connect_offsets.operations.connector import stopped
 from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
 from airflow_provider_connect_offsets.operations.connector.plans import read_plan
-from airflow_provider_connect_offsets.operations.stages import recovery
+from airflow_provider_connect_offsets.operations.registry import reached
 from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets
+from airflow_provider_connect_offsets.saga import continued
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.outcome import Result
 from sandbox import Sandbox, wait_until
@@ -100,10 +101,10 @@ def test_it_is_not_taken_for_resumed_by_someone(own: Sandbox, second: ConnectWor
     with changer.clients() as clients:
         member = stopped.Member(clients, changer.journal(sink))
         stopped.stop_for_run([member], dead, seconds=60)
-        with changer.journal(sink).continued(dead, seconds=60) as entry:
+        with continued(changer.journal(sink), dead, reached(clients), seconds=60) as executor:
             alter = AlterOffsets(sink, clients, plan)
-            entry.add([alter])
-            recovery.executor(clients, entry, [alter]).announce(alter)
+            executor.add([alter])
+            executor.announce(alter)
         leave(second, own, sink)
 
         sentence = stopped.restore([member], Owner.here(run="dag/dead", task="release"))

@@ -15,9 +15,9 @@ from airflow_provider_connect_offsets.exceptions import NotApplied
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.operations.existence.create_delete import create
 from airflow_provider_connect_offsets.operations.existence.new_connector import NewConnector
-from airflow_provider_connect_offsets.operations.stages import recovery
+from airflow_provider_connect_offsets.operations.registry import reached
 from airflow_provider_connect_offsets.operations.stages.existence_stages import CreateConnector
-from airflow_provider_connect_offsets.saga import Found, Journal, Owner, SagaState
+from airflow_provider_connect_offsets.saga import Executor, Explanation, Found, Journal, Owner, SagaState, settle
 from sandbox import wait_until
 from sandbox.kubernetes import Release
 from tests.support.strimzi.managed import Managed
@@ -61,9 +61,9 @@ def test_the_undo_after_a_kill_deletes_the_held_connector(
         journal, new = _journal(tmp_path, made), _new(made)
         _killed_between(strimzi, new, journal, monkeypatch)
         with opened(strimzi) as client:
-            undone = recovery.release(journal, MINE, _clients(client))
+            undone = settle(journal, MINE, reached(_clients(client)), run=MINE.run)
             assert undone is not None
-            assert undone[1].state is SagaState.UNDONE
+            assert undone.record.state is SagaState.UNDONE
             assert new.name not in client.connectors()
         connect = strimzi.connect
         assert connect is not None
@@ -93,7 +93,7 @@ def _killed_between(strimzi: Strimzi, new: NewConnector, journal: Journal, monke
         clients = _clients(client)
         stage = CreateConnector(new.name, clients, new.config)
         entry.begin(MINE, operation="the creation", key="create", stages=[stage])
-        recovery.executor(clients, entry, [stage]).announce(stage)
+        Executor(entry, [stage], Explanation()).announce(stage)
         with monkeypatch.context() as patched:
             patched.setattr(OffsetOperations, "patch", _dies)
             with pytest.raises(KeyboardInterrupt):

@@ -10,9 +10,8 @@ from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.connect.strimzi.with_rest import StrimziWithRest
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
-from airflow_provider_connect_offsets.operations.stages import recovery
 from airflow_provider_connect_offsets.operations.stages.connector_stages import StopConnector
-from airflow_provider_connect_offsets.saga import Journal, Owner
+from airflow_provider_connect_offsets.saga import Executor, Explanation, Journal, Owner
 from airflow_provider_connect_offsets.workspace.layout import journal_root
 from sandbox.kubernetes import Release
 from tests.support.programs.shell import Shell, shell
@@ -94,7 +93,7 @@ def _leave_stopped(made: Managed, clients: Clients, folder: Path) -> None:
     stage = StopConnector(made.connector, clients)
     with journal.claim(DEAD) as entry:
         entry.begin(DEAD, operation="the change of offsets", key="change", stages=[stage])
-        recovery.executor(clients, entry, [stage]).make(stage)
+        Executor(entry, [stage], Explanation()).make(stage)
     made.in_state("STOPPED")
 
 

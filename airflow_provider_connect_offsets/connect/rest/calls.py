@@ -2,7 +2,8 @@
 
 A reading call is repeated whenever it failed for a temporary reason. A changing call is repeated, or sent to the next
 worker, only if certainly nothing was done: there was no connection, or the refusal means so. Any other failure raises
-:class:`~.exceptions.OutcomeUnknown`, and the caller reads back.
+:class:`~.exceptions.OutcomeUnknown`, and the caller reads back. Before each changing request it is asked whether this
+process may still change anything (:mod:`~.fencing`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import tenacity
 import urllib3.exceptions
 from requests.utils import get_environ_proxies
 
+from airflow_provider_connect_offsets import fencing
 from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock, retrying
 from airflow_provider_connect_offsets.connect.rest.endpoint import (
     BasicAuth,
@@ -141,6 +143,7 @@ class Transport:
             # A change gets a new connection: if a worker closed a kept-alive one just then, that would look like a lost
             # answer.
             self._session.close()
+            fencing.ask()
         return self._session.request(
             call.method,
             url + call.path,

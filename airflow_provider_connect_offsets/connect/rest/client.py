@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from airflow_provider_connect_offsets.connect.rest.bodies import (
     plugins_of,
     reply_of,
     status_of,
+    workers_of,
 )
 from airflow_provider_connect_offsets.connect.rest.calls import Transport
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
@@ -34,11 +36,13 @@ from airflow_provider_connect_offsets.exceptions import (
     InvalidInput,
     NotReady,
     OutcomeUnknown,
+    StoreError,
     Unsupported,
 )
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_rest
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, are_of_sink
 
+log = logging.getLogger(__name__)
 Read = TypeVar("Read")
 _VERBS = {State.RUNNING: "resume", State.PAUSED: "pause", State.STOPPED: "stop"}
 
@@ -73,6 +77,8 @@ class ConnectRest(ConnectorControl):
     def __init__(self, endpoint: ConnectEndpoint, *, timeout: float = 60.0, clock: Clock = SYSTEM_CLOCK) -> None:
         self.timeout = timeout
         self._transport = Transport(endpoint, timeout=timeout, clock=clock)
+        self._urls = endpoint.urls
+        self._addresses: frozenset[str] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -88,6 +94,21 @@ class ConnectRest(ConnectorControl):
         """Return the version of a worker."""
         call = Call("GET", "/", "read the worker's version")
         return self._read(call, lambda body: WorkerVersion(body["version"], body["kafka_cluster_id"]))
+
+    def addresses(self) -> frozenset[str]:
+        """Return the configured URLs, and the workers on which connectors run; read once.
+
+        The same cluster may be reached by other URLs, and its workers may change: one address in common is enough.
+        """
+        if self._addresses is None:
+            call = Call("GET", "/connectors?expand=status", "list the workers of the connectors")
+            try:
+                workers = self._read(call, workers_of)
+            except StoreError as error:
+                log.info("%s The cluster is known by its URLs alone.", error)
+                workers = frozenset()
+            self._addresses = workers.union(self._urls)
+        return self._addresses
 
     def connectors(self) -> list[str]:
         """Return the names of all connectors, sorted."""

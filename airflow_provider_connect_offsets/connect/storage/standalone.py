@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
+from airflow_provider_connect_offsets import fencing
 from airflow_provider_connect_offsets.connect.protocols import WriteReply
 from airflow_provider_connect_offsets.connect.storage.offsets_file import read_mappings, write_mappings
 from airflow_provider_connect_offsets.exceptions import InvalidDocument, StoreDamaged
@@ -84,5 +85,6 @@ class StandaloneFile:
             raise StoreDamaged(f"{self.path} has an offset of {connector!r} that can't be read: {error}.") from error
 
     def _write(self, records: Mapping[bytes, bytes | None]) -> WriteReply:
+        fencing.ask()
         backup = write_mappings(self.path, {key: value for key, value in records.items() if value is not None})
         return WriteReply(f"{self.path} was written." + (f" Its backup is {backup}." if backup else ""))

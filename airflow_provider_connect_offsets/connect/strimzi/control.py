@@ -143,6 +143,10 @@ class StrimziControl:
         self._leftovers.expect(connector)
         self._operations.patch(connector, lambda place: [*requesting(place, state), *(naming(place) if names else ())])
 
+    def addresses(self) -> frozenset[str]:
+        """Return none: its resource names the cluster in journals, and no other cluster has that name."""
+        return frozenset()
+
     def by_hand(self, connector: str, state: State) -> str:
         """Name the command that requests RUNNING, PAUSED or STOPPED, of the resource as it was read last."""
         value, place = state.value.lower(), self._cluster.known(connector)

@@ -14,6 +14,7 @@ from kubernetes.client.exceptions import ApiException
 from kubernetes.watch import Watch
 from urllib3.exceptions import HTTPError, MaxRetryError, NewConnectionError
 
+from airflow_provider_connect_offsets import fencing
 from airflow_provider_connect_offsets.connect.strimzi.resources import (
     CLUSTER_LABEL,
     GROUP,
@@ -238,7 +239,12 @@ def _if_any(call: Callable[[], Any]) -> Any:
 
 @contextmanager
 def _asking(purpose: str, *, changes: bool = False) -> Iterator[None]:
-    """Raise the errors of the client by their meaning; ``changes``: whether a lost answer leaves the result unknown."""
+    """Raise the errors of the client by their meaning.
+
+    ``changes``: whether a lost answer leaves the result unknown; then it is asked first whether it may be changed.
+    """
+    if changes:
+        fencing.ask()
     try:
         yield
     except ApiException as error:

@@ -39,6 +39,10 @@ class StrimziWithRest:
         self._strimzi.require_state_changes()
         self._rest.require_offset_changes()
 
+    def addresses(self) -> frozenset[str]:
+        """Return the addresses of the workers."""
+        return self._rest.addresses()
+
     def by_hand(self, connector: str, state: State) -> str:
         """Name the command that requests a state."""
         return self._strimzi.by_hand(connector, state)

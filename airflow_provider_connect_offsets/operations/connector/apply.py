@@ -10,16 +10,27 @@ from airflow_provider_connect_offsets.exceptions import NotRunning, RecordsDelet
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.operations.connector import outcomes
-from airflow_provider_connect_offsets.operations.connector.plans import refuse_planned_on, refuse_undone
+from airflow_provider_connect_offsets.operations.connector.plans import refuse_outdated
+from airflow_provider_connect_offsets.operations.registry import reached
 from airflow_provider_connect_offsets.operations.stages.captured import (
     alteration_in,
     deleted_in,
     is_applied,
     prior_state_in,
 )
+from airflow_provider_connect_offsets.operations.stages.explained import ConnectorExplained
 from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets, change_stages, group_stages
-from airflow_provider_connect_offsets.operations.stages.recovery import executor, recover, undo_import
-from airflow_provider_connect_offsets.saga import Journal, JournalEntry, Owner, SagaState, Stage, Toward
+from airflow_provider_connect_offsets.saga import (
+    Downtime,
+    Journal,
+    Left,
+    Operated,
+    Operation,
+    Owner,
+    SagaState,
+    Stage,
+    operate,
+)
 from airflow_provider_connect_offsets.workspace.outcome import Outcome
 
 
@@ -64,8 +75,6 @@ def carry_out(  # noqa: PLR0913 - each has its own meaning
 ) -> Outcome:
     """Make the stages that apply ``plan``, unless an earlier attempt of the run has; raises as :func:`apply_plan`.
 
-    What a dead run or a dead import left unfinished is finished or undone first.
-
     Args:
         plan: The approved plan.
         clients: Clients of its connector.
@@ -75,38 +84,45 @@ def carry_out(  # noqa: PLR0913 - each has its own meaning
         operation: What is done, in words.
         others: Journals of other resources that the stages change.
     """
-    undone = undo_import(journal, owner, clients, others=others)
-    refuse_undone(plan, clients, undone)
-    with journal.claim(owner, others=others) as entry:
-        settled = recover(entry, Toward.FORWARD, clients)
-        earlier = journal.record_of(owner.run, outcomes.key_of(plan))
-        if earlier is not None and is_applied(earlier):
-            if deleted_in(earlier):
-                raise RecordsDeleted(deleted_in(earlier))
-            return _warned(outcomes.applied_before(plan, earlier), undone)
-        refuse_planned_on(entry.record, plan, settled)
-        entry.begin(owner, operation=operation, key=outcomes.key_of(plan), stages=stages)
-        outcome = _made(plan, clients, entry, stages, owner) if stages else outcomes.unchanged(plan, owner)
-    return _warned(outcome, undone, settled)
 
+    def checked(left: Sequence[Left]) -> Sequence[Stage]:
+        refuse_outdated(left, plan, clients)
+        return stages
 
-def _warned(outcome: Outcome, *warnings: str | None) -> Outcome:
-    return replace(outcome, warnings=(*filter(None, warnings), *outcome.warnings))
-
-
-def _made(plan: OffsetPlan, clients: Clients, entry: JournalEntry, stages: Sequence[Stage], owner: Owner) -> Outcome:
     started = datetime.now(tz=UTC)
+    change = Operation(
+        journal,
+        operation,
+        checked,
+        ConnectorExplained(journal.resource, clients.control),
+        reached(clients),
+        others,
+        key=outcomes.key_of(plan),
+        stops=[one.name for one in stages if one.downtime is Downtime.BEGINS],
+        clock=clients.clock,
+    )
     try:
-        settled = executor(clients, entry, stages).run()
+        made = operate(change, owner)
     except NotRunning as error:
-        if entry.record.state is not SagaState.DONE:
+        record = journal.record_of(owner.run, change.key)
+        if record is None or record.state is not SagaState.DONE:
             raise
         raise NotRunning(f"The change was applied and read back, but {error}") from error
-    if deleted_in(settled.record):
-        raise RecordsDeleted(deleted_in(settled.record))
-    alteration, state = alteration_in(settled.record), prior_state_in(settled.record)
+    if made.record is not None and deleted_in(made.record):
+        raise RecordsDeleted(deleted_in(made.record))
+    if made.is_earlier and made.record is not None and is_applied(made.record):
+        outcome = outcomes.applied_before(plan, made.record)
+    else:
+        outcome = _outcome(plan, stages, made, owner, started)
+    return replace(outcome, warnings=(*made.sentences, *outcome.warnings))
+
+
+def _outcome(plan: OffsetPlan, stages: Sequence[Stage], made: Operated, owner: Owner, started: datetime) -> Outcome:
+    if made.record is None or made.made is None:
+        return outcomes.unchanged(plan, owner)
+    alteration, state = alteration_in(made.record), prior_state_in(made.record)
     fitted = next((one.fitted for one in stages if isinstance(one, AlterOffsets) and one.fitted), plan)
-    if alteration is not None and is_applied(settled.record):
+    if alteration is not None and is_applied(made.record):
         outcome = outcomes.applied(fitted, owner, alteration.prior_offsets)
     else:  # the connector has reached the plan's offsets by itself
         outcome = outcomes.unchanged(plan, owner)
@@ -115,7 +131,7 @@ def _made(plan: OffsetPlan, clients: Clients, entry: JournalEntry, stages: Seque
         outcome,
         prior_state=prior,
         final_state=prior,
-        downtime_seconds=settled.downtime,
+        downtime_seconds=made.made.downtime,
         started_at=started,
-        warnings=settled.warnings,
+        warnings=made.made.warnings,
     )

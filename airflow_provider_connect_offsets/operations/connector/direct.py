@@ -6,24 +6,28 @@ connector restores them if the process dies.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from airflow_provider_connect_offsets.connect.protocols import WriteReply
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, JournalLost, NotApplied
 from airflow_provider_connect_offsets.observe import log_positions
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.operations.connector.stepwise import refuse_unless_stopped
-from airflow_provider_connect_offsets.operations.stages import recovery, steps
+from airflow_provider_connect_offsets.operations.registry import reached
+from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import Alteration, PriorState, alteration_in
 from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets
 from airflow_provider_connect_offsets.saga import (
     Captures,
-    Executor,
     Explanation,
     Journal,
     JsonMap,
+    Left,
+    Operation,
     Owner,
     Settled,
-    Toward,
+    operate,
 )
 
 
@@ -73,18 +77,20 @@ def reset(clients: Clients, journal: Journal, owner: Owner) -> Alteration:
 
 def _changed(clients: Clients, journal: Journal, owner: Owner, stage: AlterOffsets) -> Alteration:
     """Make the stage as a saga of its own; returns what it captured."""
-    if journal.is_claimed_for(owner.run):
+    if journal.is_open_for(owner.run):
         raise InvalidRequest(
             f"Nothing was written: this run has claimed {journal.resource!r} for the plan that it has begun. Give "
             "run_uri and digest of that plan, or leave the begin out."
         )
-    recovery.undo_import(journal, owner, clients)
-    with journal.claim(owner) as entry:
-        recovery.recover(entry, Toward.BACK, clients)
+
+    def stages(_left: Sequence[Left]) -> list[AlterOffsets]:
         refuse_unless_stopped(clients, journal.resource)
-        entry.begin(owner, operation="a change of offsets without a plan", key="", stages=[stage])
-        settled = Executor(entry, [stage], _Explained(), clock=clients.clock).run()
-    return Alteration.from_json(settled.record.captures[stage.name])
+        return [stage]
+
+    name = "a change of offsets without a plan"
+    made = operate(Operation(journal, name, stages, _Explained(), reached(clients), clock=clients.clock), owner)
+    assert made.record is not None  # noqa: S101 - it has a stage
+    return Alteration.from_json(made.record.captures[stage.name])
 
 
 class _Explained(Explanation):

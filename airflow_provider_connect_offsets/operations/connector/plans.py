@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -15,8 +16,9 @@ from airflow_provider_connect_offsets.offsets.replay import ReplayAction, Replay
 from airflow_provider_connect_offsets.offsets.requests.replay import ReplayRequest
 from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
-from airflow_provider_connect_offsets.operations.stages.captured import alteration_of
-from airflow_provider_connect_offsets.saga import SagaRecord, SagaState
+from airflow_provider_connect_offsets.operations.stages import steps
+from airflow_provider_connect_offsets.operations.stages.captured import IMPORT, alteration_of
+from airflow_provider_connect_offsets.saga import Left
 from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.files import read_json
@@ -46,6 +48,7 @@ def read_plan(run: RunDirectory, *, digest: str | None = None) -> OffsetPlan:
         [PlanRow(**{**row, "action": Action(row["action"])}) for row in rows],
         was_running=observed is not None and observed["state"] == State.RUNNING,
         observed_at=None if observed is None else observed["observed_at"],
+        config=None if observed is None else json.loads(observed["config"]),
     )
     refuse_unapproved(run, plan.digest, approved=digest)
     return plan
@@ -111,44 +114,32 @@ def refuse_stale(run: Directory, *, ttl: timedelta) -> None:
         )
 
 
-def refuse_planned_on(record: SagaRecord, plan: OffsetPlan, message: str | None) -> None:
-    """Raise :class:`Drift` for a plan that keeps an offset which a dead run had written, and which was undone since.
+def refuse_outdated(left: Sequence[Left], plan: OffsetPlan, clients: Clients) -> None:
+    """Raise :class:`Drift` for a plan of other settings, or one that keeps an offset of a dead run that was undone.
 
     Args:
-        record: The dead run's saga, as settled.
-        plan: The plan.
-        message: Describes how the saga was settled; None: no run had left any.
-    """
-    alteration = alteration_of(record, plan.connector)
-    if alteration is None or record.state is not SagaState.UNDONE:
-        return
-    prior = alteration.prior_offsets.stored()
-    undone = {one.partition: one.offset for one in alteration.changes if one.offset != prior.get(one.partition)}
-    _refuse_kept(plan.left_alone_at(undone), message)
-
-
-def refuse_undone(plan: OffsetPlan, clients: Clients, message: str | None) -> None:
-    """Raise :class:`Drift` for a plan that keeps an offset which a dead import had written, and which was undone since.
-
-    Args:
+        left: What dead runs had left, as settled.
         plan: The plan.
         clients: Clients of its connector, which is down.
-        message: Describes how the import was settled; None: no import had left anything.
     """
-    if message is None:
-        return
-    now = clients.offsets.read_offsets(plan.connector).stored()
-    moved = {row.partition: row.before for row in plan.rows if now.get(row.partition) != row.before}
-    _refuse_kept(plan.left_alone_at(moved), message)
-
-
-def _refuse_kept(partitions: list[str], message: str | None) -> None:
-    if partitions:
-        raise Drift(
-            f"Nothing was changed by this run: its plan was made from what a dead run had left, and keeps the offset "
-            f"of partition {first_few(partitions, 1)}. {message} So that offset is no longer stored. Make a new run: "
-            "it plans from what is stored now."
-        )
+    steps.refuse_reconfigured(plan, clients)
+    for one in left:
+        if not one.is_undone:
+            continue
+        alteration = alteration_of(one.record, plan.connector)
+        written: dict[str, str | None] = {}
+        if alteration is not None:
+            prior = alteration.prior_offsets.stored()
+            written = {it.partition: it.offset for it in alteration.changes if it.offset != prior.get(it.partition)}
+        elif one.record.of_title(IMPORT) is not None:  # its journal names files, not offsets
+            now = clients.offsets.read_offsets(plan.connector).stored()
+            written = {row.partition: row.before for row in plan.rows if now.get(row.partition) != row.before}
+        if kept := plan.left_alone_at(written):
+            raise Drift(
+                f"Nothing was changed by this run: its plan was made from what a dead run had left, and keeps the "
+                f"offset of partition {first_few(kept, 1)}. {one.sentence} So that offset is no longer stored. Make a "
+                "new run: it plans from what is stored now."
+            )
 
 
 def _minutes(duration: timedelta) -> str:

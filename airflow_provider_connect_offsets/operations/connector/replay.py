@@ -8,6 +8,7 @@ the same connector, or by ``connect-offsets recover``.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -15,7 +16,7 @@ from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Inv
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.replay import Range, ReplayPlan, clone_config, refuse_unbounded
 from airflow_provider_connect_offsets.offsets.requests.replay import clone_prefix
-from airflow_provider_connect_offsets.operations.stages import recovery
+from airflow_provider_connect_offsets.operations.registry import reached
 from airflow_provider_connect_offsets.operations.stages.captured import HALT
 from airflow_provider_connect_offsets.operations.stages.existence_stages import CreateConnector, registry_of
 from airflow_provider_connect_offsets.operations.stages.replay_stages import (
@@ -26,15 +27,17 @@ from airflow_provider_connect_offsets.operations.stages.replay_stages import (
     StopClone,
 )
 from airflow_provider_connect_offsets.saga import (
-    Executor,
     Explanation,
     Journal,
+    Left,
+    Operation,
     Owner,
     SagaRecord,
     SagaState,
     Settled,
     Stage,
-    Toward,
+    operate,
+    settle,
 )
 from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace import files
@@ -64,18 +67,14 @@ def replay(plan: ReplayPlan, clients: Clients, journal: Journal, owner: Owner) -
             the next attempt.
     """
     started, settled_others = datetime.now(tz=UTC), settle_left(plan.request.connector, clients, journal, owner)
-    with journal.claim(owner) as entry:
-        settled = recovery.recover(entry, Toward.FORWARD, clients)
-        warnings = (*settled_others, *([settled] if settled else []))
-        earlier = journal.record_of(owner.run, _key(plan))
-        if earlier is not None and earlier.state is SagaState.DONE:
-            return delivered(plan, owner, earlier, started_at=started, warnings=warnings)
+
+    def stages(_left: Sequence[Left]) -> list[Stage]:
         registry_of(clients)
         info = clients.control.info(plan.request.connector)
         refuse_unbounded(info.name, info.family, info.config)
         config, ranges = clone_config(info.config, info.family, plan.topics()), plan.ranges()
         name, limit = plan.request.clone, plan.request.limit_seconds
-        stages: list[Stage] = [
+        return [
             CreateConnector(name, clients, config),
             PlaceClone(name, clients, plan.starts()),
             StartClone(name, clients),
@@ -83,9 +82,14 @@ def replay(plan: ReplayPlan, clients: Clients, journal: Journal, owner: Owner) -
             StopClone(name, clients, ranges, limit=limit),
             RemoveClone(name, clients),
         ]
-        entry.begin(owner, operation="the replay", key=_key(plan), stages=stages)
-        made = Executor(entry, stages, _Replayed(plan), clock=clients.clock).run()
-    return delivered(plan, owner, made.record, started_at=started, warnings=(*warnings, *made.warnings))
+
+    operation = Operation(
+        journal, "the replay", stages, _Replayed(plan), reached(clients), key=_key(plan), clock=clients.clock
+    )
+    made = operate(operation, owner)
+    assert made.record is not None  # noqa: S101 - a replay has stages
+    warnings = (*settled_others, *made.sentences, *(made.made.warnings if made.made else ()))
+    return delivered(plan, owner, made.record, started_at=started, warnings=warnings)
 
 
 def release(plan: ReplayPlan, clients: Clients, journal: Journal, owner: Owner) -> ReplayOutcome | None:
@@ -98,13 +102,12 @@ def release(plan: ReplayPlan, clients: Clients, journal: Journal, owner: Owner) 
         Overlap: Another run uses the clone.
         StoreError: A system does not answer, or refuses; something may be left.
     """
-    started, undone = datetime.now(tz=UTC), recovery.undo(journal, owner, clients)
-    if undone is None:
+    started, left = datetime.now(tz=UTC), settle(journal, owner, reached(clients), run=owner.run, clock=clients.clock)
+    if left is None:
         return None
-    settled, record = undone
-    if record.state is SagaState.DONE:
-        return delivered(plan, owner, record, started_at=started, warnings=(settled,))
-    return outcome(plan, owner, ReplayResult.UNDONE, settled, started_at=started)
+    if left.record.state is SagaState.DONE:
+        return delivered(plan, owner, left.record, started_at=started, warnings=(left.sentence,))
+    return outcome(plan, owner, ReplayResult.UNDONE, left.sentence, started_at=started)
 
 
 def settle_left(connector: str, clients: Clients, journal: Journal, owner: Owner) -> list[str]:
@@ -119,11 +122,11 @@ def settle_left(connector: str, clients: Clients, journal: Journal, owner: Owner
         if not name.startswith(prefix) or other.uri == journal.uri:
             continue
         try:
-            undone = recovery.undo_left(other, owner, clients)
+            left = settle(other, owner, reached(clients), clock=clients.clock)
         except Overlap as error:
             log.info("%s", error)
         else:
-            sentences += [] if undone is None else [undone[0]]
+            sentences += [] if left is None else [left.sentence]
     return sentences
 
 

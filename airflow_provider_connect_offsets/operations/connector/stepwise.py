@@ -6,23 +6,33 @@
 
 from __future__ import annotations
 
-import logging
+from collections.abc import Sequence
 
 from airflow_provider_connect_offsets.connect.protocols import State
-from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, NotStopped
+from airflow_provider_connect_offsets.exceptions import NotStopped
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.operations.connector import outcomes
-from airflow_provider_connect_offsets.operations.connector.plans import refuse_planned_on, refuse_undone
-from airflow_provider_connect_offsets.operations.stages import recovery
-from airflow_provider_connect_offsets.operations.stages.captured import ALTER, RESUME, PriorState, alteration_in
+from airflow_provider_connect_offsets.operations.connector.plans import refuse_outdated
+from airflow_provider_connect_offsets.operations.registry import reached
+from airflow_provider_connect_offsets.operations.stages.captured import RESUME, PriorState, alteration_in
+from airflow_provider_connect_offsets.operations.stages.connector_stages import SetState
+from airflow_provider_connect_offsets.operations.stages.explained import ConnectorExplained
 from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets, change_stages
-from airflow_provider_connect_offsets.saga import Journal, Owner, Toward
+from airflow_provider_connect_offsets.saga import (
+    Journal,
+    Left,
+    Operation,
+    Owner,
+    Stage,
+    continued,
+    open_saga,
+    operate,
+    settle,
+)
 from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace.outcome import Outcome
-
-log = logging.getLogger(__name__)
 
 
 def begin(plan: OffsetPlan, clients: Clients, journal: Journal, owner: Owner, *, seconds: float) -> State:
@@ -43,27 +53,43 @@ def begin(plan: OffsetPlan, clients: Clients, journal: Journal, owner: Owner, *,
         Drift: The plan was made from what a dead run had left.
         StoreError: A system does not answer, or refuses.
     """
-    refuse_undone(plan, clients, recovery.undo_import(journal, owner, clients))
-    with journal.claim(owner) as unfinished:  # ends with the block: an error leaves no lease behind
-        settled = recovery.recover(unfinished, Toward.BACK, clients)
-        refuse_planned_on(unfinished.record, plan, settled)
-    entry = journal.claim_for_run(owner, seconds=seconds)
     stages = change_stages(plan, clients)
-    try:
-        entry.begin(owner, operation="the change of offsets", key=outcomes.key_of(plan), stages=stages)
-        recovery.executor(clients, entry, stages).announce(stages[0])
-    except BaseException:
-        _end_lease(journal, owner, clients)
-        raise
-    return PriorState.from_json(entry.record.captures[stages[0].name]).state
+
+    def checked(left: Sequence[Left]) -> Sequence[Stage]:
+        refuse_outdated(left, plan, clients)
+        return stages
+
+    operation = Operation(
+        journal,
+        "the change of offsets",
+        checked,
+        ConnectorExplained(journal.resource, clients.control),
+        reached(clients),
+        key=outcomes.key_of(plan),
+        clock=clients.clock,
+    )
+    record = open_saga(operation, owner, seconds=seconds, make=lambda executor: executor.announce(stages[0]))
+    return PriorState.from_json(record.captures[stages[0].name]).state
 
 
-def _end_lease(journal: Journal, owner: Owner, clients: Clients) -> None:
-    """End the lease of steps that did not begin, as no later task of the run does; if that fails, it runs out."""
-    try:
-        recovery.undo(journal, owner, clients)
-    except ConnectOffsetsError as error:
-        log.warning("%s", error)
+def set_state(
+    connector: str, state: State, clients: Clients, journal: Journal, owner: Owner, *, seconds: float
+) -> None:
+    """Request a state of a connector, as a saga of one stage or within the one that the run has begun; does not wait.
+
+    What a dead run left of the connector is undone first. ``seconds``: how long a lease lasts that the run has begun.
+
+    Raises:
+        Overlap: Another run changes the connector.
+        StoreError: Connect does not answer, or refuses.
+    """
+    stage, registry = SetState(connector, clients, state=state.value), reached(clients)
+    if journal.is_open_for(owner.run):
+        with continued(journal, owner, registry, seconds=seconds, clock=clients.clock):
+            stage.do({})
+        return
+    how = ConnectorExplained(connector, clients.control)
+    operate(Operation(journal, f"the request for {state}", lambda _left: [stage], how, registry), owner)
 
 
 def refuse_unless_stopped(clients: Clients, connector: str) -> None:
@@ -86,11 +112,11 @@ def alter(plan: OffsetPlan, clients: Clients, journal: Journal, owner: Owner, *,
         NotStopped, Overlap, Drift: Nothing was written.
         NotApplied: Something may be written; ``undo`` restores the prior offsets.
     """
-    with journal.continued(owner, seconds=seconds) as entry:
+    with continued(journal, owner, reached(clients), seconds=seconds, clock=clients.clock) as executor:
         refuse_unless_stopped(clients, plan.connector)
         stage = AlterOffsets(plan.connector, clients, plan)
-        recovery.executor(clients, entry, [stage]).make(stage)
-        alteration = alteration_in(entry.record)
+        executor.make(stage)
+        alteration = alteration_in(executor.entry.record)
     return Offsets() if alteration is None else alteration.expected
 
 
@@ -99,12 +125,11 @@ def read_back(clients: Clients, journal: Journal, owner: Owner, *, seconds: floa
 
     Raises :class:`NotApplied`, and :class:`Drift` if records were deleted; ``undo`` then restores the prior offsets.
     """
-    with journal.continued(owner, seconds=seconds) as entry:
-        stages = {one.title: one for one in recovery.built(entry.record, clients)}
-        change = recovery.executor(clients, entry, [stages[ALTER], stages[RESUME]])
-        change.check()
-        change.announce(stages[RESUME])
-        alteration = alteration_in(entry.record)
+    with continued(journal, owner, reached(clients), seconds=seconds, clock=clients.clock) as executor:
+        executor.check()
+        resume = next(stage for stage in executor.stages if stage.title == RESUME)
+        executor.announce(resume)
+        alteration = alteration_in(executor.entry.record)
     return Offsets() if alteration is None else alteration.expected
 
 
@@ -117,5 +142,5 @@ def undo(plan: OffsetPlan, clients: Clients, journal: Journal, owner: Owner) -> 
     Returns:
         The outcome; None if nothing was left.
     """
-    undone = recovery.undo(journal, owner, clients)
-    return None if undone is None else outcomes.recovered(plan, *undone)
+    left = settle(journal, owner, reached(clients), run=owner.run, clock=clients.clock)
+    return None if left is None else outcomes.recovered(plan, left.sentence, left.record)

@@ -9,10 +9,20 @@ from dataclasses import dataclass
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import Interfered, InvalidRequest
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.operations.stages import recovery
+from airflow_provider_connect_offsets.operations.registry import Reached, reached
 from airflow_provider_connect_offsets.operations.stages.captured import PriorState
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
-from airflow_provider_connect_offsets.saga import Journal, Owner, SagaState, Toward
+from airflow_provider_connect_offsets.operations.stages.explained import ConnectorExplained
+from airflow_provider_connect_offsets.saga import (
+    Executor,
+    Journal,
+    Operation,
+    Owner,
+    SagaState,
+    continued,
+    open_saga,
+    settle,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,24 +61,32 @@ def stop_for_run(members: Sequence[Member], owner: Owner, *, seconds: float) -> 
             "both lead to the same Connect cluster. Name the MirrorSource, the MirrorCheckpoint and the forward flow's "
             "connector, each with its own Connect connection."
         )
-    for one in members:
-        recovery.undo_import(one.journal, owner, one.clients)
     home, *others = members
-    entry = home.journal.claim_for_run(owner, seconds=seconds, others=[one.journal for one in others])
-    recovery.recover(entry, Toward.BACK, *_clients(members))
     stages = [StopConnector(one.journal.resource, one.clients) for one in members]
-    entry.begin(owner, operation="the failover", key="", stages=stages)
-    stopping = recovery.executor(home.clients, entry, list(stages))
-    for stage in stages:
-        stopping.make(stage)
-    return [(stage.subject, PriorState.from_json(entry.record.captures[stage.name]).state) for stage in stages]
+
+    def stop_all(executor: Executor) -> None:
+        for stage in stages:
+            executor.make(stage)
+
+    operation = Operation(
+        home.journal,
+        "the failover",
+        lambda _left: stages,
+        ConnectorExplained(home.journal.resource, home.clients.control),
+        _registry(members),
+        [one.journal for one in others],
+        stops=[stage.name for stage in stages],
+        clock=home.clients.clock,
+    )
+    record = open_saga(operation, owner, seconds=seconds, make=stop_all)
+    return [(stage.subject, PriorState.from_json(record.captures[stage.name]).state) for stage in stages]
 
 
 def leave_stopped(members: Sequence[Member], owner: Owner, *, seconds: float) -> None:
     """End the saga with the connectors STOPPED; the lease lasts ``seconds`` more."""
     if members:
-        with members[0].journal.continued(owner, seconds=seconds) as entry:
-            recovery.executor(members[0].clients, entry, []).finish()
+        with continued(members[0].journal, owner, _registry(members), seconds=seconds) as executor:
+            executor.finish()
 
 
 def resume(members: Sequence[Member], owner: Owner, *, seconds: float) -> None:
@@ -78,10 +96,9 @@ def resume(members: Sequence[Member], owner: Owner, *, seconds: float) -> None:
     """
     if not members:
         return
-    with members[0].journal.continued(owner, seconds=seconds) as entry:
-        stages = [ResumeConnector(one.journal.resource, one.clients) for one in members]
-        entry.add(stages)
-        recovery.executor(members[0].clients, entry, recovery.built(entry.record, *_clients(members))).run()
+    with continued(members[0].journal, owner, _registry(members), seconds=seconds) as executor:
+        executor.add([ResumeConnector(one.journal.resource, one.clients) for one in members])
+        executor.run()
 
 
 def restore(members: Sequence[Member], owner: Owner) -> str | None:
@@ -98,15 +115,13 @@ def restore(members: Sequence[Member], owner: Owner) -> str | None:
     """
     if not members:
         return None
-    home, *others = members
-    undone = recovery.undo(home.journal, owner, *_clients(members), others=[one.journal for one in others])
-    if undone is None:
+    left = settle(members[0].journal, owner, _registry(members), run=owner.run, clock=members[0].clients.clock)
+    if left is None:
         return None
-    message, record = undone
-    if record.state is SagaState.ABANDONED:
-        raise Interfered(message)
-    return message
+    if left.record.state is SagaState.ABANDONED:
+        raise Interfered(left.sentence)
+    return left.sentence
 
 
-def _clients(members: Sequence[Member]) -> list[Clients]:
-    return [one.clients for one in members]
+def _registry(members: Sequence[Member]) -> Reached:
+    return reached(*(one.clients for one in members))

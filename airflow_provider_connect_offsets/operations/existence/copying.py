@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from airflow_provider_connect_offsets.exceptions import NotRunning
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets
@@ -18,7 +20,8 @@ from airflow_provider_connect_offsets.operations.existence.create_delete import 
     StartingOffsets,
     stored_in,
 )
-from airflow_provider_connect_offsets.operations.stages import recovery, steps
+from airflow_provider_connect_offsets.operations.registry import reached
+from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import RESUME, PriorState
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
 from airflow_provider_connect_offsets.operations.stages.existence_stages import (
@@ -27,7 +30,17 @@ from airflow_provider_connect_offsets.operations.stages.existence_stages import 
     registry_of,
 )
 from airflow_provider_connect_offsets.operations.stages.explained import CopyExplained
-from airflow_provider_connect_offsets.saga import Executor, Journal, Owner, SagaRecord, SagaState, Stage, Toward
+from airflow_provider_connect_offsets.saga import (
+    Journal,
+    Left,
+    Operation,
+    Owner,
+    SagaRecord,
+    SagaState,
+    Stage,
+    operate,
+    settle,
+)
 
 
 def copy(copying: Copying, clients: Clients, journal: Journal, owner: Owner) -> int:
@@ -55,19 +68,27 @@ def copy(copying: Copying, clients: Clients, journal: Journal, owner: Owner) -> 
     """
     if not (copying.rename or copying.stop_original):
         return _beside(copying, clients, journal, owner)
-    with journal.claim(owner, others=[journal.sibling(copying.new_name)]) as entry:
-        recovered = recovery.recover(entry, Toward.BACK, clients)
-        done = entry.record if recovered is not None else journal.record_of(owner.run, _key(copying, owner))
-        if done is not None and (done.state, done.key) == (SagaState.DONE, _key(copying, owner)):
-            return _again(done, copying, clients)
-        stages = _stages(copying, check(copying, clients), clients)
-        operation = "the renaming" if copying.rename else "the copying"
-        entry.begin(owner, operation=operation, key=_key(copying, owner), stages=stages)
-        how = CopyExplained(copying.connector, copying.new_name)
-        try:
-            return stored_in(Executor(entry, stages, how, clock=clients.clock).run().record)
-        except NotRunning as error:
-            raise _not_running(copying, error, clients) from error
+    key = _key(copying, owner)
+
+    def stages(_left: Sequence[Left]) -> list[Stage]:
+        return _stages(copying, check(copying, clients), clients)
+
+    operation = Operation(
+        journal,
+        "the renaming" if copying.rename else "the copying",
+        stages,
+        CopyExplained(copying.connector, copying.new_name),
+        reached(clients),
+        [journal.sibling(copying.new_name)],
+        key=key,
+        clock=clients.clock,
+    )
+    try:
+        made = operate(operation, owner)
+    except NotRunning as error:
+        raise _not_running(copying, error, clients) from error
+    assert made.record is not None  # noqa: S101 - a copy has stages
+    return _again(made.record, copying, clients) if made.is_earlier else stored_in(made.record)
 
 
 def release(copying: Copying, clients: Clients, journal: Journal, owner: Owner) -> tuple[str, int | None] | None:
@@ -85,9 +106,9 @@ def release(copying: Copying, clients: Clients, journal: Journal, owner: Owner) 
         StoreError: A system does not answer, or refuses; something may be left.
     """
     for one in _both(copying, journal):
-        if (left := recovery.release(one, owner, clients)) is not None:
-            message, record = left
-            return message, stored_in(record) if record.state is SagaState.DONE else None
+        left = settle(one, owner, reached(clients), run=owner.run, clock=clients.clock)
+        if left is not None:
+            return left.sentence, stored_in(left.record) if left.record.state is SagaState.DONE else None
     return None
 
 
@@ -97,8 +118,8 @@ def settle_left(copying: Copying, clients: Clients, journal: Journal, owner: Own
     Without that, a check would find a name that is taken by half a copy. Returns a sentence for each that was left, and
     raises as :func:`release`; :class:`Overlap` if a run works on one of the two.
     """
-    left = (recovery.undo_left(one, owner, clients) for one in _both(copying, journal))
-    return [one[0] for one in left if one is not None]
+    left = (settle(one, owner, reached(clients), clock=clients.clock) for one in _both(copying, journal))
+    return [one.sentence for one in left if one is not None]
 
 
 def _both(copying: Copying, journal: Journal) -> tuple[Journal, Journal]:
@@ -140,12 +161,10 @@ def _stages(copying: Copying, checked: Copied, clients: Clients) -> list[Stage]:
 
 def _beside(copying: Copying, clients: Clients, journal: Journal, owner: Owner) -> int:
     """Copy a connector that keeps running: as any other new connector, while no other run may change the original."""
-    of_copy = journal.sibling(copying.new_name)
-    if (done := create_delete.created_by(of_copy, clients, owner)) is not None:
-        return done
-    with journal.claim(owner) as entry:
-        recovery.recover(entry, Toward.BACK, clients)
-        return create_delete.create(check(copying, clients).new, clients, of_copy, owner)
+    settle(journal, owner, reached(clients), clock=clients.clock)
+    return create_delete.create_checked(
+        lambda: check(copying, clients).new, clients, journal.sibling(copying.new_name), owner, others=[journal]
+    )
 
 
 def _again(record: SagaRecord, copying: Copying, clients: Clients) -> int:

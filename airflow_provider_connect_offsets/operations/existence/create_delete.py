@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorRegistry, State
@@ -16,7 +17,8 @@ from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_document
 from airflow_provider_connect_offsets.operations.connector.direct import ResetOffsets, WriteOffsets
 from airflow_provider_connect_offsets.operations.existence.new_connector import NewConnector, checked, latest_warning
-from airflow_provider_connect_offsets.operations.stages import recovery, steps
+from airflow_provider_connect_offsets.operations.registry import reached
+from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import CREATE, DELETE, PriorState, alteration_in
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
 from airflow_provider_connect_offsets.operations.stages.existence_stages import (
@@ -28,18 +30,18 @@ from airflow_provider_connect_offsets.operations.stages.explained import Connect
 from airflow_provider_connect_offsets.saga import (
     Captures,
     Done,
-    Executor,
     Explanation,
     Journal,
     JsonMap,
     Kind,
+    Left,
+    Operation,
     Owner,
     SagaRecord,
-    SagaState,
     Settled,
     Stage,
-    Toward,
     Undoing,
+    operate,
 )
 from airflow_provider_connect_offsets.workspace.files import write_bytes
 
@@ -60,24 +62,34 @@ def create(new: NewConnector, clients: Clients, journal: Journal, owner: Owner) 
         NotApplied: It could not be created, its offsets could not be proved, or it failed right after its start;
             nothing is left of it.
     """
-    if (done := created_by(journal, clients, owner)) is not None:
-        return done
-    if (warning := latest_warning(checked(new, clients), new.offsets, clients)) is not None:
-        log.warning("%s", warning)
-    stages: list[Stage] = [
-        CreateConnector(new.name, clients, new.config),
-        StartingOffsets(new, clients),
-        *([] if new.state is State.STOPPED else [StartConnector(new.name, clients, new.state)]),
-    ]
-    return stored_in(_made(stages, clients, journal, owner, title=CREATE, how=_Created(new.name, registry_of(clients))))
+    return create_checked(lambda: new, clients, journal, owner)
 
 
-def created_by(journal: Journal, clients: Clients, owner: Owner) -> int | None:
-    """Return the result of an earlier attempt of this task to create the journal's connector; None if it has none."""
-    if journal.resource not in clients.control.connectors():
-        return None
-    done = _earlier(journal, owner, CREATE)
-    return None if done is None else stored_in(done)
+def create_checked(
+    check: Callable[[], NewConnector],
+    clients: Clients,
+    journal: Journal,
+    owner: Owner,
+    *,
+    others: Sequence[Journal] = (),
+) -> int:
+    """Create what ``check`` returns once what was left of one of its name is settled; else as :func:`create`.
+
+    ``others``: journals of connectors that no other run may change meanwhile.
+    """
+
+    def stages(_left: Sequence[Left]) -> list[Stage]:
+        new = check()
+        if (warning := latest_warning(checked(new, clients), new.offsets, clients)) is not None:
+            log.warning("%s", warning)
+        return [
+            CreateConnector(new.name, clients, new.config),
+            StartingOffsets(new, clients),
+            *([] if new.state is State.STOPPED else [StartConnector(new.name, clients, new.state)]),
+        ]
+
+    how = _Created(journal.resource, registry_of(clients))
+    return stored_in(_made(stages, clients, journal, owner, title=CREATE, how=how, others=others))
 
 
 def delete(connector: str, clients: Clients, journal: Journal, owner: Owner, *, kept: str) -> int:
@@ -99,15 +111,15 @@ def delete(connector: str, clients: Clients, journal: Journal, owner: Owner, *, 
         NotApplied: It was not deleted; prior offsets and state are restored.
         LeftStopped: They could not be.
     """
-    exists = connector in clients.control.connectors()
-    if not exists and (done := _earlier(journal, owner, DELETE)):
-        return stored_in(done)
-    registry_of(clients)
-    stages: list[Stage] = [
-        StopConnector(connector, clients, for_offsets=True),
-        RemovedOffsets(connector, clients, kept),
-        DeleteConnector(connector, clients),
-    ]
+
+    def stages(_left: Sequence[Left]) -> list[Stage]:
+        registry_of(clients)
+        return [
+            StopConnector(connector, clients, for_offsets=True),
+            RemovedOffsets(connector, clients, kept),
+            DeleteConnector(connector, clients),
+        ]
+
     how = ConnectorExplained(connector, clients.control)
     return stored_in(_made(stages, clients, journal, owner, title=DELETE, how=how))
 
@@ -197,28 +209,21 @@ def _key(owner: Owner, title: str) -> str:
     return f"{title} {owner.task}"
 
 
-def _earlier(journal: Journal, owner: Owner, title: str) -> SagaRecord | None:
-    """Return what an earlier attempt of this task has done already."""
-    record = journal.record_of(owner.run, _key(owner, title))
-    return record if record is not None and record.state is SagaState.DONE else None
-
-
-def _made(
-    stages: list[Stage],
+def _made(  # noqa: PLR0913 - each has its own meaning
+    stages: Callable[[Sequence[Left]], Sequence[Stage]],
     clients: Clients,
     journal: Journal,
     owner: Owner,
     *,
     title: str,
     how: Explanation,
+    others: Sequence[Journal] = (),
 ) -> SagaRecord:
-    """Settle what an earlier process left, and run the stages, unless it was this task's and is done by now."""
-    with journal.claim(owner) as entry:
-        recovered = recovery.recover(entry, Toward.BACK, clients)
-        if recovered is not None and entry.record.state is SagaState.DONE and entry.record.key == _key(owner, title):
-            return entry.record
-        entry.begin(owner, operation=_OPERATIONS[title], key=_key(owner, title), stages=stages)
-        return Executor(entry, stages, how, clock=clients.clock).run().record
+    """Make the operation of that title."""
+    key, registry, name = _key(owner, title), reached(clients), _OPERATIONS[title]
+    made = operate(Operation(journal, name, stages, how, registry, others, key=key, clock=clients.clock), owner)
+    assert made.record is not None  # noqa: S101 - it has stages
+    return made.record
 
 
 def stored_in(record: SagaRecord) -> int:

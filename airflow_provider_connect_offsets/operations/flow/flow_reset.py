@@ -25,11 +25,12 @@ from airflow_provider_connect_offsets.operations.connector.apply import carry_ou
 from airflow_provider_connect_offsets.operations.connector.plans import read_plan, refuse_unapproved
 from airflow_provider_connect_offsets.operations.connector.stepwise import refuse_unless_stopped
 from airflow_provider_connect_offsets.operations.flow.new_syncs import await_new_syncs, openings
-from airflow_provider_connect_offsets.operations.stages import recovery
+from airflow_provider_connect_offsets.operations.registry import reached
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
+from airflow_provider_connect_offsets.operations.stages.explained import ConnectorExplained
 from airflow_provider_connect_offsets.operations.stages.flow_stages import EmptyTopics
 from airflow_provider_connect_offsets.operations.stages.offset_stages import change_stages
-from airflow_provider_connect_offsets.saga import Journal, Owner, Stage, Toward
+from airflow_provider_connect_offsets.saga import Journal, Left, Operation, Owner, Stage, operate, settle
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.flow_schemas import RESET_TOPICS, REWINDS
@@ -131,8 +132,8 @@ def reset_stages(plan: ResetPlan, clients: Clients, run: ResetDirectory) -> list
 
 def undo_reset(plan: ResetPlan, clients: Clients, journals: ResetJournals, owner: Owner) -> Outcome | None:
     """Undo what a reset of the same run left unfinished; returns None if nothing was left."""
-    undone = recovery.undo(journals.journal, owner, clients, others=journals.locks)
-    return None if undone is None else outcomes.recovered(plan.offsets, *undone)
+    left = settle(journals.journal, owner, reached(clients), run=owner.run, clock=clients.clock)
+    return None if left is None else outcomes.recovered(plan.offsets, left.sentence, left.record)
 
 
 def clear_syncs(
@@ -159,18 +160,28 @@ def clear_syncs(
         Overlap: Another run changes the flow; nothing was changed.
         StoreError: A system does not answer, or refuses; some records may be gone.
     """
-    recovery.undo_import(journals.journal, owner, clients, others=journals.locks)
-    with journals.journal.claim(owner, others=journals.locks) as entry:
-        recovery.recover(entry, Toward.BACK, clients)
+    stage = EmptyTopics(reset.source_connector, clients, reset.emptied, kept=run.uri)
+
+    def stages(_left: Sequence[Left]) -> list[EmptyTopics]:
         for connector in filter(None, (reset.source_connector, reset.checkpoint_connector)):
             refuse_unless_stopped(clients, connector)
         if not foreign:
             _refuse_foreign(reset, clients)
         keep_records(reset, clients, run)
-        stage = EmptyTopics(reset.source_connector, clients, reset.emptied, kept=run.uri)
-        entry.begin(owner, operation="the emptying of the flow's topics", key="", stages=[stage])
-        settled = recovery.executor(clients, entry, [stage]).run()
-        return dict(settled.record.stage(stage.name).facts.get("emptied", {}))
+        return [stage]
+
+    operation = Operation(
+        journals.journal,
+        "the emptying of the flow's topics",
+        stages,
+        ConnectorExplained(reset.source_connector, clients.control),
+        reached(clients),
+        journals.locks,
+        clock=clients.clock,
+    )
+    made = operate(operation, owner)
+    assert made.record is not None  # noqa: S101 - it has a stage
+    return dict(made.record.stage(stage.name).facts.get("emptied", {}))
 
 
 def _proved(outcome: Outcome, plan: ResetPlan, clients: Clients, run: ResetDirectory, timeout: float) -> Outcome:

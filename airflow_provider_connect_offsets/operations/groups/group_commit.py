@@ -15,8 +15,8 @@ from airflow_provider_connect_offsets.observe.partitions import first_few, parti
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.offsets.requests.failover import DIGEST_PIECES, Move, digest_of_sums, row_numbers
-from airflow_provider_connect_offsets.operations.groups.deleted_groups import commit_deleted
-from airflow_provider_connect_offsets.operations.groups.left_groups import (
+from airflow_provider_connect_offsets.operations.stages.groups.deleted_groups import commit_deleted
+from airflow_provider_connect_offsets.operations.stages.groups.left_groups import (
     MEMBERS,
     count,
     names,
@@ -24,7 +24,7 @@ from airflow_provider_connect_offsets.operations.groups.left_groups import (
     reasons,
     shown,
 )
-from airflow_provider_connect_offsets.operations.groups.prior_groups import added, read_replaced, write_replaced
+from airflow_provider_connect_offsets.operations.stages.groups.prior_groups import added, read_replaced, write_replaced
 from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset, read_dataset

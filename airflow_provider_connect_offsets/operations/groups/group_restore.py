@@ -12,9 +12,18 @@ from airflow_provider_connect_offsets.kafka.groups import Committed
 from airflow_provider_connect_offsets.observe.flow.observed_groups import Group, groups_named
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
-from airflow_provider_connect_offsets.operations.groups.deleted_groups import Offsets, commit_deleted, delete_and_commit
-from airflow_provider_connect_offsets.operations.groups.left_groups import MEMBERS, partition_text, reasons, shown
-from airflow_provider_connect_offsets.operations.groups.prior_groups import (
+from airflow_provider_connect_offsets.operations.stages.groups.deleted_groups import (
+    Offsets,
+    commit_deleted,
+    delete_and_commit,
+)
+from airflow_provider_connect_offsets.operations.stages.groups.left_groups import (
+    MEMBERS,
+    partition_text,
+    reasons,
+    shown,
+)
+from airflow_provider_connect_offsets.operations.stages.groups.prior_groups import (
     Replaced,
     Replacements,
     read_replaced,

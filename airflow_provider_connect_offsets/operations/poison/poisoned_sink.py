@@ -8,9 +8,8 @@ Connect itself reports topic, partition and offset. If a sink fails for anything
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotRunning, NotSkipped, PlanRefused
@@ -37,10 +36,20 @@ from airflow_provider_connect_offsets.operations.poison.found_records import (
 )
 from airflow_provider_connect_offsets.operations.poison.kept_records import KeptRecords
 from airflow_provider_connect_offsets.operations.poison.skip_records import SkipRecords
-from airflow_provider_connect_offsets.operations.stages import recovery
+from airflow_provider_connect_offsets.operations.registry import reached
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
+from airflow_provider_connect_offsets.operations.stages.explained import ConnectorExplained
 from airflow_provider_connect_offsets.operations.stages.poison_stages import RunOneByOne
-from airflow_provider_connect_offsets.saga import Journal, JournalEntry, Owner, SagaState, Toward
+from airflow_provider_connect_offsets.saga import (
+    Journal,
+    Operation,
+    Owner,
+    SagaRecord,
+    SagaState,
+    Stage,
+    operate,
+    settle,
+)
 from airflow_provider_connect_offsets.words import counted
 
 log = logging.getLogger(__name__)
@@ -137,13 +146,14 @@ class PoisonedSink:
             LeftStopped: They could not be restored; the message says what is stored.
             StoreError: A system does not answer, or refuses; something may be left.
         """
-        left = recovery.release(self.journal, self.owner, self.clients)
+        left = settle(self.journal, self.owner, reached(self.clients), run=self.owner.run, clock=self.clients.clock)
         if left is None:
             return None
-        self._reports.append(reports_topic(self.request.connector, cluster=self.clients.cluster))
+        name = self.request.connector
+        self._reports.append(reports_topic(name, cluster=self.clients.cluster))
         self._remove_reports()
-        self.skipped.extend(self.kept.passed(observe_sink(self.clients, self.request.connector).positions))
-        return f"{named_skipped(self.skipped)} {left[0]}".lstrip()
+        self.skipped.extend(self.kept.passed(observe_sink(self.clients, name).positions))
+        return f"{named_skipped(self.skipped)} {left.sentence}".lstrip()
 
     def _next(self, found: FoundRecords, allowed: set[Place] | None) -> list[FailedRecord]:
         """Return the records to skip now; raises :class:`NotSkipped` and :class:`PlanRefused`."""
@@ -170,7 +180,11 @@ class PoisonedSink:
             sink = self._watched(sink)
         if not sink.has_failed:
             return FoundRecords(sink)
-        self._refuse_unprovable(sink)
+        if not sink.is_of_one_record:
+            raise NotSkipped(
+                f"Nothing was skipped: {sink.name!r} has not failed on converting or transforming a record, but: "
+                f"{sink.status.cause}. That may pass, or be repaired, and its records be delivered then. {_ADVICE}"
+            )
         if known := still_next(sink, self.kept.found()):
             return FoundRecords(sink, tuple(known))
         read = read_unconvertible(sink, self.kafka, most=self.request.max_records)
@@ -179,29 +193,19 @@ class PoisonedSink:
             return FoundRecords(sink, tuple(proved or read))
         return self._run_one_by_one(sink)
 
-    def _refuse_unprovable(self, sink: FailedSink) -> None:
-        """Raise :class:`NotSkipped` for a failure that is not one of a record."""
-        if not sink.is_of_one_record:
-            raise NotSkipped(
-                f"Nothing was skipped: {sink.name!r} has not failed on converting or transforming a record, but: "
-                f"{sink.status.cause}. That may pass, or be repaired, and its records be delivered then. {_ADVICE}"
-            )
-
     def _run_one_by_one(self, sink: FailedSink) -> FoundRecords:
         """Let the sink run with one record a poll until it fails, and read what Connect reports."""
         self._refuse_run(sink)
         topic = reports_topic(sink.name, cluster=self.clients.cluster)
         since = reports_end(self.clients, topic)
         self._reports.append(topic)
-        with self._claimed() as (entry, _settled):
-            stages = [
-                StopConnector(sink.name, self.clients),
-                RunOneByOne(sink.name, self.clients, topic),
-                ResumeConnector(sink.name, self.clients, may_fail=True),
-            ]
-            entry.begin(self.owner, operation="the search for the record on which it fails", key=_KEY, stages=stages)
-            settled = recovery.executor(self.clients, entry, stages).run()
-        failed = settled.record.stage(stages[1].name).facts["failed"]
+        run, resume = (
+            RunOneByOne(sink.name, self.clients, topic),
+            ResumeConnector(sink.name, self.clients, may_fail=True),
+        )
+        stages = [StopConnector(sink.name, self.clients), run, resume]
+        record = self._operate("the search for the record on which it fails", stages)
+        failed = record.stage(run.name).facts["failed"]
         # With its own configuration it fails at once, at the position that it has reached now.
         sink = self._watched(observe_sink(self.clients, sink.name))
         if not failed:
@@ -237,26 +241,22 @@ class PoisonedSink:
         places = [described((where.topic, where.partition, sink.start(where))) for where in sorted(sink.unread)]
         return (
             f"Nothing was skipped: {name} failed again with one record a poll, but Connect has not reported on which "
-            f"record ({sink.status.cause}). It may be {first_few(places, 3)}. Check that the workers may create "
-            f"and write the topic {reports_topic(sink.name, cluster=self.clients.cluster)!r}. {_ADVICE}"
+            f"record ({sink.status.cause}). It may be {first_few(places, 3)}. Check that the workers may create and "
+            f"write the topic {reports_topic(sink.name, cluster=self.clients.cluster)!r}. {_ADVICE}"
         )
 
     def _skip(self, records: Sequence[FailedRecord]) -> None:
         """Make the skip as a saga: stop, alter, resume; the sink may fail again after it."""
         name = self.request.connector
-        with self._claimed() as (entry, _settled):
-            stages = [
-                StopConnector(name, self.clients),
-                SkipRecords(name, self.clients, records),
-                ResumeConnector(name, self.clients),
-            ]
-            entry.begin(self.owner, operation=f"the skip of {counted(len(records), 'record')}", key=_KEY, stages=stages)
-            try:
-                recovery.executor(self.clients, entry, stages).run()
-            except NotRunning as error:
-                if entry.record.state is not SagaState.DONE:
-                    raise
-                log.warning("%s", error)
+        skip = SkipRecords(name, self.clients, records)
+        stages = [StopConnector(name, self.clients), skip, ResumeConnector(name, self.clients)]
+        try:
+            self._operate(f"the skip of {counted(len(records), 'record')}", stages)
+        except NotRunning as error:
+            record = self.journal.record_of(self.owner.run, _KEY)
+            if record is None or record.state is not SagaState.DONE:
+                raise
+            log.warning("%s", error)
         log.warning("%s", named_skipped([one.place for one in records]))
 
     def _watched(self, before: FailedSink) -> FailedSink:
@@ -269,17 +269,22 @@ class PoisonedSink:
             until=lambda now: now.has_failed or all(now.start(where) > start for where, start in starts.items()),
         )
 
-    @contextmanager
-    def _claimed(self) -> Iterator[tuple[JournalEntry, str | None]]:
-        """Have the sink's lease for the block; what a dead run has left is settled, and described."""
-        recovery.undo_import(self.journal, self.owner, self.clients)
-        with self.journal.claim(self.owner) as entry:
-            yield entry, recovery.recover(entry, Toward.FORWARD, self.clients)
+    def _operate(self, name: str, stages: Sequence[Stage]) -> SagaRecord:
+        """Make the stages as a saga; each attempt makes it anew, as the sink may fail on another record."""
+        how, registry = ConnectorExplained(self.journal.resource, self.clients.control), reached(self.clients)
+        operation = replace(
+            Operation(self.journal, name, lambda _left: stages, how, registry, key=_KEY, clock=self.clients.clock),
+            is_made_once=False,
+            stops=[stages[0].name],
+        )
+        made = operate(operation, self.owner)
+        assert made.record is not None  # noqa: S101 - it has stages
+        return made.record
 
     def _settled(self) -> bool:
         """Settle what a dead run has left; returns whether that, or this run before, may have resumed the sink."""
-        with self._claimed() as (_entry, settled):
-            return settled is not None or self.journal.record_of(self.owner.run, _KEY) is not None
+        left = settle(self.journal, self.owner, reached(self.clients), toward=None, clock=self.clients.clock)
+        return left is not None or self.journal.record_of(self.owner.run, _KEY) is not None
 
     def _remove_reports(self) -> None:
         """Delete the topic of the reports; if that fails, it stays, which a warning says."""

@@ -32,9 +32,13 @@ ONE_BY_ONE = "run_one_by_one"
 # Those of a replay's clone.
 PLACE, START, DELIVER = "place_clone", "start_clone", "deliver_interval"
 HALT, REMOVE = "stop_clone", "remove_clone"
+SET = "set_state"
+IMPORT, MOVE, ORPHANS = "import_offsets", "move_groups", "remove_orphans"
 # Keys of a stage's specification: the Airflow connections of what it changes, and which store it changes if that is no
 # connector's.
 CONNECTIONS, ORIGIN = "connections", "origin"
+# Addresses of the Connect cluster, whose name in journals another cluster may have as well.
+ADDRESSES = "addresses"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import logging
+from abc import abstractmethod
+from contextlib import suppress
 from typing import Any, ClassVar, Self
 
 from airflow_provider_connect_offsets.connect.protocols import State
-from airflow_provider_connect_offsets.exceptions import Interfered, NotRunning, OutcomeUnknown, UnknownConnector
+from airflow_provider_connect_offsets.exceptions import Drift, Interfered, NotRunning, OutcomeUnknown, UnknownConnector
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.operations.stages import steps
-from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS, RESUME, STOP, PriorState
+from airflow_provider_connect_offsets.operations.stages.captured import (
+    ADDRESSES,
+    CONNECTIONS,
+    RESUME,
+    SET,
+    STOP,
+    PriorState,
+)
 from airflow_provider_connect_offsets.saga import (
     Captures,
     Done,
@@ -18,6 +27,7 @@ from airflow_provider_connect_offsets.saga import (
     JsonMap,
     Kind,
     Stage,
+    StageRecord,
     StageState,
     Undoing,
 )
@@ -25,7 +35,21 @@ from airflow_provider_connect_offsets.saga import (
 log = logging.getLogger(__name__)
 
 
-class ConnectorStage(Stage):
+class ReachedStage(Stage):
+    """A stage that the registry rebuilds from a journal, if the clients at hand reach what it changes."""
+
+    @classmethod
+    @abstractmethod
+    def is_reached(cls, clients: Clients, record: StageRecord) -> bool:
+        """Whether these clients reach what the recorded stage changes."""
+
+    @classmethod
+    @abstractmethod
+    def built(cls, subject: str, clients: Clients, spec: JsonMap) -> Self:
+        """Build the stage from what :meth:`spec` has returned, maybe in an earlier version."""
+
+
+class ConnectorStage(ReachedStage):
     """A stage on one connector, or consumer group.
 
     Args:
@@ -43,14 +67,23 @@ class ConnectorStage(Stage):
         self._clients = clients
 
     @classmethod
-    def built(cls, connector: str, clients: Clients, spec: JsonMap) -> Self:
+    def is_reached(cls, clients: Clients, record: StageRecord) -> bool:
+        """Whether they are of the same Connect cluster: by its name, and if it has addresses, by one of these."""
+        if clients.cluster != record.cluster:
+            return False
+        known, here = set(record.spec.get(ADDRESSES, ())), clients.control.addresses()
+        return not known or not here or not known.isdisjoint(here)
+
+    @classmethod
+    def built(cls, subject: str, clients: Clients, spec: JsonMap) -> Self:
         """Build the stage from what :meth:`spec` has returned, maybe in an earlier version."""
         kept: dict[str, Any] = {name: spec[name] for name in cls.arguments if name in spec}
-        return cls(connector, clients, **kept)
+        return cls(subject, clients, **kept)
 
     def spec(self) -> JsonMap:
-        """Return the connections, and the values of ``arguments``."""
-        return {CONNECTIONS: dict(self._clients.connections), **{name: getattr(self, name) for name in self.arguments}}
+        """Return the connections, the addresses of the Connect cluster, and the values of ``arguments``."""
+        where = {CONNECTIONS: dict(self._clients.connections), ADDRESSES: sorted(self._clients.control.addresses())}
+        return {**where, **{name: getattr(self, name) for name in self.arguments}}
 
 
 class _StateStage(ConnectorStage):
@@ -113,6 +146,12 @@ class StopConnector(_StateStage):
         return StageState(
             Found.FOREIGN, Interfered(f"{self.subject!r} is {state}: someone else resumed the connector.")
         )
+
+    def request_undo(self, captured: JsonMap, undoing: Undoing) -> None:
+        """Request its prior state, unless a stop may still be in flight, which has to be awaited first."""
+        if undoing.returned or not _is_in_doubt(undoing.error):
+            with suppress(UnknownConnector):
+                steps.request_state(self._clients, self.subject, PriorState.from_json(captured).state)
 
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
         """Restore its prior state, and wait for it.
@@ -187,6 +226,54 @@ class ResumeConnector(_StateStage):
             return StageState(Found.DONE)
         is_restored = state is not State.STOPPED or PriorState.from_json(captured).state is State.STOPPED
         return StageState(Found.DONE if is_restored else Found.BEFORE)
+
+    def stands(self, captured: JsonMap) -> StageState:
+        """DONE while the connector has the state that was restored, and has not failed unless it may."""
+        prior = PriorState.from_json(captured)
+        try:
+            status = steps.lasting_status(self._clients, self.subject)
+        except UnknownConnector as error:
+            return StageState(Found.FOREIGN, Drift(f"{error} Someone has deleted it since."))
+        if status.has_failed and prior.state is not State.STOPPED and not (self.may_fail and prior.failed):
+            return StageState(
+                Found.PARTIAL, NotRunning(f"{self.subject!r} was resumed, and has failed since: {status.cause}")
+            )
+        if steps.intended_state(status) is not prior.state:
+            return StageState(
+                Found.FOREIGN, Drift(f"{self.subject!r} was brought back to {prior.state}, and is {status.state} now.")
+            )
+        return StageState(Found.DONE)
+
+
+class SetState(ConnectorStage):
+    """Requests a state of a connector, as an operation of its own; it is not undone, and does not wait for the state.
+
+    Args:
+        connector: Its name.
+        clients: Clients of its Connect cluster.
+        state: RUNNING, PAUSED or STOPPED.
+    """
+
+    title = SET
+    kind = Kind.FORWARD
+    arguments = ("state",)
+
+    def __init__(self, connector: str, clients: Clients, *, state: str) -> None:
+        super().__init__(connector, clients)
+        self.state = state
+
+    def do(self, captured: JsonMap) -> Done:
+        """Request the state; raises store errors."""
+        steps.request_state(self._clients, self.subject, State(self.state))
+        return Done()
+
+    def find(self, captured: JsonMap) -> StageState:
+        """DONE if the connector has the state, or is gone; otherwise BEFORE: nothing is left to do for anyone else."""
+        try:
+            state = self._clients.control.status(self.subject).state
+        except UnknownConnector:
+            return StageState(Found.DONE)
+        return StageState(Found.DONE if state == self.state else Found.BEFORE)
 
 
 def deleted_by_others(error: UnknownConnector) -> Interfered:

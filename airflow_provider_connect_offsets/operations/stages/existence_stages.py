@@ -11,6 +11,7 @@ from typing import cast
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, ConnectorRegistry, State
 from airflow_provider_connect_offsets.exceptions import (
+    Drift,
     Interfered,
     InvalidRequest,
     NotApplied,
@@ -92,6 +93,12 @@ class CreateConnector(ExistenceStage):
             return StageState(Found.PARTIAL, NotApplied(f"The creation of {self.subject!r} did not end."))
         return StageState(Found.DONE)
 
+    def stands(self, captured: JsonMap) -> StageState:
+        """DONE while there is a connector of that name: its configuration may have been corrected since."""
+        if self._existing() is None:
+            return StageState(Found.BEFORE, Drift(f"{self.subject!r} has been deleted."))
+        return StageState(Found.DONE)
+
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
         """Delete it; raises :class:`Interfered` if it is someone else's, and store errors.
 
@@ -126,6 +133,12 @@ class DeleteConnector(ExistenceStage):
         if self._existing() is None:
             return StageState(Found.DONE)
         return StageState(Found.BEFORE, NotApplied(f"{self.subject!r} is still there."))
+
+    def stands(self, captured: JsonMap) -> StageState:
+        """DONE while there is no such connector."""
+        if self._existing() is None:
+            return StageState(Found.DONE)
+        return StageState(Found.FOREIGN, Drift(f"a connector {self.subject!r} has been created."))
 
 
 def registry_of(clients: Clients) -> ConnectorRegistry:

@@ -36,6 +36,13 @@ class ConnectorExplained(Explanation):
     connector: str
     control: ConnectorControl
 
+    def observed(self, record: SagaRecord) -> str:
+        """Describe the connector's state."""
+        try:
+            return f" ({self.connector!r} is {self.control.status(self.connector).state} now)"
+        except ConnectOffsetsError as error:
+            return f" (the present state is unknown: {error})"
+
     def undone(self, error: Exception, settled: Settled) -> Exception:
         """Return :class:`NotApplied` once anything may have been written; before that the error itself."""
         if alteration_in(settled.record) is None:
@@ -188,6 +195,9 @@ def _copy_settled(settled: Settled, new: str) -> str:
 def _restored_states(record: SagaRecord) -> str:
     """Describe which connectors have which states again, without those that someone else has changed."""
     of_stops = [one for one in record.stages if one.title == STOP]
+    kept = [one.subject for one in of_stops if one.progress.is_captured]
+    if record.state is SagaState.BACK and kept:
+        return f"{' and '.join(map(repr, kept))} stays STOPPED for the operation that follows."
     if record.state is SagaState.ABANDONED:
         of_stops = [one for one in of_stops if one.progress is Progress.UNDONE]
     elif len(of_stops) < 2:

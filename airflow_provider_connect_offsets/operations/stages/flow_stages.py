@@ -14,7 +14,7 @@ from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import OwnTopic
 from airflow_provider_connect_offsets.operations.stages.captured import EMPTY
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ConnectorStage
-from airflow_provider_connect_offsets.saga import Captures, Done, Found, JsonMap, Kind, StageState, Undoing
+from airflow_provider_connect_offsets.saga import Captures, Done, Found, JsonMap, Kind, StageRecord, StageState, Undoing
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +64,15 @@ class EmptyTopics(ConnectorStage):
         self._kept = kept
 
     @classmethod
-    def built(cls, connector: str, clients: Clients, spec: JsonMap) -> Self:
+    def is_reached(cls, clients: Clients, record: StageRecord) -> bool:
+        """Whether they are of the same Connect cluster, and reach both clusters of the flow."""
+        return bool(clients.clusters) and super().is_reached(clients, record)
+
+    @classmethod
+    def built(cls, subject: str, clients: Clients, spec: JsonMap) -> Self:
         """Build the stage from what :meth:`spec` returned."""
         topics = [OwnTopic(Side(side), topic) for side, topic in spec["topics"]]
-        return cls(connector, clients, topics, kept=spec["kept"])
+        return cls(subject, clients, topics, kept=spec["kept"])
 
     @property
     def resources(self) -> frozenset[str]:

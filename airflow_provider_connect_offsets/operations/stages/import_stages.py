@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Self, cast
 
-from airflow_provider_connect_offsets.connect.storage.storage_control import Storage
+from airflow_provider_connect_offsets.connect.storage.storage_control import Storage, StorageControl
 from airflow_provider_connect_offsets.exceptions import (
+    ConnectOffsetsError,
     Drift,
     Interfered,
     JournalLost,
@@ -15,10 +17,26 @@ from airflow_provider_connect_offsets.exceptions import (
     StoreError,
     WorkspaceUnwritable,
 )
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.partitions import first_few
 from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_document, parse_kip199
+from airflow_provider_connect_offsets.operations.stages.captured import IMPORT
+from airflow_provider_connect_offsets.operations.stages.connector_stages import ReachedStage
 from airflow_provider_connect_offsets.operations.stages.steps import differences
-from airflow_provider_connect_offsets.saga import Captures, Done, Found, JsonMap, Kind, Stage, StageState, Undoing
+from airflow_provider_connect_offsets.saga import (
+    Captures,
+    Done,
+    Explanation,
+    Found,
+    JsonMap,
+    Kind,
+    Progress,
+    SagaRecord,
+    Settled,
+    StageRecord,
+    StageState,
+    Undoing,
+)
 from airflow_provider_connect_offsets.workspace import files
 
 _NAMED = 3
@@ -70,7 +88,7 @@ class StoredChange:
         return {one: offsets.get(now.get(one), Found.FOREIGN) for one, offsets in known.items()}
 
 
-class ImportOffsets(Stage):
+class ImportOffsets(ReachedStage):
     """Writes the changes of all connectors at once, and proves them; the undo restores and proves the prior offsets.
 
     Args:
@@ -78,9 +96,11 @@ class ImportOffsets(Stage):
         storage: The storage.
         changes: The changes that a person was shown; a later process reads them from the journal.
         file: Returns the URI of a file of that name in the journal; None in a later process.
+        refuse_running: Raises :class:`NotStopped` if a worker runs one of the named connectors; called before a later
+            process undoes anything.
     """
 
-    title = "import_offsets"
+    title = IMPORT
     kind = Kind.UNDOABLE
 
     def __init__(
@@ -90,11 +110,27 @@ class ImportOffsets(Stage):
         changes: Sequence[StoredChange] = (),
         *,
         file: Callable[[str], str] | None = None,
+        refuse_running: Callable[[Iterable[str]], None] = lambda _connectors: None,
     ) -> None:
         super().__init__(name)
+        self._refuse_running = refuse_running
         self._storage = storage
         self._changes = changes
         self._file = file
+
+    @classmethod
+    def is_reached(cls, clients: Clients, record: StageRecord) -> bool:
+        """Whether they are of that storage."""
+        storage = clients.offsets
+        return isinstance(storage, Storage) and storage.name == record.subject
+
+    @classmethod
+    def built(cls, subject: str, clients: Clients, spec: JsonMap) -> Self:
+        """Build the stage, which can only be undone; ``forced`` in ``spec``: though workers run."""
+        storage, control = cast("Storage", clients.offsets), cast("StorageControl", clients.control)
+        if spec.get("forced"):
+            return cls(subject, storage)
+        return cls(subject, storage, refuse_running=control.refuse_running)
 
     def capture(self, earlier: Captures) -> JsonMap:
         """Capture prior offsets and changes; raises :class:`Drift` if the former are not those that were shown.
@@ -140,11 +176,17 @@ class ImportOffsets(Stage):
         )
 
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
-        """Write the prior offsets, and prove them; raises :class:`LeftStopped` if that fails.
+        """Write the prior offsets, and prove them.
 
         What someone else has written since the process died is left as it is, and named in the returned sentence.
+
+        Raises:
+            NotStopped: A worker runs one of the connectors; nothing was written.
+            LeftStopped: The prior offsets can't be written or proved.
         """
         changes = self.changes(captured)
+        if self._is_rebuilt:
+            self._refuse_running([change.connector for change in changes])
         try:
             foreign = self._foreign(changes) if self._is_rebuilt else {}
             undone = [change.without(foreign.get(change.connector, ())) for change in changes] if foreign else changes
@@ -190,6 +232,36 @@ class ImportOffsets(Stage):
         if self._is_rebuilt:
             return {change.connector: stored[change.connector].only(change.partitions) for change in changes}
         return stored
+
+
+class ImportExplained(Explanation):
+    """Returns the errors of an import."""
+
+    def undone(self, error: Exception, settled: Settled) -> Exception:
+        """Return :class:`NotApplied` once anything may have been written; before that the error itself."""
+        if all(one.progress is Progress.PENDING for one in settled.record.stages):
+            return error
+        return NotApplied(f"{error} All offsets were restored and are as before.")
+
+    def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
+        """Return the failure, with the error that made the undo necessary."""
+        return type(failure)(f"{error} {failure}".strip())
+
+    def unsettled(self, failure: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
+        """Return the failure, with what it was about: the caller wants to do something else."""
+        return type(failure)(f"{_named(record)}, and is undone before anything else. {failure}")
+
+
+def describe_import(settled: Settled) -> str:
+    """Describe what has become of a dead import."""
+    has_begun = any(one.progress is not Progress.PENDING for one in settled.record.stages)
+    result = "what it had written was undone, and read back" if has_begun else "it had written nothing"
+    return f"{_named(settled.record)}: {result}.{settled.lost}"
+
+
+def _named(record: SagaRecord) -> str:
+    operation = record.operation
+    return f"{operation[0].upper()}{operation[1:]} by run {record.owner.run!r} ended before its time"
 
 
 def _kept(uri: str, offsets: Mapping[str, Offsets]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from airflow_provider_connect_offsets.connect.protocols import State, WriteReply
 from airflow_provider_connect_offsets.exceptions import (
+    Drift,
     Interfered,
     LeftStopped,
     NotApplied,
@@ -23,13 +24,13 @@ from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import (
     ALTER,
-    CHECK,
     ORIGIN,
     Alteration,
     PriorState,
     by_hand,
     then_resume,
 )
+from airflow_provider_connect_offsets.operations.stages.check_records import CheckRecords
 from airflow_provider_connect_offsets.operations.stages.connector_stages import (
     ConnectorStage,
     ResumeConnector,
@@ -37,14 +38,12 @@ from airflow_provider_connect_offsets.operations.stages.connector_stages import 
     deleted_by_others,
 )
 from airflow_provider_connect_offsets.operations.stages.group_words import (
-    again,
     has_gone_on,
     interference,
     left_down,
-    since,
     whole_changes,
 )
-from airflow_provider_connect_offsets.saga import Captures, Done, Found, JsonMap, Kind, StageState, Undoing, stage_name
+from airflow_provider_connect_offsets.saga import Captures, Done, Found, JsonMap, Kind, StageState, Undoing
 
 log = logging.getLogger(__name__)
 # Called with the offsets at the stop and the plan fitted to them, before anything is written.
@@ -97,6 +96,7 @@ class AlterOffsets(ConnectorStage):
         if self._clients.origin is Origin.GROUP:
             self._clients.control.stop(self.subject)  # which only requires that it has no members
         at_stop = self._clients.offsets.read_offsets(self.subject)
+        steps.refuse_reconfigured(self._plan, self._clients)
         plan = steps.rebase(self._plan, self._clients, at_stop, moving=before.state is State.RUNNING)
         positions = log_positions.observe(self._clients, plan, at_stop)
         slots.refuse_unsent(self._clients, plan)
@@ -132,6 +132,31 @@ class AlterOffsets(ConnectorStage):
             return StageState(Found.PARTIAL, error)
         gone = log_positions.requested_gone(self._clients, alteration.positions)
         return StageState(Found.PARTIAL, log_positions.drift(self.subject, gone)) if gone else StageState(Found.DONE)
+
+    def stands(self, captured: JsonMap) -> StageState:
+        """DONE while the changes are stored, or in a partition whose position can be compared, a later position."""
+        alteration = Alteration.from_json(captured)
+        try:
+            family = self._clients.control.info(self.subject).family
+            stored = self._clients.offsets.read_offsets(self.subject).stored()
+            is_down = self._clients.control.status(self.subject).state is State.STOPPED
+        except UnknownConnector as error:
+            if self.optional or not any(change.offset for change in alteration.changes):
+                return StageState(Found.DONE)
+            return StageState(Found.FOREIGN, Drift(f"{error} Someone has deleted it since."))
+        may_move = not is_down or alteration.prior_state is not State.STOPPED
+        for change in alteration.changes:
+            now, wanted = stored.get(change.partition), change.offset
+            is_before = _is_before(family.position_in(now), family.position_in(wanted))
+            if now != wanted and (not may_move or is_before or (now is None and wanted is not None)):
+                return StageState(
+                    Found.FOREIGN,
+                    Drift(
+                        f"{self.subject!r}, partition {change.partition}, is at {now or 'no offset'}, and was left at "
+                        f"{wanted or 'no offset'}."
+                    ),
+                )
+        return StageState(Found.DONE)
 
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
         """Restore the prior offsets, and prove them.
@@ -221,42 +246,6 @@ class AlterOffsets(ConnectorStage):
             return ""
 
 
-class CheckRecords(ConnectorStage):
-    """Checks after the resume whether the records at the new positions exist; there is nothing to undo.
-
-    Its fact ``deleted`` is a sentence about records that do not; it is missing if all exist, or that is unknown.
-    """
-
-    title = CHECK
-    kind = Kind.PROOF
-
-    def capture(self, earlier: Captures) -> JsonMap:
-        """Capture the same as the stage that altered the offsets."""
-        return dict(earlier[stage_name(ALTER, self.subject, cluster=self.cluster)])
-
-    def do(self, captured: JsonMap) -> Done:
-        """Compare the new positions with their logs."""
-        alteration = Alteration.from_json(captured)
-        try:
-            out_of_log = log_positions.requested_gone(self._clients, alteration.positions)
-        except StoreError as error:
-            return Done((f"{error} Whether records at the positions of {self.subject!r} were deleted is unknown.",))
-        if not out_of_log:
-            return Done()
-        gone = log_positions.described(self.subject, out_of_log)
-        deleted = (
-            f"The offsets of {self.subject!r} were changed and read back{again(self._clients, alteration.prior_state)},"
-            f" but records at its positions were deleted {since(self._clients)}: {gone} Those that it had not read by "
-            "then can't be delivered any more. Compare what has arrived, and raise retention.ms of the topic before a "
-            "new run."
-        )
-        return Done(facts={"deleted": deleted})
-
-    def find(self, captured: JsonMap) -> StageState:
-        """DONE: there is nothing to undo."""
-        return StageState(Found.DONE)
-
-
 def change_stages(
     plan: OffsetPlan, clients: Clients, *, at_stop: AtStop | None = None
 ) -> tuple[StopConnector, AlterOffsets, ResumeConnector, CheckRecords]:
@@ -272,6 +261,11 @@ def change_stages(
 def group_stages(plan: OffsetPlan, clients: Clients) -> tuple[AlterOffsets, CheckRecords]:
     """Return the stages of a change of a consumer group: it must have no members, and nothing is stopped or resumed."""
     return AlterOffsets(plan.connector, clients, plan), CheckRecords(plan.connector, clients)
+
+
+def _is_before(now: int | None, wanted: int | None) -> bool:
+    """True if both positions are known, and the first is lower."""
+    return now is not None and wanted is not None and now < wanted
 
 
 def _is_refused(error: BaseException | None) -> bool:

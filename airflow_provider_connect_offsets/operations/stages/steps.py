@@ -18,10 +18,11 @@ from airflow_provider_connect_offsets.exceptions import (
     OutcomeUnknown,
     StoreError,
 )
-from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.observe.partitions import first_few
 from airflow_provider_connect_offsets.observe.waiting import is_in
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
+from airflow_provider_connect_offsets.offsets.kept_config import reconfigured
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.words import counted
 
@@ -151,6 +152,18 @@ def refuse_invalid(info: ConnectorInfo, offsets: Offsets, *, otherwise: str) -> 
         offset = None if entry.offset is None else parse_map(entry.offset)
         for finding in info.family.check(parse_map(entry.partition), offset, info.config):
             raise InvalidRequest(f"{otherwise}: {info.name!r}, partition {entry.partition}: {finding.message}.")
+
+
+def refuse_reconfigured(plan: OffsetPlan, clients: Clients) -> None:
+    """Raise :class:`Drift` for a plan that was made from other settings on which positions depend; store errors."""
+    if plan.config is None or clients.origin in {Origin.GROUP, Origin.FILE}:  # which store no configuration
+        return
+    info = clients.control.info(plan.connector)
+    if changed := reconfigured(plan.config, info.config, also=info.family.settings):
+        raise Drift(
+            f"{plan.connector!r} has been reconfigured since the plan was made, so its positions may be of other "
+            f"records: {first_few(changed, 3, separator='; ')}. Make a new plan."
+        )
 
 
 def request_state(clients: Clients, connector: str, state: State) -> None:

@@ -19,8 +19,8 @@ from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.operations.connector.plans import read_plan
-from airflow_provider_connect_offsets.operations.stages import recovery
-from airflow_provider_connect_offsets.saga import Toward
+from airflow_provider_connect_offsets.operations.registry import reached
+from airflow_provider_connect_offsets.saga import Toward, settle
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from sandbox import Sandbox, wait_until
@@ -223,11 +223,10 @@ class SinkCell:
             return
         if self.successor is RecoveredBy.OTHER_RUN:
             stranger = Owner.here(run=f"test/{uuid4().hex}", task="apply")
-            with suppress(Overlap), journal.claim(stranger) as entry:
-                recovery.recover(entry, Toward.FORWARD, self.clients)
+            with suppress(Overlap):
+                settle(journal, stranger, reached(self.clients))
                 return
-        with journal.claim(self.owner) as entry:
-            recovery.recover(entry, Toward.BACK, self.clients)
+        settle(journal, self.owner, reached(self.clients), run=self.owner.run)
 
 
 def calls_of(case: SinkCase, broken: Broken, clients: Clients) -> list[str]:

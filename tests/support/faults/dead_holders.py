@@ -11,6 +11,7 @@ from airflow_provider_connect_offsets.clock import Clock
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.record import Progress, SagaState, StageRecord
+from airflow_provider_connect_offsets.workspace import files
 
 ELSEWHERE = "another-host"
 STAGE = StageRecord("stop", "a sink/ü", "c", {}, Progress.BEGUN, {"state": "PAUSED"})
@@ -28,6 +29,10 @@ class Time:
 
     def sleep(self, seconds: float) -> None:
         self.slept += seconds
+
+    def age(self, uri: str) -> float:
+        """How long ago a lease was renewed, as a store would say by its own clock."""
+        return self.now - float(files.read_json(uri)["heard_at"])
 
     @property
     def clock(self) -> Clock:

@@ -6,6 +6,7 @@ that follow each other count as one, as their number is a matter of how fast the
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -13,11 +14,16 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
+from uuid import uuid4
 
 import pytest
 
 from airflow_provider_connect_offsets.exceptions import OutcomeUnknown, Unreachable
 from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.operations.registry import reached
+from airflow_provider_connect_offsets.saga import Registry, settle
+from airflow_provider_connect_offsets.saga.journal import Journal
+from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace import files
 
 #: Calls that change something. If the answer is lost, nobody knows whether they did; any other call simply failed.
@@ -51,6 +57,7 @@ class Fault(StrEnum):
     LATE = "answer lost, and the write comes late"
     JOURNAL = "workspace unwritable from here on"
     THEIRS = "resumed by someone else"
+    ZOMBIE = "frozen until another run has taken over"
 
 
 class Outage(StrEnum):
@@ -81,10 +88,13 @@ class Faults:
     happened: bool = False
     dead: bool = False
     unwritable: bool = False
+    registry: Registry | None = None
+    _leases: set[Path] = field(default_factory=set)
     _changing: threading.Lock = field(default_factory=threading.Lock)
 
     def clients(self, clients: Clients) -> Clients:
         """The same clients, with the fault."""
+        self.registry = self.registry or reached(clients)
         wrapped = {side: self.around(cluster) for side, cluster in clients.clusters.items()}
         behind = {name: self.around(getattr(clients, name)) for name in ("offsets", "control", "logs", "groups")}
         return replace(clients, clusters=wrapped, **behind)
@@ -102,7 +112,9 @@ class Faults:
         write = files._replace_local
 
         def replace_local(path: Path, content: bytes) -> None:
-            if not path.name.endswith(".lease.json"):  # which runs out, and nobody waits for that in here
+            if path.name.endswith(".lease.json"):  # which runs out, and nobody waits for that in here
+                self._leases.add(path)
+            else:
                 self.refuse_dead()
                 if self.unwritable:
                     raise OSError(30, "Read-only file system", str(path))
@@ -177,10 +189,26 @@ class Faults:
             raise SystemExit(143)
         if self.fault is Fault.JOURNAL:
             self.unwritable = True
+        elif self.fault is Fault.ZOMBIE:
+            self._be_taken_over()
         elif self.fault is Fault.LOST:
             raise (OutcomeUnknown if name in CHANGES else Unreachable)(f"on purpose: the answer to {name} was lost.")
         else:
             self.world()
+
+    def _be_taken_over(self) -> None:
+        """Let another run find the lease expired, settle what is left, and end, before this one goes on."""
+        assert self.registry is not None
+        stranger = Owner.here(run=f"test/{uuid4().hex}", task="apply")
+        homes = {lease.parent for lease in self._leases}
+        for home in homes:
+            newest = max(home.glob("*.lease.json"))
+            files.write_json(newest.as_uri(), {**json.loads(newest.read_text()), "seconds": 0})
+        for home in homes:
+            journal = Journal(home.parent.parent.as_uri(), cluster="", resource="").at(home.name, home.as_uri())
+            if settle(journal, stranger, self.registry) is None:
+                with journal.claim(stranger):
+                    continue
 
 
 class _Faulty:

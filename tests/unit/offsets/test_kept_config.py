@@ -58,7 +58,12 @@ def test_no_secret_is_written() -> None:
     row = connector_row(observed, "k", datetime(2026, 1, 31, tzinfo=UTC))
 
     assert "s3cret" not in str(row)
-    assert json.loads(row["config"]) == {"connector.class": "X", "file": "sftp://********@host/in", "topics": "orders"}
+    assert json.loads(row["config"]) == {
+        "connector.class": "X",
+        "file": "sftp://********@host/in",
+        "source.cluster.bootstrap.servers": "********@kafka:9092",
+        "topics": "orders",
+    }
 
 
 @pytest.mark.parametrize(

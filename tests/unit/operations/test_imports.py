@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -20,9 +21,10 @@ from airflow_provider_connect_offsets.exceptions import (
     NotStopped,
     OutcomeUnknown,
 )
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, parse_kip199
+from airflow_provider_connect_offsets.operations.imports import Imports
 from airflow_provider_connect_offsets.operations.stages.import_stages import ImportOffsets, StoredChange
-from airflow_provider_connect_offsets.operations.stages.imports import Imports
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.stage import Found
 from airflow_provider_connect_offsets.workspace import files
@@ -74,8 +76,9 @@ def test_two_imports_of_other_connectors_never_overlap(run: Shell, config: Path,
 
 def imports(store: StandaloneFile, refuse_running: Callable[[object], None] = lambda _names: None) -> Imports:
     """Imports by this process."""
+    control = cast("Any", SimpleNamespace(refuse_running=refuse_running))
     owner = Owner.here(run="next", task="import")
-    return Imports.into(store, owner, workspace=own_workspace(), refuse_running=refuse_running)
+    return Imports.into(Clients(store, control), owner, workspace=own_workspace())
 
 
 def test_a_dead_import_is_not_undone_under_a_running_worker(config: Path, store: StandaloneFile) -> None:

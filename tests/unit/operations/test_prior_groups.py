@@ -7,7 +7,7 @@ from pathlib import Path
 from airflow_provider_connect_offsets.kafka.groups import Committed
 from airflow_provider_connect_offsets.observe.flow.observed_groups import Group
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from airflow_provider_connect_offsets.operations.groups.prior_groups import (
+from airflow_provider_connect_offsets.operations.stages.groups.prior_groups import (
     Replaced,
     Replacements,
     added,

@@ -13,8 +13,8 @@ from airflow_provider_connect_offsets.exceptions import InvalidRequest, Overlap
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.operations.connector.stopped import Member, stop_for_run
+from airflow_provider_connect_offsets.operations.registry import reached
 from airflow_provider_connect_offsets.operations.stages.captured import EMPTY, STOP, Alteration, by_hand
-from airflow_provider_connect_offsets.operations.stages.recovery import built
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.record import SagaRecord, StageRecord
@@ -36,7 +36,7 @@ def test_they_are_refused_and_the_error_names_what_to_run(title: str, cluster: s
     record = SagaRecord("flow", Owner("dag/dead", "apply", "host", 1), operation="the operation", stages=(stage,))
 
     with pytest.raises(Overlap, match=r"the operation of 'flow' by run 'dag/dead' .*" + re.escape(advice)):
-        built(record, Clients(NO_CLIENT, NO_CLIENT, cluster="here"))
+        reached(Clients(NO_CLIENT, NO_CLIENT, cluster="here")).built(record)
 
 
 def test_a_connector_that_is_named_twice_is_not_claimed(tmp_path: Path) -> None:

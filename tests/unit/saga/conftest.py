@@ -17,4 +17,4 @@ def time() -> Time:
 
 @pytest.fixture
 def journal(tmp_path: Path, time: Time) -> Journal:
-    return Journal(tmp_path.as_uri(), cluster="c", resource="a sink/ü", wall=time, clock=time.clock)
+    return Journal(tmp_path.as_uri(), cluster="c", resource="a sink/ü", wall=time, age=time.age, clock=time.clock)

@@ -90,7 +90,8 @@ def test_a_process_that_was_taken_over_may_not_continue(journal: Journal, time: 
 def test_what_a_saga_of_several_resources_left_is_not_hidden_from_any(tmp_path: Path, time: Time) -> None:
     """Only its home's journal can settle it; the error of another resource names what to run."""
     home, other = (
-        Journal(tmp_path.as_uri(), cluster="c", resource=name, wall=time, clock=time.clock) for name in ("a", "b")
+        Journal(tmp_path.as_uri(), cluster="c", resource=name, wall=time, age=time.age, clock=time.clock)
+        for name in ("a", "b")
     )
     mine, next_one = Owner("dag/1", "apply", ELSEWHERE, 1), Owner.here(run="dag/2", task="apply")
     with home.claim(mine, others=[other]) as entry:
@@ -109,7 +110,7 @@ def test_what_a_saga_of_several_resources_left_is_not_hidden_from_any(tmp_path: 
 def test_the_dead_are_watched_once(tmp_path: Path, time: Time) -> None:
     """However many resources a saga of another machine has left: the process that took its home over waits once."""
     home, *beside = (
-        Journal(tmp_path.as_uri(), cluster="c", resource=f"c{number}", wall=time, clock=time.clock)
+        Journal(tmp_path.as_uri(), cluster="c", resource=f"c{number}", wall=time, age=time.age, clock=time.clock)
         for number in range(20)
     )
     dead = Owner("dag/dead", "apply", ELSEWHERE, 1)
@@ -125,7 +126,8 @@ def test_the_dead_are_watched_once(tmp_path: Path, time: Time) -> None:
 def test_a_saga_does_not_hide_what_was_left_of_one_of_its_resources(tmp_path: Path, time: Time) -> None:
     """A change of the other connector that died has to be settled in its own journal first."""
     home, other = (
-        Journal(tmp_path.as_uri(), cluster="c", resource=name, wall=time, clock=time.clock) for name in ("a", "b")
+        Journal(tmp_path.as_uri(), cluster="c", resource=name, wall=time, age=time.age, clock=time.clock)
+        for name in ("a", "b")
     )
     leave(other, Owner("dag/dead", "apply", ELSEWHERE, 1))
     time.now += DEAD_AFTER + 1

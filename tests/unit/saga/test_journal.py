@@ -150,8 +150,8 @@ def test_a_plan_that_a_cleared_run_has_made_again_is_not_applied_yet() -> None:
 def test_a_lease_is_kept_for_the_next_task_of_the_run_and_no_other(journal: Journal, time: Time) -> None:
     """Single-step changes have a connector's lease from task to task."""
     begin, alter = Owner.here(run="dag/steps", task="begin"), Owner.here(run="dag/steps", task="alter")
-    claimed = journal.claim_for_run(begin, seconds=100)
-    claimed.write(replace(claimed.record, state=SagaState.FORWARD, stages=(STAGE,)))
+    with journal.claim(begin, keep=100) as claimed:
+        claimed.write(replace(claimed.record, state=SagaState.FORWARD, stages=(STAGE,)))
 
     with pytest.raises(Overlap, match="dag/steps"):
         journal.refuse_overlap("dag/other")
@@ -163,8 +163,14 @@ def test_a_lease_is_kept_for_the_next_task_of_the_run_and_no_other(journal: Jour
     with journal.continued(alter, seconds=100) as entry:
         assert entry.record.stages == (STAGE,)
 
-    time.now += 101
+    time.now += 3601
     journal.refuse_overlap("dag/other")
+    with journal.continued(alter, seconds=100) as entry:
+        assert entry.record.stages == (STAGE,), "its generation is the newest, however old its lease is"
+
+    time.now += 101
+    with journal.claim(Owner.here(run="dag/other", task="apply")) as other:
+        other.note(SagaState.UNDONE)
     with pytest.raises(Overlap, match="this run no longer has the lease"), journal.continued(alter, seconds=100):
         pass
 
@@ -193,7 +199,8 @@ def test_a_damaged_journal_stops_every_change(journal: Journal, time: Time, name
 def test_a_saga_of_several_resources_has_one_lease(tmp_path: Path, time: Time) -> None:
     """The error for any of them names the run that has the lease; after its end all are free."""
     made = [
-        Journal(tmp_path.as_uri(), cluster="c", resource=name, wall=time, clock=time.clock) for name in ("a", "b", "c")
+        Journal(tmp_path.as_uri(), cluster="c", resource=name, wall=time, age=time.age, clock=time.clock)
+        for name in ("a", "b", "c")
     ]
     home, *beside = made
     mine, other = Owner("dag/1", "apply", ELSEWHERE, 1), Owner("dag/2", "apply", ELSEWHERE, 2)
@@ -212,9 +219,11 @@ def test_a_saga_of_several_resources_has_one_lease(tmp_path: Path, time: Time) -
 def test_a_cluster_with_two_names_has_one_lease_of_a_resource(tmp_path: Path, time: Time, first: str) -> None:
     """Those who know both names exclude those who know either."""
     root = tmp_path.as_uri()
-    resource = Journal(root, cluster="connect.kafka.1a2b", resource="a", wall=time, clock=time.clock)
-    worker = Journal(root, cluster="c", resource="a", wall=time, clock=time.clock)
-    both = Journal(root, cluster="c", resource="a", also="connect.kafka.1a2b", wall=time, clock=time.clock)
+    resource = Journal(root, cluster="connect.kafka.1a2b", resource="a", wall=time, age=time.age, clock=time.clock)
+    worker = Journal(root, cluster="c", resource="a", wall=time, age=time.age, clock=time.clock)
+    both = Journal(
+        root, cluster="c", resource="a", also="connect.kafka.1a2b", wall=time, age=time.age, clock=time.clock
+    )
     mine, other = Owner("dag/1", "apply", ELSEWHERE, 1), Owner("dag/2", "apply", ELSEWHERE, 2)
     tries = [(resource, [both])] if first == "one name" else [(both, [resource, worker, worker.sibling("a")])]
 
@@ -236,8 +245,10 @@ def test_a_cluster_with_two_names_has_one_lease_of_a_resource(tmp_path: Path, ti
 def test_what_a_dead_run_has_left_under_the_other_name_is_not_passed_over(tmp_path: Path, time: Time) -> None:
     """It can be settled only by a run that reaches the cluster as the dead one did; the error says so."""
     root, dead = tmp_path.as_uri(), Owner("dag/dead", "apply", ELSEWHERE, 1)
-    resource = Journal(root, cluster="connect.kafka.1a2b", resource="a", wall=time, clock=time.clock)
-    both = Journal(root, cluster="c", resource="a", also="connect.kafka.1a2b", wall=time, clock=time.clock)
+    resource = Journal(root, cluster="connect.kafka.1a2b", resource="a", wall=time, age=time.age, clock=time.clock)
+    both = Journal(
+        root, cluster="c", resource="a", also="connect.kafka.1a2b", wall=time, age=time.age, clock=time.clock
+    )
     for left, other in ((resource, both), (both, resource)):
         with left.claim(dead) as entry:
             entry.begin(dead, operation="the change of offsets", key=left.uri, stages=())

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -15,6 +16,7 @@ import pytest
 
 from airflow_provider_connect_offsets.clock import Clock
 from airflow_provider_connect_offsets.exceptions import JournalLost, Overlap
+from airflow_provider_connect_offsets.saga import lease
 from airflow_provider_connect_offsets.saga.entry import JournalEntry
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import DEAD_AFTER, SILENT_AFTER, Heartbeat, Lease, Owner
@@ -28,14 +30,15 @@ HOUR = 3600.0
 
 
 class Holder:
-    """Another machine, whose wall clock is ``ahead`` of this one's, as it writes into a connector's journal."""
+    """Another machine as it writes into a connector's journal, whose store says ``age`` of each file."""
 
-    def __init__(self, folder: Path, *, ahead: float) -> None:
+    def __init__(self, folder: Path, *, age: float | None, ahead: float = 0, pid: int = 1) -> None:
         self.slept = 0.0
         self.alive = True
         self.ahead = ahead
+        self.owner = replace(FIRST, pid=pid)
         clock = Clock(lambda: self.slept, self._sleep)
-        self.journal = Journal(folder.as_uri(), cluster="c", resource="x", wall=lambda: 1e9 + self.slept, clock=clock)
+        self.journal = Journal(folder.as_uri(), cluster="c", resource="x", age=lambda _uri: age, clock=clock)
         files.create_bytes(self.journal.file(1, "lease"), b"{}")
         self._beat()
 
@@ -45,28 +48,66 @@ class Holder:
             self._beat()
 
     def _beat(self) -> None:
-        now = 1e9 + self.slept + self.ahead
-        files.write_json(self.journal.file(1, "lease"), asdict(Lease(FIRST, now, now + DEAD_AFTER)))
+        now = time.time() + self.slept + self.ahead
+        files.write_json(self.journal.file(1, "lease"), asdict(Lease(self.owner, now, DEAD_AFTER)))
 
 
-@pytest.mark.parametrize("ahead", [-HOUR, -DEAD_AFTER, 0, DEAD_AFTER / 2, HOUR])
-def test_a_living_holder_is_not_taken_for_dead(tmp_path: Path, ahead: float) -> None:
-    """Whatever its clock says."""
-    holder = Holder(tmp_path, ahead=ahead)
+@pytest.mark.parametrize("ahead", [-HOUR, 0, HOUR])
+@pytest.mark.parametrize("age", [0.0, DEAD_AFTER + 1, None])
+def test_a_living_holder_is_not_taken_for_dead(tmp_path: Path, age: float | None, ahead: float) -> None:
+    """Whatever its clock says, and though its store says too much, or nothing."""
+    holder = Holder(tmp_path, age=age, ahead=ahead)
 
     with pytest.raises(Overlap, match="'x' is being changed by run 'dag/first'"), holder.journal.claim(NEXT):
         pass
 
 
-@pytest.mark.parametrize("ahead", [-HOUR, -DEAD_AFTER, 2 * DEAD_AFTER, HOUR])
-def test_a_dead_holder_is_found_by_waiting(tmp_path: Path, ahead: float) -> None:
+@pytest.mark.parametrize("ahead", [-HOUR, 0, HOUR])
+@pytest.mark.parametrize("age", [DEAD_AFTER + 1, None])
+def test_a_dead_holder_is_found_by_waiting(tmp_path: Path, age: float | None, ahead: float) -> None:
     """No longer than a lease lasts, by this machine's clock."""
-    holder = Holder(tmp_path, ahead=ahead)
+    holder = Holder(tmp_path, age=age, ahead=ahead)
     holder.alive = False
 
     with holder.journal.claim(NEXT) as entry:
         assert entry.number == 2
     assert DEAD_AFTER <= holder.slept < DEAD_AFTER + 1
+
+
+def test_a_lease_between_two_tasks_is_not_judged_without_a_clock(tmp_path: Path) -> None:
+    """Nobody renews it then, so a store that does not say how old it is proves nothing."""
+    holder = Holder(tmp_path, age=None, pid=0)
+    holder.alive = False
+
+    with pytest.raises(Overlap, match="'x' is being changed by run 'dag/first'"), holder.journal.claim(NEXT):
+        pass
+
+
+def test_a_store_says_by_its_own_clock_how_old_a_file_is(tmp_path: Path) -> None:
+    """A real one."""
+    file = tmp_path / "lease.json"
+    file.write_text("{}")
+    os.utime(file, (time.time() - HOUR, time.time() - HOUR))
+
+    assert lease.age(file.as_uri()) == pytest.approx(HOUR, abs=60)
+    assert lease.age((tmp_path / "missing").as_uri()) is None
+    assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize(("error", "is_gone"), [(PermissionError, False), (ProcessLookupError, True)])
+def test_a_process_that_can_not_be_seen_is_not_gone(
+    monkeypatch: pytest.MonkeyPatch, error: type[OSError], *, is_gone: bool
+) -> None:
+    """With hidepid, /proc shows no processes of other users; a signal tells a hidden one from none (kill(2))."""
+    here = Owner.here(run="r", task="t")
+    monkeypatch.setattr(lease, "_started", lambda _pid: "")
+
+    def kill(_pid: int, _signal: int) -> None:
+        raise error
+
+    monkeypatch.setattr(os, "kill", kill)
+
+    assert here.is_gone is is_gone
 
 
 def test_a_process_is_identified_by_more_than_its_number() -> None:
@@ -103,10 +144,11 @@ def test_a_renewal_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch) ->
     answers: Iterator[bool] = iter([True, False, False, True, True])
     renewed: list[bool] = []
 
-    def renew() -> None:
+    def renew() -> bool:
         renewed.append(next(answers, True))
         if not renewed[-1]:
             raise OSError(30, "Read-only file system")
+        return True
 
     with Heartbeat(renew, Clock()):
         wait_until(lambda: len(renewed) > 5, 60, "it was not tried again")
@@ -149,7 +191,7 @@ def test_what_can_not_be_written_stops_what_goes_forward(tmp_path: Path, monkeyp
             assert entry.record == SagaRecord("x", NEXT, SagaState.BACK)
 
         files.create_bytes(entry.file("lease").replace("000001", "000002"), b"{}")
-        files.write_json(entry.file("lease").replace("000001", "000002"), asdict(Lease(FIRST, 1, 2)))
+        files.write_json(entry.file("lease").replace("000001", "000002"), asdict(Lease(FIRST, 1, 1)))
         with pytest.raises(Overlap, match="'x' was taken over by run 'dag/first'"):
             entry.note(SagaState.UNDONE)
 

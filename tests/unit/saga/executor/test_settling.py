@@ -127,10 +127,10 @@ def test_what_someone_else_has_taken_over_is_left_to_them(world: World, journal:
 
 def test_a_saga_is_left_open_and_settled_by_another_run(world: World, journal: Journal) -> None:
     """Between two tasks only the journal keeps it; another run that comes instead of the second task undoes it."""
-    entry = journal.claim_for_run(OWNER, seconds=60)
-    change = executor(world, entry, "plain")
-    entry.begin(OWNER, operation="a failover", key="key", stages=change.stages[:1])
-    change.make(change.stages[0])
+    with journal.claim(OWNER, keep=60) as entry:
+        change = executor(world, entry, "plain")
+        entry.begin(OWNER, operation="a failover", key="key", stages=change.stages[:1])
+        change.make(change.stages[0])
     assert world.in_effect == {"stop x": True}
     files.remove_tree(entry.file("lease"))
     files.write_bytes(

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from typing import cast
 
+from airflow_provider_connect_offsets.connect.protocols import ConnectorControl
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
+from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
 from airflow_provider_connect_offsets.exceptions import InvalidDocument, InvalidInput, PlanRefused
 from airflow_provider_connect_offsets.kafka.topic_reader import TopicRecord
 from airflow_provider_connect_offsets.observe.partitions import first_few
@@ -113,12 +116,17 @@ class _Judged:
         return {name: one for name, one in self.connectors.items() if one.reason is None}
 
 
-def existing_on(connect: ConnectRest, topic: OffsetsTopic) -> Exist:
-    """Return a function that lists the existing connectors; it raises if the worker belongs to another cluster."""
+def existing_on(control: ConnectorControl, topic: OffsetsTopic) -> Exist:
+    """Return a function that lists the existing connectors.
+
+    Over REST it raises :class:`InvalidInput` if the worker belongs to another Kafka cluster than the topic.
+    """
+    if isinstance(control, StorageControl):
+        return control.configured
 
     def exist() -> list[str]:
-        _refuse_other_cluster(connect, topic)
-        return connect.connectors()
+        _refuse_other_cluster(cast("ConnectRest", control), topic)
+        return control.connectors()
 
     return exist
 

@@ -1,47 +1,38 @@
-"""Removes orphaned offsets, one run at a time; the next run finishes what a dead one has begun."""
+"""The stage that removes orphaned offsets from the workers' offsets topic."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Self
 
 from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.exceptions import DatasetError, NotRemoved, PlanRefused
-from airflow_provider_connect_offsets.operations.orphans.orphans import (
+from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS, ORPHANS
+from airflow_provider_connect_offsets.operations.stages.connector_stages import ReachedStage
+from airflow_provider_connect_offsets.operations.stages.orphans.orphaned_offsets import (
     Exist,
     Keep,
     Removal,
+    existing_on,
     left_to_remove,
     remove_approved,
 )
-from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS
 from airflow_provider_connect_offsets.saga import (
     Done,
-    Executor,
-    Explanation,
     Found,
-    Journal,
-    JournalEntry,
     JsonMap,
     Kind,
-    Owner,
     SagaState,
-    Stage,
+    Settled,
+    StageRecord,
     StageState,
-    Toward,
 )
-from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory, journal_root
-
-log = logging.getLogger(__name__)
+from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 
 
-def orphans_journal(workspace: str, topic: OffsetsTopic) -> Journal:
-    """Return the journal of an offsets topic; raises store errors."""
-    return Journal(journal_root(workspace), cluster=topic.cluster_id(), resource=f"offsets topic {topic.topic}")
-
-
-class RemoveOrphans(Stage):
+class RemoveOrphans(ReachedStage):
     """Writes tombstones for the orphans of a run, and proves them; once begun, it is only finished.
 
     The removed offsets are durable before, in ``removed.json`` of the run's directory, which a person can import.
@@ -58,7 +49,7 @@ class RemoveOrphans(Stage):
         removal: The result; None until it is done.
     """
 
-    title = "remove_orphans"
+    title = ORPHANS
     kind = Kind.PIVOT
 
     def __init__(
@@ -79,6 +70,19 @@ class RemoveOrphans(Stage):
         self._connections = connections
         self._keep = keep
         self.removal: Removal | None = None
+
+    @classmethod
+    def is_reached(cls, clients: Clients, record: StageRecord) -> bool:
+        """Whether they are of that topic."""
+        return clients.topic is not None and clients.topic.topic == record.subject
+
+    @classmethod
+    def built(cls, subject: str, clients: Clients, spec: JsonMap) -> Self:
+        """Build the stage from what :meth:`spec` has returned."""
+        if clients.topic is None:
+            raise ValueError(f"no clients of the topic {subject!r}")
+        exist = existing_on(clients.control, clients.topic)
+        return cls(OrphansDirectory(spec["directory"]), clients.topic, exist=exist, digest=spec["digest"])
 
     def spec(self) -> JsonMap:
         """Return the run's directory, the digest of what was approved, and the connections."""
@@ -101,52 +105,15 @@ class RemoveOrphans(Stage):
             return StageState(Found.BEFORE, error)
         if left is None:
             return StageState(Found.BEFORE, NotRemoved("Nothing was removed."))
+        if not left and self.removal is None:  # an error behind the last tombstone hid the result
+            self.removal = self.remove()
         message = f"Topic {self.topic.topic!r} still has {left:,} of the orphaned offsets that were to be removed."
         return StageState(Found.PARTIAL, NotRemoved(message)) if left else StageState(Found.DONE)
 
 
-def remove_orphans(journal: Journal, owner: Owner, stage: RemoveOrphans, *, kept: str = "") -> Removal:
-    """Remove the approved orphans, while no other run removes any from the topic; finishes first what a dead run began.
-
-    Args:
-        journal: The journal of the offsets topic.
-        owner: This process.
-        stage: The removal.
-        kept: Which file the error names for importing the removed offsets; empty: that in the run's directory.
-
-    Raises:
-        Overlap, PlanRefused: Nothing was removed.
-        NotRemoved: Some were left; names what was removed and what was not.
-        StoreError: Some may be removed; run it again.
-    """
-    with journal.claim(owner) as entry:
-        finish(entry, stage.topic, exist=stage.exist)
-        operation = f"the removal of orphaned offsets by {stage.directory.uri}"
-        entry.begin(owner, operation=operation, key="", stages=[stage])
-        Executor(entry, [stage], Explanation()).run()
-        # After an error behind the last tombstone all is removed, and the result is not known yet.
-        removal = stage.removal or stage.remove()
-    if removal.left:
-        raise NotRemoved(removal.sentence(stage.topic.topic, kept=kept or stage.directory.removed))
-    return removal
-
-
-def finish(entry: JournalEntry, topic: OffsetsTopic, *, exist: Exist) -> str | None:
-    """Finish what a dead run has begun to remove; ``exist``: as of :class:`RemoveOrphans`. Raises store errors.
-
-    Returns:
-        A sentence about it; None if nothing was left.
-    """
-    record = entry.record
-    if not record.state.is_unfinished:
-        return None
-    stages = [
-        RemoveOrphans(OrphansDirectory(one.spec["directory"]), topic, exist=exist, digest=one.spec["digest"])
-        for one in record.stages
-    ]
-    settled = Executor(entry, stages, Explanation()).settle(Toward.BACK)
-    finished = settled.record.state is SagaState.DONE
+def describe_removal(settled: Settled) -> str:
+    """Describe what has become of a dead removal."""
+    record = settled.record
+    finished = record.state is SagaState.DONE
     result = "What it had begun is finished now." if finished else "It had removed nothing, and was given up."
-    message = f"{record.operation}, run {record.owner.run!r}, ended before its time. {result}"
-    log.warning("%s", message)
-    return message
+    return f"{record.operation}, run {record.owner.run!r}, ended before its time. {result}"

@@ -14,8 +14,8 @@ from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.groups import Committed
 from airflow_provider_connect_offsets.observe.partitions import partition_of
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from airflow_provider_connect_offsets.operations.groups.left_groups import partition_text, shown
-from airflow_provider_connect_offsets.operations.groups.prior_groups import committed_in, committed_row
+from airflow_provider_connect_offsets.operations.stages.groups.left_groups import partition_text, shown
+from airflow_provider_connect_offsets.operations.stages.groups.prior_groups import committed_in, committed_row
 from airflow_provider_connect_offsets.workspace.datasets import read_newest, write_newest
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import DELETED_GROUP_OFFSETS

@@ -1,0 +1,135 @@
+"""The registry of all stages: rebuilds those of any operation from the journal, and describes how they were settled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from airflow_provider_connect_offsets.exceptions import Overlap
+from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.operations.stages.captured import (
+    ADDRESSES,
+    EMPTY,
+    IMPORT,
+    MOVE,
+    ORPHANS,
+    connections_of,
+)
+from airflow_provider_connect_offsets.operations.stages.check_records import CheckRecords
+from airflow_provider_connect_offsets.operations.stages.connector_stages import (
+    ReachedStage,
+    ResumeConnector,
+    SetState,
+    StopConnector,
+)
+from airflow_provider_connect_offsets.operations.stages.existence_stages import CreateConnector, DeleteConnector
+from airflow_provider_connect_offsets.operations.stages.explained import ConnectorExplained, describe
+from airflow_provider_connect_offsets.operations.stages.flow_stages import EmptyTopics
+from airflow_provider_connect_offsets.operations.stages.groups.move_groups import (
+    MoveExplained,
+    MoveGroups,
+    describe_move,
+)
+from airflow_provider_connect_offsets.operations.stages.import_stages import (
+    ImportExplained,
+    ImportOffsets,
+    describe_import,
+)
+from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets
+from airflow_provider_connect_offsets.operations.stages.orphans.remove_orphans import RemoveOrphans, describe_removal
+from airflow_provider_connect_offsets.operations.stages.poison_stages import RunOneByOne
+from airflow_provider_connect_offsets.operations.stages.replay_stages import (
+    DeliverInterval,
+    PlaceClone,
+    RemoveClone,
+    StartClone,
+    StopClone,
+)
+from airflow_provider_connect_offsets.saga import Explanation, Registry, SagaRecord, Settled, Stage, StageRecord
+
+_STAGES: Mapping[str, type[ReachedStage]] = {
+    one.title: one
+    for one in (
+        *(StopConnector, AlterOffsets, ResumeConnector, CheckRecords, SetState),
+        *(CreateConnector, DeleteConnector, RunOneByOne, EmptyTopics),
+        *(PlaceClone, StartClone, DeliverInterval, StopClone, RemoveClone),
+        *(ImportOffsets, MoveGroups, RemoveOrphans),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reached(Registry):
+    """The registry with clients of everything that can be reached.
+
+    Attributes:
+        clients: Clients of each cluster; the first are those of the operation's own.
+        forced: True if an import may be undone though workers run.
+    """
+
+    clients: tuple[Clients, ...]
+    forced: bool = False
+
+    def built(self, record: SagaRecord) -> list[Stage]:
+        """Rebuild the stages of a record."""
+        return [self._built(stage, record) for stage in record.stages]
+
+    def _built(self, stage: StageRecord, record: SagaRecord) -> Stage:
+        known = _STAGES.get(stage.title)
+        if known is None:
+            raise record.unknown(f"the stage {stage.title!r}")
+        for clients in self.clients:
+            if known.is_reached(clients, stage):
+                if stage.title == IMPORT:
+                    return ImportOffsets.built(stage.subject, clients, {**stage.spec, "forced": self.forced})
+                return known.built(stage.subject, clients, stage.spec)
+        raise Overlap(_unreached(record, stage, self.clients))
+
+    def explanation(self, record: SagaRecord) -> Explanation:
+        """Return the errors of the record's operation."""
+        if record.of_title(MOVE):
+            return MoveExplained()
+        if record.of_title(IMPORT):
+            return ImportExplained()
+        if record.of_title(ORPHANS):
+            return Explanation()
+        return ConnectorExplained(record.resource, self.clients[0].control)
+
+    def described(self, settled: Settled) -> str:
+        """Describe how a saga whose process had died was settled."""
+        record = settled.record
+        if record.of_title(MOVE):
+            return describe_move(settled)
+        if record.of_title(IMPORT):
+            return describe_import(settled)
+        if record.of_title(ORPHANS):
+            return describe_removal(settled)
+        return describe(settled)
+
+
+def reached(*clients: Clients) -> Reached:
+    """Return the registry with these clients; the first are those of the operation's own cluster."""
+    return Reached(clients)
+
+
+def _unreached(record: SagaRecord, stage: StageRecord, clients: tuple[Clients, ...]) -> str:
+    """Say how what was left is settled, where the clients at hand do not reach it."""
+    begun = (
+        f"Nothing was done: {record.operation} of {record.resource!r} by run {record.owner.run!r} ended before its time"
+    )
+    named = connections_of(record)
+    used = f"; it used the connections {', '.join(named)}" if named else ""
+    addresses = stage.spec.get(ADDRESSES, ())
+    if addresses and any(one.cluster == stage.cluster for one in clients):
+        here = sorted({address for one in clients for address in one.control.addresses()})
+        return (
+            f"{begun}, on the Connect cluster at {', '.join(sorted(addresses))}. This is another one, at "
+            f"{', '.join(here)}, on the same Kafka cluster, and what was left there is not settled here. Run it there "
+            f"once more (a dry run does not do it{used}), or connect-offsets recover with that address, which finishes "
+            "or restores it; then try again."
+        )
+    again = "Run mirror_reset with the same connectors" if stage.title == EMPTY else "Run it"
+    return (
+        f"{begun}, and left more than offsets to restore. {again} once more (a dry run does not do it{used}), which "
+        "finishes or restores it; then try again."
+    )

@@ -1,0 +1,46 @@
+"""The stage that checks after the resume whether the records exist on which a connector resumed."""
+
+from __future__ import annotations
+
+from airflow_provider_connect_offsets.exceptions import StoreError
+from airflow_provider_connect_offsets.observe import log_positions
+from airflow_provider_connect_offsets.operations.stages.captured import ALTER, CHECK, Alteration
+from airflow_provider_connect_offsets.operations.stages.connector_stages import ConnectorStage
+from airflow_provider_connect_offsets.operations.stages.group_words import again, since
+from airflow_provider_connect_offsets.saga import Captures, Done, Found, JsonMap, Kind, StageState, stage_name
+
+
+class CheckRecords(ConnectorStage):
+    """Checks after the resume whether the records at the new positions exist; there is nothing to undo.
+
+    Its fact ``deleted`` is a sentence about records that do not; it is missing if all exist, or that is unknown.
+    """
+
+    title = CHECK
+    kind = Kind.PROOF
+
+    def capture(self, earlier: Captures) -> JsonMap:
+        """Capture the same as the stage that altered the offsets."""
+        return dict(earlier[stage_name(ALTER, self.subject, cluster=self.cluster)])
+
+    def do(self, captured: JsonMap) -> Done:
+        """Compare the new positions with their logs."""
+        alteration = Alteration.from_json(captured)
+        try:
+            out_of_log = log_positions.requested_gone(self._clients, alteration.positions)
+        except StoreError as error:
+            return Done((f"{error} Whether records at the positions of {self.subject!r} were deleted is unknown.",))
+        if not out_of_log:
+            return Done()
+        gone = log_positions.described(self.subject, out_of_log)
+        deleted = (
+            f"The offsets of {self.subject!r} were changed and read back{again(self._clients, alteration.prior_state)},"
+            f" but records at its positions were deleted {since(self._clients)}: {gone} Those that it had not read by "
+            "then can't be delivered any more. Compare what has arrived, and raise retention.ms of the topic before a "
+            "new run."
+        )
+        return Done(facts={"deleted": deleted})
+
+    def find(self, captured: JsonMap) -> StageState:
+        """DONE: there is nothing to undo."""
+        return StageState(Found.DONE)

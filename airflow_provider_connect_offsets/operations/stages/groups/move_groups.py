@@ -1,0 +1,126 @@
+"""The stage that moves the consumer groups of a run, and how it is settled after its process has died."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Self, cast
+
+from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, StoreError
+from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
+from airflow_provider_connect_offsets.observe.clients import Clients, Origin
+from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS, MOVE
+from airflow_provider_connect_offsets.operations.stages.connector_stages import ReachedStage
+from airflow_provider_connect_offsets.operations.stages.groups.deleted_groups import commit_deleted, is_whole
+from airflow_provider_connect_offsets.operations.stages.groups.left_groups import reasons
+from airflow_provider_connect_offsets.saga import (
+    Done,
+    Explanation,
+    Found,
+    JsonMap,
+    Kind,
+    SagaRecord,
+    Settled,
+    StageRecord,
+    StageState,
+    Undoing,
+)
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+
+log = logging.getLogger(__name__)
+
+
+def groups_resource(cluster: str) -> str:
+    """Return the name, in journals, of all consumer groups of the Kafka cluster with that id."""
+    return f"consumer groups of {cluster}"
+
+
+class MoveGroups(ReachedStage):
+    """Commits or restores the groups of a run.
+
+    The undo commits again what groups lack that were deleted meanwhile. Other commits stay: the run's restore undoes
+    them.
+
+    Args:
+        groups: The journal's name of the groups.
+        target: Their cluster.
+        directory: Directory of the run, which keeps what it has replaced and deleted.
+        move: Moves the groups; its errors say what stays committed. None in a later process.
+        connections: Parameter → id of the Airflow connection that it named.
+    """
+
+    title = MOVE
+    kind = Kind.UNDOABLE
+
+    def __init__(
+        self,
+        groups: str,
+        target: KafkaCluster,
+        directory: FailoverDirectory,
+        move: Callable[[], None] | None = None,
+        *,
+        connections: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        super().__init__(groups)
+        self._target = target
+        self._directory = directory
+        self._move = move
+        self._connections = connections
+
+    @classmethod
+    def is_reached(cls, clients: Clients, record: StageRecord) -> bool:
+        """Whether they are of the groups of that cluster."""
+        return clients.origin is Origin.GROUP and record.subject == groups_resource(_cluster(clients).cluster_id())
+
+    @classmethod
+    def built(cls, subject: str, clients: Clients, spec: JsonMap) -> Self:
+        """Build the stage from what :meth:`spec` has returned; it can only be undone."""
+        return cls(subject, _cluster(clients), FailoverDirectory(spec["directory"]))
+
+    def spec(self) -> JsonMap:
+        """Return the run's directory, and the connections."""
+        return {"directory": self._directory.uri, CONNECTIONS: dict(self._connections)}
+
+    def do(self, captured: JsonMap) -> Done:
+        """Move them; raises what ``move`` does."""
+        if self._move is None:
+            raise ValueError(f"{self.name} was not begun, and only its own run can begin it")
+        self._move()
+        return Done()
+
+    def find(self, captured: JsonMap) -> StageState:
+        """DONE if no group is left deleted."""
+        return StageState(Found.DONE if is_whole(self._directory) else Found.PARTIAL)
+
+    def undo(self, captured: JsonMap, undoing: Undoing) -> str:
+        """Commit what deleted groups lack; raises :class:`StoreError` if some still lack offsets."""
+        left = commit_deleted(self._directory, self._target)
+        if not is_whole(self._directory):
+            raise StoreError(f"Groups were deleted to clear single offsets, and lack others since: {reasons(left)}.")
+        return f" {reasons(left)}." if left else ""
+
+
+class MoveExplained(Explanation):
+    """Returns the move's error, which names the groups' offsets and the next step."""
+
+    def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
+        """Return the error; the failure, if an interruption ended the move."""
+        if not isinstance(error, Exception):
+            return failure
+        log.warning("%s", failure)
+        return error
+
+
+def describe_move(settled: Settled) -> str:
+    """Describe what has become of a dead move."""
+    record = settled.record
+    return (
+        f"{record.operation}, run {record.owner.run!r}, ended before its time. No group is left deleted by it; what it "
+        f"had committed stays, and the next attempt of that run continues it.{settled.lost}"
+    )
+
+
+def _cluster(clients: Clients) -> KafkaCluster:
+    """Return the cluster of the groups that these clients change."""
+    return cast("KafkaCluster", clients.logs)

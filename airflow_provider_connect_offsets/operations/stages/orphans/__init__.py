@@ -1,0 +1,1 @@
+"""The stage that removes orphaned offsets, and what it observes and writes."""

@@ -1,0 +1,242 @@
+"""The one door: every operation enters, settles what was left, runs and ends through :func:`operate`.
+
+``operate``     claim → settle what was left → done already? → begin → run → end
+``open_saga``   the same up to its first stages; a later task of the run continues it (:func:`continued`)
+``settle``      the only way back: teardown, ``on_kill``, shell, later runs
+
+No other module claims a resource, begins or settles a saga, or reads a lease. Which way a left saga goes is decided
+here (:func:`_toward`), and each request that changes something is fenced (``fencing``) by the lease claimed here.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock
+from airflow_provider_connect_offsets.exceptions import Drift, Overlap
+from airflow_provider_connect_offsets.fencing import fenced
+from airflow_provider_connect_offsets.saga import overlaps
+from airflow_provider_connect_offsets.saga.entry import JournalEntry
+from airflow_provider_connect_offsets.saga.executor import Executor
+from airflow_provider_connect_offsets.saga.journal import Journal
+from airflow_provider_connect_offsets.saga.lease import Owner
+from airflow_provider_connect_offsets.saga.operation import Left, Operated, Operation, Registry
+from airflow_provider_connect_offsets.saga.record import SagaRecord, SagaState, Toward
+from airflow_provider_connect_offsets.saga.stage import Stage
+
+log = logging.getLogger(__name__)
+
+
+def operate(operation: Operation, owner: Owner) -> Operated:
+    """Make an operation, or all of it is undone; one that an earlier attempt of the run has made is not made again.
+
+    Args:
+        operation: What is to be done.
+        owner: This process.
+
+    Raises:
+        Overlap: Another run works on one of the resources, or took over.
+        Drift: An earlier attempt has made it, and its result no longer stands: another run, or a person, has changed
+            it since.
+        Exception: What the operation's stages refuse, or its explanation returns for a failure.
+    """
+    with _entered(operation, owner) as (entry, left):
+        earlier = _made_before(operation, owner, left)
+        if earlier is not None:
+            return Operated(earlier, left, is_earlier=True)
+        stages = _begin(operation, owner, entry, left)
+        if not stages:
+            return Operated(None, left)
+        made = _executor(operation, entry, stages).run()
+        return Operated(made.record, left, made, stages=tuple(stages))
+
+
+def open_saga(operation: Operation, owner: Owner, *, seconds: float, make: Callable[[Executor], None]) -> SagaRecord:
+    """Begin a saga that later tasks of the run continue.
+
+    Args:
+        operation: What is to be done.
+        owner: This process.
+        seconds: How long the lease lasts between two tasks.
+        make: Makes, or announces, the first stages.
+
+    Returns:
+        Its record.
+
+    Raises:
+        Overlap: Another run works on one of the resources.
+        Exception: What ``make`` raises. What it has begun is left to the teardown; nothing is left if it began nothing.
+    """
+    with _entered(operation, owner, seconds=seconds) as (entry, left):
+        make(_executor(operation, entry, _begin(operation, owner, entry, left)))
+        return entry.record
+
+
+@contextmanager
+def continued(
+    journal: Journal, owner: Owner, registry: Registry, *, seconds: float, clock: Clock = SYSTEM_CLOCK
+) -> Iterator[Executor]:
+    """Continue the saga that an earlier task of the run has opened; its stages are rebuilt.
+
+    Raises :class:`Overlap` if another run has taken over. ``seconds``: how long the lease lasts after the block.
+    """
+    with journal.continued(owner, seconds=seconds) as entry, fenced(entry.may_change):
+        yield Executor(entry, registry.built(entry.record), registry.explanation(entry.record), clock=clock)
+
+
+def settle(
+    journal: Journal,
+    owner: Owner,
+    registry: Registry,
+    *,
+    toward: Toward | None = Toward.BACK,
+    run: str | None = None,
+    clock: Clock = SYSTEM_CLOCK,
+) -> Left | None:
+    """Settle what was left of a resource; writes nothing if nothing was.
+
+    Args:
+        journal: The journal of the resource; the saga may be kept in that of another one.
+        owner: This process.
+        registry: Rebuilds its stages.
+        toward: FORWARD, at a person's request, finishes it if all its undoable stages are found done. BACK undoes it.
+            None: as an operation of ``owner`` would.
+        run: Only what this run has left, of which also the lease between two tasks is ended; None: any run.
+        clock: Measures the downtime.
+
+    Returns:
+        What was left; None if nothing was.
+
+    Raises:
+        Overlap: Its run is not dead, or the clients at hand do not reach what it changes.
+        LeftStopped: Neither the plan nor the prior state could be proved; the saga stays unfinished.
+        StoreError: A system does not answer, or refuses; the saga stays unfinished.
+    """
+    home = journal.home_left()
+    left = None if home is None else home.left()
+    if home is None or left is None or (run is not None and left[0].owner.run != run):
+        if run is not None:
+            journal.end_for(run)
+        return None
+    with home.claim(owner) as entry, fenced(entry.may_change):
+        if not entry.record.state.is_unfinished:  # another process has settled it meanwhile
+            return None
+        return _settle(entry, registry, toward or _toward(entry.record, owner), clock)
+
+
+@contextmanager
+def _entered(
+    operation: Operation, owner: Owner, *, seconds: float = 0
+) -> Iterator[tuple[JournalEntry, tuple[Left, ...]]]:
+    """Settle what is kept in other journals, claim, and settle the rest."""
+    journals = (operation.journal, *operation.others)
+    elsewhere = [_settle_elsewhere(one, operation, owner) for one in journals]
+    claimed = operation.journal.claim(owner, others=operation.others, keep=seconds)
+    with claimed as entry, fenced(entry.may_change):
+        left = None
+        if entry.record.state.is_unfinished and not operation.completes(entry.record):
+            left = _settle(entry, operation.registry, _toward(entry.record, owner), operation.clock, operation.stops)
+        yield entry, tuple(one for one in (*elsewhere, left) if one is not None)
+
+
+def _settle_elsewhere(journal: Journal, operation: Operation, owner: Owner) -> Left | None:
+    """Settle the saga of a resource that another journal keeps; that of the operation's own one waits for its lease."""
+    home = journal.home_left()
+    if home is None or home.uri == operation.journal.uri:
+        return None
+    left = home.left()
+    if left is None or any(home.uri == other.uri for other in operation.others if other is not journal):
+        return None
+    home.refuse_overlap(owner.run)
+    try:
+        operation.registry.built(left[0])
+    except Overlap as error:
+        raise overlaps.part_of_another(journal.resource, left[0]) from error
+    return settle(home, owner, operation.registry, clock=operation.clock)
+
+
+def _toward(record: SagaRecord, owner: Owner) -> Toward:
+    """The one decision: the same run goes forward, anyone else undoes.
+
+    Whatever it is, the executor finishes a saga that has passed its pivot or begun to resume, and undoes one that was
+    being undone.
+    """
+    return Toward.FORWARD if record.owner.run == owner.run else Toward.BACK
+
+
+def _settle(entry: JournalEntry, registry: Registry, toward: Toward, clock: Clock, stops: Sequence[str] = ()) -> Left:
+    record = entry.record
+    executor = Executor(entry, registry.built(record), registry.explanation(record), clock=clock)
+    settled = executor.settle(toward, keeping=stops)
+    kept = [one for one in entry.record.stages if one.name in stops and one.progress.is_captured]
+    inherited = {one.name: one.captured for one in kept} if entry.record.state is SagaState.BACK else {}
+    sentence = registry.described(settled)
+    log.warning("%s", sentence)
+    return Left(entry.record, sentence, inherited)
+
+
+def _begin(operation: Operation, owner: Owner, entry: JournalEntry, left: Sequence[Left]) -> Sequence[Stage]:
+    """Begin the saga with what an earlier one has left STOPPED; if it is refused, that is restored first."""
+    inherited = left[-1].inherited if left else {}
+    try:
+        stages = operation.stages(left)
+        lacking = inherited.keys() - {one.name for one in stages}
+        if lacking:
+            _restore_rest(operation, entry)
+            inherited = {}
+        if stages:
+            entry.begin(owner, operation=operation.name, key=operation.key, stages=stages, inherited=inherited)
+    except BaseException:
+        if entry.record.state is SagaState.BACK:
+            _restore_rest(operation, entry)
+        raise
+    return stages
+
+
+def _restore_rest(operation: Operation, entry: JournalEntry) -> None:
+    """Undo also those stages of a left saga with which this operation was to begin."""
+    registry, record = operation.registry, entry.record
+    Executor(entry, registry.built(record), registry.explanation(record), clock=operation.clock).settle(Toward.BACK)
+
+
+def _made_before(operation: Operation, owner: Owner, left: Sequence[Left]) -> SagaRecord | None:
+    """Return the record of an earlier attempt of the run that has made the operation; None if there is none.
+
+    Raises :class:`Drift` if another run has begun anything since, or one observation finds another result.
+    """
+    if not (operation.key and operation.is_made_once):
+        return None
+    record = operation.journal.record_of(owner.run, operation.key)
+    settled = left[-1].record if left else None
+    if settled is not None and (settled.owner.run, settled.key) == (owner.run, operation.key):
+        record = settled
+    if record is None or record.state is not SagaState.DONE:
+        return None
+    later = operation.journal.later(owner.run, operation.key)
+    again = "To make it once more, trigger a new run, which plans from what is stored now."
+    if later is not None:
+        raise Drift(
+            f"Nothing was changed: {operation.name} of {record.resource!r} was made by an earlier attempt of this run, "
+            f"and run {later.owner.run!r} has begun {later.operation} since. {again}"
+        )
+    try:
+        _refuse_changed(record, operation.registry.built(record))
+    except Drift as error:
+        raise Drift(
+            f"Nothing was changed: {operation.name} of {record.resource!r} was made by an earlier attempt of this run, "
+            f"but its result no longer stands: {error} {again}"
+        ) from error
+    return record
+
+
+def _refuse_changed(record: SagaRecord, stages: Sequence[Stage]) -> None:
+    """Observe once whether the result of a finished saga still stands; raises the first error of a stage."""
+    for stage in stages:
+        if (why := stage.stands(record.stage(stage.name).captured).why) is not None:
+            raise why
+
+
+def _executor(operation: Operation, entry: JournalEntry, stages: Sequence[Stage]) -> Executor:
+    return Executor(entry, stages, operation.explanation, clock=operation.clock)

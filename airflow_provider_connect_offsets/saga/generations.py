@@ -1,0 +1,160 @@
+"""The generations of a journal, as anybody may read them."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from copy import copy
+from typing import Self
+
+from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock
+from airflow_provider_connect_offsets.saga.entry import stored
+from airflow_provider_connect_offsets.saga.lease import Lease
+from airflow_provider_connect_offsets.saga.lease import age as age_in_store
+from airflow_provider_connect_offsets.saga.record import SagaRecord
+from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
+
+_LEASE = re.compile(r"(\d+)\.lease\.json")
+# How many settled generations stay: in them a retry, minutes after the previous attempt, looks for its own saga.
+REMEMBERED = 50
+
+
+class Generations:
+    """All sagas of one resource, usually a connector.
+
+    Args:
+        root: URI of all journals (``workspace.layout.journal_root``).
+        cluster: The cluster of the resource.
+        resource: Its name.
+        also: Another name of the cluster, under which the resource is leased, too; empty if it has none.
+        wall: Returns the seconds since 1970 by this machine's clock, which leases show to people.
+        age: Returns the seconds since a file was written, by its store's clock; None: unknown.
+        clock: Measures how long a lease was not renewed.
+    """
+
+    def __init__(  # noqa: PLR0913 - three are for tests
+        self,
+        root: str,
+        *,
+        cluster: str,
+        resource: str,
+        also: str = "",
+        wall: Callable[[], float] = time.time,
+        age: Callable[[str], float | None] = age_in_store,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        self._root = root
+        self.resource = resource
+        self.uri = join(root, unique_segment(cluster), unique_segment(resource))
+        self.twin = join(root, unique_segment(also), unique_segment(resource)) if also else ""
+        self._wall, self._age, self._clock = wall, age, clock
+
+    def at(self, resource: str, uri: str, twin: str = "") -> Self:
+        """Return the journal of another resource, by its URI, and that under its cluster's other name."""
+        other = copy(self)
+        other.resource, other.uri, other.twin = resource, uri, twin
+        return other
+
+    def both(self) -> list[Self]:
+        """Return this journal and the one under the cluster's other name, if it has one."""
+        return [self, self.at(self.resource, self.twin)] if self.twin else [self]
+
+    def sibling(self, resource: str) -> Self:
+        """Return the journal of another resource of the same cluster."""
+        uris = (one and join(one.rpartition("/")[0], unique_segment(resource)) for one in (self.uri, self.twin))
+        return self.at(resource, *uris)
+
+    def home(self, number: int) -> str:
+        """Return the URI of a generation, without the names of its files."""
+        return join(self.uri, f"{number:06d}")
+
+    def file(self, number: int, name: str) -> str:
+        """Return the URI of one of a generation's files."""
+        return f"{self.home(number)}.{name}.json"
+
+    def newest(self) -> int:
+        """Return the highest generation; 0 if there is none."""
+        # By the leases alone: only they are created exclusively, so a generation without a lease does not count.
+        leases = (_LEASE.fullmatch(name) for name in files.list_names(self.uri))
+        return max((int(match[1]) for match in leases if match), default=0)
+
+    def record(self, number: int) -> SagaRecord | None:
+        """Read the record of a generation; None if it never got one. Raises :class:`JournalDamaged`."""
+        return stored(self.resource, self._home_of(number), "record", SagaRecord.from_json)
+
+    def record_of(self, run: str, key: str) -> SagaRecord | None:
+        """Read the newest record of the saga with this ``key`` that ``run`` makes; None if it has none.
+
+        Newer generations may belong to attempts that changed nothing (a retry, a teardown), or to other runs.
+        """
+        newest = self.newest()
+        for number in range(newest, max(newest - REMEMBERED, 0), -1):
+            record = self.record(number)
+            if record is not None and (record.owner.run, record.key) == (run, key):
+                return record
+        return None
+
+    def left(self) -> tuple[SagaRecord, Lease | None] | None:
+        """Read the unfinished saga that has its home here, under way or left behind, and its lease; None if none.
+
+        Newer generations of processes that died before they wrote their first record hide nothing.
+        """
+        number = self.newest()
+        home, record = self._newest_record(number)
+        is_left = record is not None and record.state.is_unfinished and home.rpartition("/")[0] == self.uri
+        return (record, self._lease(number)) if record is not None and is_left else None
+
+    def home_left(self) -> Self | None:
+        """Return the journal that keeps the unfinished saga of the resource; None if there is no such saga."""
+        home, record = self._newest_record(self.newest())
+        if record is None or not record.state.is_unfinished:
+            return None
+        uri = home.rpartition("/")[0]
+        return self if uri == self.uri else self.at(record.resource, uri)
+
+    def later(self, run: str, key: str) -> SagaRecord | None:
+        """Read the newest saga that another run has begun since ``run`` made that with ``key``; None if none has."""
+        newest = self.newest()
+        for number in range(newest, max(newest - REMEMBERED, 0), -1):
+            record = self.record(number)
+            if record is None or not record.is_begun:
+                continue
+            if (record.owner.run, record.key) == (run, key):
+                return None
+            if record.owner.run != run:
+                return record
+        return None
+
+    def holder(self, number: int) -> str:
+        """Name the run that has the lease of a generation, for people."""
+        lease = self._lease(number)
+        return "nobody" if lease is None else f"run {lease.owner.run!r} (task {lease.owner.task})"
+
+    def is_open_for(self, run: str) -> bool:
+        """True if ``run`` keeps an unfinished saga open for its later tasks (:meth:`claim`)."""
+        number = self.newest()
+        lease, record = self._lease(number), self.record(number) if number else None
+        is_its_own = lease is not None and lease.owner.run == run and not lease.owner.pid and not lease.is_over
+        return is_its_own and record is not None and (record.state.is_unfinished or not record.is_begun)
+
+    def _newest_record(self, number: int) -> tuple[str, SagaRecord | None]:
+        """Return home and record of the newest generation up to ``number`` that has a record; None without any."""
+        for earlier in range(number, max(number - REMEMBERED, 0), -1):
+            record = self.record(earlier)
+            if record is not None:
+                return self._home_of(earlier), record
+        return "", None
+
+    def _is_home(self, number: int) -> bool:
+        return self._home_of(number) == self.home(number)
+
+    def _home_of(self, number: int) -> str:
+        """Return the URI of the generation that keeps the record and the lease of a generation."""
+        own = stored(self.resource, self.home(number), "lease", Lease.from_json)
+        return (own and own.home) or self.home(number)
+
+    def _lease(self, number: int) -> Lease | None:
+        """Read a generation's lease: that of its home."""
+        return stored(self.resource, self._home_of(number), "lease", Lease.from_json)
