@@ -66,10 +66,16 @@ class Executor:
             Exception: What the explanation returns for the failure; interruptions as they are.
         """
         try:
-            self._go_forward()
-            return self.finish()
+            return self._run()
         except Overlap as error:  # it is another run's by now
             _raise_instead(error, self.explanation.taken_over(error, self.entry.record))
+            raise
+
+    def _run(self) -> Settled:
+        try:
+            self._go_forward()
+            return self.finish()
+        except Overlap:
             raise
         except BaseException as error:
             if not self._only_goes_on(error):

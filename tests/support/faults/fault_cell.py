@@ -140,9 +140,9 @@ class Cell:
         assert gate.reached.is_set(), "the fault never happened"
         return ended
 
-    def again(self) -> Reported:
-        """Run the same task again, without a fault."""
-        with self._changing(self.flow.sandbox.connect.url) as process:
+    def again(self, *, owner: str = "faults") -> Reported:
+        """Run the same task again, without a fault; or another ``owner`` makes the same change."""
+        with self._changing(self.flow.sandbox.connect.url, owner=owner) as process:
             return reported(process)
 
     def delivered_again(self) -> int:
@@ -177,7 +177,7 @@ class Cell:
         return Ending.RESTORED
 
     @contextmanager
-    def _changing(self, url: str) -> Iterator[subprocess.Popen[str]]:
-        arguments = {"workspace": self.workspace, "url": url, "timeout": self.timeout}
+    def _changing(self, url: str, *, owner: str = "faults") -> Iterator[subprocess.Popen[str]]:
+        arguments = {"workspace": self.workspace, "url": url, "timeout": self.timeout, "owner": owner}
         with self.flow.changing(self.scene.run, **arguments) as process:  # type: ignore[arg-type]
             yield process

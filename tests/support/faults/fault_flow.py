@@ -93,12 +93,12 @@ class FaultFlow(ABC):
 
     @contextmanager
     def changing(
-        self, run: RunDirectory, *, workspace: str, url: str, timeout: float
+        self, run: RunDirectory, *, workspace: str, url: str, timeout: float, owner: str = "faults"
     ) -> Iterator[subprocess.Popen[str]]:
         """Make the change in a process of its own, through ``url``; the process is ended with the block."""
         command = [sys.executable, "-m", change_process.__name__]
         servers = [self.kafka.bootstrap, self.kafka_of_groups.bootstrap]
-        arguments = [run.uri, url, *servers, workspace, str(timeout)]
+        arguments = [run.uri, url, *servers, workspace, str(timeout), owner]
         with subprocess.Popen([*command, *arguments], stdout=subprocess.PIPE, text=True) as process:
             try:
                 yield process

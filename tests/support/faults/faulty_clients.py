@@ -10,6 +10,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from contextvars import Context
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
@@ -190,7 +191,7 @@ class Faults:
         if self.fault is Fault.JOURNAL:
             self.unwritable = True
         elif self.fault is Fault.ZOMBIE:
-            self._be_taken_over()
+            Context().run(self._be_taken_over)  # another process, which this one's lease does not fence
         elif self.fault is Fault.LOST:
             raise (OutcomeUnknown if name in CHANGES else Unreachable)(f"on purpose: the answer to {name} was lost.")
         else:

@@ -1,8 +1,8 @@
 """Apply a plan in a process of its own, which tests can kill.
 
-``python -m tests.support.programs.change_process RUN WORKER LOGS GROUPS WORKSPACE TIMEOUT``
+``python -m tests.support.programs.change_process RUN WORKER LOGS GROUPS WORKSPACE TIMEOUT [OWNER]``
 
-LOGS are the brokers that the positions refer to, GROUPS those of a sink's consumer group.
+LOGS are the brokers that the positions refer to, GROUPS those of a sink's consumer group. OWNER is the run in journals.
 
 Prints one line of JSON: how it ended (``applied``, …, or the error's class) and the sentence that a task would show.
 """
@@ -27,7 +27,9 @@ from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory, journal_root
 
 
-def main(run: str, worker: str, kafka: str, of_groups: str, workspace: str, timeout: str) -> None:
+def main(  # noqa: PLR0913, PLR0917 - one for each word
+    run: str, worker: str, kafka: str, of_groups: str, workspace: str, timeout: str, owner: str = "faults"
+) -> None:
     """Apply the plan of ``run``."""
     # As Airflow ends a task: an exception wherever it is, so that what it does on the way out is done.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
@@ -40,7 +42,7 @@ def main(run: str, worker: str, kafka: str, of_groups: str, workspace: str, time
         clients = Clients(connect, connect, logs=logs, groups=groups, timeout=float(timeout), cluster="sandbox")
         journal = Journal(journal_root(workspace), cluster="sandbox", resource=plan.connector)
         try:
-            outcome = apply_plan(plan, clients, journal, Owner.here(run="faults", task="apply"))
+            outcome = apply_plan(plan, clients, journal, Owner.here(run=owner, task="apply"))
         except ConnectOffsetsError as error:
             _tell(type(error).__name__, str(error))
         else:
