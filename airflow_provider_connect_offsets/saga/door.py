@@ -42,6 +42,10 @@ def operate(operation: Operation, owner: Owner) -> Operated:
             it since.
         Exception: What the operation's stages refuse, or its explanation returns for a failure.
     """
+    if operation.is_empty and all(one.home_left() is None for one in operation.journals):
+        for one in operation.journals:
+            one.refuse_overlap(owner.run)
+        return Operated(None)
     with _entered(operation, owner) as (entry, left):
         earlier = _made_before(operation, owner, left)
         if earlier is not None:
@@ -131,8 +135,7 @@ def _entered(
     operation: Operation, owner: Owner, *, seconds: float = 0
 ) -> Iterator[tuple[JournalEntry, tuple[Left, ...]]]:
     """Settle what is kept in other journals, claim, and settle the rest."""
-    journals = (operation.journal, *operation.others)
-    elsewhere = [_settle_elsewhere(one, operation, owner) for one in journals]
+    elsewhere = [_settle_elsewhere(one, operation, owner) for one in operation.journals]
     claimed = operation.journal.claim(owner, others=operation.others, keep=seconds)
     with claimed as entry, fenced(entry.may_change):
         left = None

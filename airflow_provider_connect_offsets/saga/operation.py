@@ -65,6 +65,7 @@ class Operation:
         others: Journals of the other resources that it changes.
         key: Identifies the saga for a retry; empty: none looks for it.
         is_made_once: False if each attempt makes it anew.
+        is_empty: True if it is known to have no stages: then nothing is claimed, unless something was left.
         stops: Names of the stages by which it stops connectors: what was left is undone up to these, so that no
             connector resumes in between.
         completes: Returns True for the rest of an earlier attempt that the stages themselves complete, so that it is
@@ -80,9 +81,15 @@ class Operation:
     others: Sequence[Journal] = ()
     key: str = ""
     is_made_once: bool = True
+    is_empty: bool = False
     stops: Sequence[str] = ()
     completes: Callable[[SagaRecord], bool] = lambda _record: False
     clock: Clock = SYSTEM_CLOCK
+
+    @property
+    def journals(self) -> tuple[Journal, ...]:
+        """The journals of all its resources."""
+        return (self.journal, *self.others)
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,6 +98,7 @@ def carry_out(  # noqa: PLR0913 - each has its own meaning
         reached(clients),
         others,
         key=outcomes.key_of(plan),
+        is_empty=not stages,
         stops=[one.name for one in stages if one.downtime is Downtime.BEGINS],
         clock=clients.clock,
     )

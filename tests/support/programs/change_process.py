@@ -27,7 +27,7 @@ from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory, journal_root
 
 
-def main(  # noqa: PLR0913, PLR0917 - one for each word
+def main(  # noqa: PLR0917 - one for each word
     run: str, worker: str, kafka: str, of_groups: str, workspace: str, timeout: str, owner: str = "faults"
 ) -> None:
     """Apply the plan of ``run``."""

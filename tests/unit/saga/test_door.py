@@ -391,3 +391,16 @@ def test_only_the_stops_are_taken_over(world: World, journal: Journal) -> None:
         operate(operation(world, journal), MINE)
 
     assert world.in_effect == {"stop x": False, "alter x": False}
+
+
+def test_nothing_is_claimed_if_there_is_nothing_to_do(world: World, journal: Journal) -> None:
+    """Unless something was left; another run's lease is respected all the same."""
+    nothing = replace(operation(world, journal, stages=lambda _left: ()), is_empty=True)
+
+    assert operate(nothing, MINE).record is None
+    assert journal.newest() == 0
+    with journal.claim(OTHER), pytest.raises(Overlap, match="dag/other"):
+        operate(nothing, MINE)
+    die(world, journal, "capture resume x")
+    assert operate(nothing, OTHER).left[0].is_undone
+    assert world.in_effect == {"stop x": False, "alter x": False}
