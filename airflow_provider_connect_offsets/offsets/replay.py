@@ -111,18 +111,27 @@ class ReplayPlan:
         rows: A row for each partition, sorted by topic and number.
         digest: Identifies the plan.
         observed_at: When the logs were observed.
+        config: The kept settings that the connector had then; None if unknown.
     """
 
     request: ReplayRequest
     rows: tuple[ReplayRow, ...]
     digest: str
     observed_at: datetime
+    config: Config | None = None
 
     @classmethod
-    def of(cls, request: ReplayRequest, rows: Iterable[ReplayRow], *, observed_at: datetime) -> ReplayPlan:
+    def of(
+        cls,
+        request: ReplayRequest,
+        rows: Iterable[ReplayRow],
+        *,
+        observed_at: datetime,
+        config: Config | None = None,
+    ) -> ReplayPlan:
         """Make a plan of its rows."""
         ordered = tuple(sorted(rows, key=lambda row: (row.topic, row.kafka_partition)))
-        return cls(request, ordered, plan_digest(row.digest() for row in ordered), observed_at)
+        return cls(request, ordered, plan_digest(row.digest() for row in ordered), observed_at, config)
 
     @property
     def family(self) -> Family:

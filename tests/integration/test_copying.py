@@ -11,6 +11,7 @@ import pytest
 
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import (
+    Drift,
     InvalidRequest,
     NotApplied,
     NotRunning,
@@ -52,6 +53,17 @@ def test_a_renamed_sink_goes_on_where_it_was(sandbox: Sandbox, target_changer: C
     written = [file.read_text() for file in tmp_path.rglob("*.json")]
     assert written
     assert not [text for text in written if "hunter-2" in text]
+
+
+def test_a_cleared_copy_does_not_call_done_what_was_deleted(sandbox: Sandbox, target_changer: Changer) -> None:
+    """While the copy is there it is done; afterwards the task fails, and copies nothing again."""
+    copied, by = CopiedSink.of(running(sandbox, target_changer), stop_original=True), owner()
+    assert [copied.copy(by), copied.copy(by)] == [1, 1]
+    sandbox.connect.delete(copied.how.new_name)
+
+    with pytest.raises(Drift, match=r"the copying of .* no longer stands"):
+        copied.copy(by)
+    assert not copied.exists
 
 
 @pytest.mark.parametrize("stopping", [False, True])

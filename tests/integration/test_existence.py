@@ -12,6 +12,7 @@ import pytest
 
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import (
+    Drift,
     Interfered,
     InvalidRequest,
     NotApplied,
@@ -149,6 +150,25 @@ def test_a_retry_finds_what_was_done(sandbox: Sandbox, target_changer: Changer, 
     assert [sink.delete(kept, deleting), sink.delete(kept, deleting)] == [1, 1]
 
     assert not sink.exists
+
+
+def test_a_cleared_task_does_not_call_done_what_was_taken_back(
+    sandbox: Sandbox, target_changer: Changer, tmp_path: Path
+) -> None:
+    """Nothing is created, or deleted, a second time: whoever has undone it may have had a reason."""
+    sink, kept = NewSink.ready(sandbox, target_changer, state=State.STOPPED), (tmp_path / "kept.json").as_uri()
+    creating, deleting = owner(), owner()
+    sink.create(creating)
+    sandbox.connect.delete(sink.new.name)
+    with pytest.raises(Drift, match=r"the creation of .* no longer stands: 'created-\w+' has been deleted"):
+        sink.create(creating)
+
+    sink.create()
+    sink.delete(kept, deleting)
+    sandbox.connect.create(sink.new.name, sink.new.config, initial_state="STOPPED")
+    with pytest.raises(Drift, match=r"the deletion of .* no longer stands: a connector 'created-\w+' has been created"):
+        sink.delete(kept, deleting)
+    assert sink.exists
 
 
 def test_a_connector_of_someone_else_is_not_deleted(sandbox: Sandbox, target_changer: Changer) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotApplied, PlanRefused
+from airflow_provider_connect_offsets.exceptions import Drift, InvalidRequest, NotApplied, PlanRefused
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.layout import ReplayDirectory
 from airflow_provider_connect_offsets.workspace.replay import DeliveredRange, ReplayOutcome, ReplayResult
@@ -50,6 +50,28 @@ def test_a_sink_delivers_the_interval_and_counts_what_comes_after_it(sink: Repla
     written = [path for path in Path(sink.changer.workspace.removeprefix("file://")).rglob("*") if path.is_file()]
     assert len(written) > 5
     assert [path for path in written if SECRET.encode() in path.read_bytes()] == []
+
+
+def test_a_cleared_replay_delivers_nothing_again(sink: Replayed) -> None:
+    """Its clone is gone, as it should be."""
+    run, by = sink.plan(sink.request(day=1))[0], owner()
+    first, delivered = sink.replay(run, by), sink.delivered()
+
+    again = sink.replay(run, by)
+
+    assert (again.result, again.delivered) == (ReplayResult.DELIVERED, first.delivered)
+    assert sink.delivered() == delivered
+
+
+def test_a_reconfigured_sink_is_not_replayed(sink: Replayed) -> None:
+    """Its interval is that of other topics."""
+    run, _summary = sink.plan(sink.request(day=1))
+    connect = sink.sandbox.connect
+    connect.call("PUT", f"/connectors/{sink.name}/config", {**connect.config(sink.name), "topics": "another"})
+
+    with pytest.raises(Drift, match=r"reconfigured since .*: topics was '.*' and is 'another'"):
+        sink.replay(run, owner())
+    assert sink.left() == []
 
 
 def test_a_mirror_source_replicates_the_interval_again_without_offset_syncs(

@@ -70,10 +70,12 @@ def read_replay(run: ReplayDirectory, *, digest: str | None = None) -> ReplayPla
     """Read the plan of a replay; arguments and errors as of :func:`read_plan`."""
     _refuse_errors(run, read_dataset(run.verdicts, VERDICTS), nothing="Nothing was created.")
     rows = read_dataset(run.replay_plan, REPLAY_PLAN)
+    observed = read_dataset(run.connectors, CONNECTORS)[0]
     plan = ReplayPlan.of(
         ReplayRequest.from_json(read_json(run.request)),
         [ReplayRow(**{**row, "action": ReplayAction(row["action"])}) for row in rows],
         observed_at=datetime.fromisoformat(read_json(run.summary)["planned_at"]),
+        config=json.loads(observed["config"]),
     )
     refuse_unapproved(run, plan.digest, approved=digest, nothing="Nothing was created.")
     return plan
@@ -122,7 +124,7 @@ def refuse_outdated(left: Sequence[Left], plan: OffsetPlan, clients: Clients) ->
         plan: The plan.
         clients: Clients of its connector, which is down.
     """
-    steps.refuse_reconfigured(plan, clients)
+    steps.refuse_reconfigured(plan.connector, plan.config, clients)
     for one in left:
         if not one.is_undone:
             continue

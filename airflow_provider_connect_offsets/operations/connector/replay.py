@@ -17,6 +17,7 @@ from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.replay import Range, ReplayPlan, clone_config, refuse_unbounded
 from airflow_provider_connect_offsets.offsets.requests.replay import clone_prefix
 from airflow_provider_connect_offsets.operations.registry import reached
+from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import HALT
 from airflow_provider_connect_offsets.operations.stages.existence_stages import CreateConnector, registry_of
 from airflow_provider_connect_offsets.operations.stages.replay_stages import (
@@ -70,12 +71,13 @@ def replay(plan: ReplayPlan, clients: Clients, journal: Journal, owner: Owner) -
 
     def stages(_left: Sequence[Left]) -> list[Stage]:
         registry_of(clients)
+        steps.refuse_reconfigured(plan.request.connector, plan.config, clients)
         info = clients.control.info(plan.request.connector)
         refuse_unbounded(info.name, info.family, info.config)
         config, ranges = clone_config(info.config, info.family, plan.topics()), plan.ranges()
         name, limit = plan.request.clone, plan.request.limit_seconds
         return [
-            CreateConnector(name, clients, config),
+            CreateConnector(name, clients, config, lasting=False),
             PlaceClone(name, clients, plan.starts()),
             StartClone(name, clients),
             DeliverInterval(name, clients, ranges, limit=limit),

@@ -57,14 +57,24 @@ class CreateConnector(ExistenceStage):
         connector: Its name.
         clients: Clients of the Connect cluster.
         config: Its configuration; a later process, which can only undo, needs none.
+        lasting: False if a later stage deletes it again.
     """
 
     title = CREATE
     kind = Kind.UNDOABLE
+    arguments = ("lasting",)
 
-    def __init__(self, connector: str, clients: Clients, config: Mapping[str, str] = MappingProxyType({})) -> None:
+    def __init__(
+        self,
+        connector: str,
+        clients: Clients,
+        config: Mapping[str, str] = MappingProxyType({}),
+        *,
+        lasting: bool = True,
+    ) -> None:
         super().__init__(connector, clients)
         self._config = config
+        self.lasting = lasting
 
     def capture(self, earlier: Captures) -> JsonMap:
         """Return the digest of its settings; raises :class:`InvalidRequest` if a connector of that name exists."""
@@ -95,7 +105,7 @@ class CreateConnector(ExistenceStage):
 
     def stands(self, captured: JsonMap) -> StageState:
         """DONE while there is a connector of that name: its configuration may have been corrected since."""
-        if self._existing() is None:
+        if self.lasting and self._existing() is None:
             return StageState(Found.BEFORE, Drift(f"{self.subject!r} has been deleted."))
         return StageState(Found.DONE)
 

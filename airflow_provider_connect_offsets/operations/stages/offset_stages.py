@@ -96,7 +96,7 @@ class AlterOffsets(ConnectorStage):
         if self._clients.origin is Origin.GROUP:
             self._clients.control.stop(self.subject)  # which only requires that it has no members
         at_stop = self._clients.offsets.read_offsets(self.subject)
-        steps.refuse_reconfigured(self._plan, self._clients)
+        steps.refuse_reconfigured(self.subject, self._plan.config, self._clients)
         plan = steps.rebase(self._plan, self._clients, at_stop, moving=before.state is State.RUNNING)
         positions = log_positions.observe(self._clients, plan, at_stop)
         slots.refuse_unsent(self._clients, plan)

@@ -22,6 +22,7 @@ from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.observe.partitions import first_few
 from airflow_provider_connect_offsets.observe.waiting import is_in
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
+from airflow_provider_connect_offsets.offsets.family import Config
 from airflow_provider_connect_offsets.offsets.kept_config import reconfigured
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.words import counted
@@ -154,14 +155,17 @@ def refuse_invalid(info: ConnectorInfo, offsets: Offsets, *, otherwise: str) -> 
             raise InvalidRequest(f"{otherwise}: {info.name!r}, partition {entry.partition}: {finding.message}.")
 
 
-def refuse_reconfigured(plan: OffsetPlan, clients: Clients) -> None:
-    """Raise :class:`Drift` for a plan that was made from other settings on which positions depend; store errors."""
-    if plan.config is None or clients.origin in {Origin.GROUP, Origin.FILE}:  # which store no configuration
+def refuse_reconfigured(connector: str, planned: Config | None, clients: Clients) -> None:
+    """Raise :class:`Drift` for a plan that was made from other settings on which positions depend; store errors.
+
+    ``planned``: the kept settings from which it was made; None: they are unknown.
+    """
+    if planned is None or clients.origin in {Origin.GROUP, Origin.FILE}:  # which store no configuration
         return
-    info = clients.control.info(plan.connector)
-    if changed := reconfigured(plan.config, info.config, also=info.family.settings):
+    info = clients.control.info(connector)
+    if changed := reconfigured(planned, info.config, also=info.family.settings):
         raise Drift(
-            f"{plan.connector!r} has been reconfigured since the plan was made, so its positions may be of other "
+            f"{connector!r} has been reconfigured since the plan was made, so its positions may be of other "
             f"records: {first_few(changed, 3, separator='; ')}. Make a new plan."
         )
 

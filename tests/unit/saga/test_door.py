@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from airflow_provider_connect_offsets.exceptions import DatasetError, Drift, NotApplied, Overlap, UnknownFormat
+from airflow_provider_connect_offsets.exceptions import Drift, NotApplied, Overlap
 from airflow_provider_connect_offsets.fencing import ask
-from airflow_provider_connect_offsets.saga import Explanation, Operation, Registry, Stage, operate, settle
-from airflow_provider_connect_offsets.saga.explanation import Settled
-from airflow_provider_connect_offsets.saga.generations import REMEMBERED
+from airflow_provider_connect_offsets.saga import Operation, Stage, operate, settle
 from airflow_provider_connect_offsets.saga.journal import Journal
-from airflow_provider_connect_offsets.saga.lease import Lease, Owner, require_single_creation
-from airflow_provider_connect_offsets.saga.record import FORMAT, SagaRecord, SagaState
-from airflow_provider_connect_offsets.saga.stage import Found, JsonMap, StageState
+from airflow_provider_connect_offsets.saga.lease import Lease
+from airflow_provider_connect_offsets.saga.record import SagaState
+from airflow_provider_connect_offsets.saga.stage import JsonMap
 from airflow_provider_connect_offsets.workspace import files
+from tests.support.faults.made_up_operations import MINE, OTHER, MadeUpRegistry, die, operation
 from tests.support.faults.made_up_stages import (
     ALTER,
-    LOOK,
-    RESUME,
     STOP,
     Killed,
     MadeUpStage,
@@ -31,71 +28,6 @@ from tests.support.faults.made_up_stages import (
 )
 
 pytestmark = pytest.mark.usefixtures("dying")
-MINE, OTHER = Owner.here(run="dag/mine", task="apply"), Owner.here(run="dag/other", task="apply")
-SCRIPT = (STOP, ALTER, RESUME, LOOK)
-
-
-class Standing(MadeUpStage):
-    """A stage whose result a test takes back."""
-
-    def stands(self, captured: JsonMap) -> StageState:
-        del captured
-        if self.world.in_effect.get(self.name):
-            return StageState(Found.DONE)
-        return StageState(Found.FOREIGN, Drift(f"{self.name} was taken back."))
-
-
-@dataclass
-class MadeUpRegistry(Registry):
-    """Rebuilds stages of the made-up world."""
-
-    world: World
-
-    def built(self, record: SagaRecord) -> list[Stage]:
-        known = {one[0]: one for one in SCRIPT}
-        if unknown := [one.title for one in record.stages if one.title not in known]:
-            raise record.unknown(f"the stage {unknown[0]!r}")
-        return [Standing(self.world, *known[one.title]) for one in record.stages]
-
-    def explanation(self, record: SagaRecord) -> Explanation:
-        del record
-        return PlainExplanation()
-
-    def described(self, settled: Settled) -> str:
-        return f"{settled.record.operation} was settled: {settled.record.state}"
-
-
-def operation(world: World, journal: Journal, *, key: str = "key", stages: Any = None) -> Operation:
-    script: list[Stage] = [Standing(world, *one) for one in SCRIPT]
-    return Operation(
-        journal,
-        "a change",
-        stages or (lambda _left: script),
-        PlainExplanation(),
-        MadeUpRegistry(world),
-        key=key,
-        stops=["stop x"],
-    )
-
-
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
-def journal(tmp_path: Path) -> Journal:
-    return Journal(tmp_path.as_uri(), cluster="c", resource="x")
-
-
-def die(world: World, journal: Journal, call: str, owner: Owner = MINE) -> None:
-    """Let a run die at a call; its lease is over, as its process is gone."""
-    world.begin_anew(call)
-    with pytest.raises(Killed):
-        operate(operation(world, journal), owner)
-    world.dead, world.calls = False, []
-    number = journal.newest()
-    files.write_json(journal.file(number, "lease"), Lease(owner, 1, 0).as_json())
 
 
 def test_the_same_run_goes_forward(world: World, journal: Journal) -> None:
@@ -174,20 +106,6 @@ def test_a_teardown_settles_what_its_run_has_left_and_nothing_else(world: World,
     assert journal.newest() == before
 
 
-def test_a_death_between_lease_and_record_hides_nothing(world: World, journal: Journal) -> None:
-    """Shell, teardown and later runs find what is left behind it."""
-    die(world, journal, "capture resume x")
-    files.create_bytes(journal.file(journal.newest() + 1, "lease"), files.to_json(Lease(OTHER, 1, 0).as_json()))
-
-    found = journal.left()
-    assert found is not None
-    assert found[0].owner == MINE
-    left = settle(journal, MINE, MadeUpRegistry(world), run=MINE.run)
-
-    assert left is not None
-    assert world.in_effect == {"stop x": False, "alter x": False}
-
-
 def test_a_cleared_run_is_not_made_again(world: World, journal: Journal) -> None:
     """While its result stands."""
     operate(operation(world, journal), MINE)
@@ -239,103 +157,6 @@ def test_nothing_is_changed_after_the_lease_is_lost(world: World, journal: Journ
     ask()  # outside of operations nothing is asked
 
 
-def test_a_write_of_the_journal_lists_nothing(world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many generations there are: it costs the same, as it is part of the downtime."""
-    listed: list[str] = []
-    names = files.list_names
-
-    def list_names(uri: str) -> list[str]:
-        listed.append(uri)
-        return names(uri)
-
-    monkeypatch.setattr(files, "list_names", list_names)
-    seen: list[int] = []
-    world.faults = {f"before {name}": lambda: seen.append(len(listed)) for name in ("stop x", "alter x", "resume x")}
-
-    operate(operation(world, journal), MINE)
-
-    assert len(seen) == 3
-    assert len(set(seen)) == 1
-
-
-def test_settled_generations_are_pruned(world: World, journal: Journal) -> None:
-    """The newest stay, and one that is unfinished always does."""
-    for number in range(REMEMBERED + 5):
-        world.in_effect = {}
-        operate(operation(world, journal, key=str(number)), replace(MINE, run=f"dag/{number}"))
-
-    names = files.list_names(journal.uri)
-    assert journal.newest() == REMEMBERED + 5
-    assert len([name for name in names if name.endswith("lease.json")]) == REMEMBERED + 1
-    assert journal.record(1) is None
-    assert journal.record_of("dag/10", "10") is not None
-
-
-def test_a_stage_of_another_version_is_named(world: World, journal: Journal) -> None:
-    """In one sentence that says which version settles it; nothing is changed."""
-    die(world, journal, "capture resume x")
-    uri = journal.file(1, "record")
-    record = files.read_json(uri)
-    record["stages"][0]["title"], record["version"] = "unheard_of", "9.9"
-    files.write_json(uri, record)
-
-    for change in (
-        lambda: operate(operation(world, journal), OTHER),
-        lambda: settle(journal, OTHER, MadeUpRegistry(world)),
-    ):
-        with pytest.raises(
-            UnknownFormat, match=r"begun by version 9\.9 .* the stage 'unheard_of'.* Install version 9\.9"
-        ):
-            change()
-    assert world.calls == []
-
-
-def test_a_record_of_a_later_format_is_named(world: World, journal: Journal) -> None:
-    """Likewise."""
-    die(world, journal, "capture resume x")
-    uri = journal.file(1, "record")
-    files.write_json(uri, {**files.read_json(uri), "format": FORMAT + 1, "version": "9.9", "state": "unheard of"})
-
-    with pytest.raises(
-        UnknownFormat, match=rf"written by version 9\.9 .* in format {FORMAT + 1}, .* Install version 9"
-    ):
-        operate(operation(world, journal), OTHER)
-
-
-def test_a_record_of_an_earlier_version_is_read(world: World, journal: Journal) -> None:
-    """It has neither format nor version, and its lease names an end in place of a duration."""
-    die(world, journal, "capture resume x")
-    uri = journal.file(1, "record")
-    files.write_json(
-        uri, {key: value for key, value in files.read_json(uri).items() if key not in {"format", "version"}}
-    )
-    lease = journal.file(1, "lease")
-    old = {key: value for key, value in files.read_json(lease).items() if key != "seconds"}
-    files.write_json(lease, {**old, "until": old["heard_at"]})
-
-    assert settle(journal, OTHER, MadeUpRegistry(world)) is not None
-
-
-def test_a_store_that_creates_a_file_twice_keeps_no_leases(
-    world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Like one that speaks S3's protocol and ignores If-None-Match; it is refused by name before anything is done."""
-    require_single_creation.cache_clear()
-
-    def create(uri: str, content: bytes) -> bool:
-        files.write_bytes(uri, content)
-        return True
-
-    monkeypatch.setattr("airflow_provider_connect_offsets.saga.lease.create_bytes", create)
-
-    with pytest.raises(DatasetError, match=r"Nothing was done: file://.* can't keep leases"):
-        operate(operation(world, journal), MINE)
-
-    require_single_creation.cache_clear()
-    assert world.calls == []
-    assert files.list_names(journal.uri) == []
-
-
 def test_all_prior_states_are_requested_before_any_is_awaited(tmp_path: Path) -> None:
     """A connector may need another one to start: a MirrorCheckpoint its MirrorSource."""
     calls: list[str] = []
@@ -364,18 +185,6 @@ def test_all_prior_states_are_requested_before_any_is_awaited(tmp_path: Path) ->
         operate(how, MINE)
 
     assert calls == ["await x", "request z", "request y", "request x", "await z", "await y", "await x"]
-
-
-@pytest.fixture
-def dying(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A dead process writes no journal, and ends no lease."""
-    write = files.write_json
-
-    def write_json(uri: str, value: Any) -> None:
-        if not world.dead:
-            write(uri, value)
-
-    monkeypatch.setattr(files, "write_json", write_json)
 
 
 def test_only_the_stops_are_taken_over(world: World, journal: Journal) -> None:
