@@ -18,6 +18,8 @@ from tests.support.flows.flow_changer import FlowChanger
 from tests.support.flows.flows import Changer
 
 SEED = "FAULT_SEED"
+# Of these tests `FAULT_SHARE` draws a share.
+_SAMPLED = ("test_generated", "test_zombies", "test_storm")
 
 
 @pytest.fixture(scope="session")
@@ -72,9 +74,7 @@ def pytest_configure() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With ``FAULT_SHARE=3``, of the generated cells that are not ``long`` only every third is not."""
     share, first = int(os.environ.get("FAULT_SHARE", "1")), int(os.environ[SEED])
-    sampled = [
-        item for item in items if item.path.name.startswith("test_generated") and not item.get_closest_marker("long")
-    ]
+    sampled = [item for item in items if item.path.name.startswith(_SAMPLED) and not item.get_closest_marker("long")]
     for index, item in enumerate(sampled):
         if (index + first) % share:
             item.add_marker(pytest.mark.long)

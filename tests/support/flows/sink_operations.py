@@ -49,12 +49,12 @@ def single_steps(requested: Requested, clients: Clients, journal: Journal, owner
     """Change the sink in single steps, each a task of its own."""
     plan, name = requested.plan, requested.plan.connector
     prior = stepwise.begin(plan, clients, journal, owner, seconds=60)
-    clients.control.stop(name)
+    stepwise.set_state(name, State.STOPPED, clients, journal, owner, seconds=60)
     clients.settle(lambda: clients.control.status(name), until=lambda seen: seen.is_stopped)
     stepwise.alter(plan, clients, journal, owner, seconds=60)
     stepwise.read_back(clients, journal, owner, seconds=60)
     if prior is not State.STOPPED:
-        (clients.control.pause if prior is State.PAUSED else clients.control.resume)(name)
+        stepwise.set_state(name, prior, clients, journal, owner, seconds=60)
     return stepwise.undo(plan, clients, journal, owner)
 
 
