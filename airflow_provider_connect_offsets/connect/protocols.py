@@ -160,11 +160,13 @@ class ConnectorControl(Protocol):
     def require_offset_changes(self) -> None:
         """Raise :class:`~.exceptions.Unsupported` if offsets of no connector can be changed."""
 
-    def addresses(self) -> frozenset[str]:
+    def addresses(self, connector: str) -> frozenset[str]:
         """Return addresses that only this Connect cluster has, if its name in journals may be another one's as well.
 
-        Connect's REST API does not say which cluster answers, only which Kafka cluster its workers use.
+        Connect's REST API does not say which cluster answers, only which Kafka cluster its workers use, and on which
+        workers a connector is.
         """
+        del connector
         return frozenset()
 
     def connectors(self) -> list[str]:

@@ -121,7 +121,7 @@ def _unreached(record: SagaRecord, stage: StageRecord, clients: tuple[Clients, .
     used = f"; it used the connections {', '.join(named)}" if named else ""
     addresses = stage.spec.get(ADDRESSES, ())
     if addresses and any(one.cluster == stage.cluster for one in clients):
-        here = sorted({address for one in clients for address in one.control.addresses()})
+        here = sorted({address for one in clients for address in one.control.addresses(stage.subject)})
         return (
             f"{begun}, on the Connect cluster at {', '.join(sorted(addresses))}. This is another one, at "
             f"{', '.join(here)}, on the same Kafka cluster, and what was left there is not settled here. Run it there "

@@ -54,7 +54,7 @@ def operate(operation: Operation, owner: Owner) -> Operated:
         if not stages:
             return Operated(None, left)
         made = _executor(operation, entry, stages).run()
-        return Operated(made.record, left, made, stages=tuple(stages))
+        return Operated(made.record, left, made)
 
 
 def open_saga(operation: Operation, owner: Owner, *, seconds: float, make: Callable[[Executor], None]) -> SagaRecord:

@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.workspace.paths import join, unique_segmen
 
 _LEASE = re.compile(r"(\d+)\.lease\.json")
 # How many settled generations stay: in them a retry, minutes after the previous attempt, looks for its own saga.
-REMEMBERED = 50
+REMEMBERED = 20
 
 
 class Generations:

@@ -21,7 +21,7 @@ from airflow_provider_connect_offsets.clock import Clock
 from airflow_provider_connect_offsets.exceptions import DatasetError
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.saga.stage import JsonMap
-from airflow_provider_connect_offsets.workspace.files import create_bytes, locate, remove
+from airflow_provider_connect_offsets.workspace.files import create_bytes, locate
 
 log = logging.getLogger(__name__)
 
@@ -209,7 +209,7 @@ def age(uri: str) -> float | None:
 
 @cache
 def require_single_creation(root: str) -> None:
-    """Create a file under ``root`` twice, which must fail; once in each process.
+    """Create a file under ``root`` twice, which must fail; once in each process. The file stays.
 
     Some stores that speak S3's protocol ignore ``If-None-Match``, and two runs would have one lease.
 
@@ -217,16 +217,13 @@ def require_single_creation(root: str) -> None:
         DatasetError: The second creation succeeded as well.
         WorkspaceUnwritable: The file can't be written.
     """
-    probe = f"{root.rstrip('/')}/probe-{uuid.uuid4().hex}.json"
-    try:
-        if not create_bytes(probe, b"{}") or create_bytes(probe, b"{}"):
-            raise DatasetError(
-                f"Nothing was done: {root} can't keep leases, as its store has created one file twice, though the "
-                "second creation must fail (If-None-Match of S3). Two runs might change the same connector at once. "
-                "Set [connect_offsets] journal, or workspace, to a store that creates a file only once."
-            )
-    finally:
-        remove(probe)
+    probe = f"{root.rstrip('/')}/created-once"
+    if create_bytes(probe, b"") and create_bytes(probe, b""):
+        raise DatasetError(
+            f"Nothing was done: {root} can't keep leases, as its store has created one file twice, though the second "
+            "creation must fail (If-None-Match of S3). Two runs might change the same connector at once. Set "
+            "[connect_offsets] workspace to a store that creates a file only once."
+        )
 
 
 def _machine() -> str:

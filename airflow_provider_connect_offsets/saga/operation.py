@@ -101,14 +101,19 @@ class Operated:
         left: What earlier processes had left.
         made: Warnings and downtime; None if nothing was made in this call.
         is_earlier: True if an earlier attempt has made it.
-        stages: Its stages.
     """
 
     record: SagaRecord | None
     left: tuple[Left, ...] = ()
     made: Settled | None = None
     is_earlier: bool = False
-    stages: tuple[Stage, ...] = ()
+
+    @property
+    def saga(self) -> SagaRecord:
+        """The record of an operation that has stages in any case; raises :class:`ValueError` for any other."""
+        if self.record is None:
+            raise ValueError("the operation had no stages")
+        return self.record
 
     @property
     def sentences(self) -> tuple[str, ...]:

@@ -66,7 +66,6 @@ def worker() -> Iterator[Worker]:
         worker.answers("GET /", Reply(200, {"version": "4.3.1", "commit": "c", "kafka_cluster_id": "scripted"}))
         info = {"name": NAME, "type": "source", "config": {"connector.class": "FileStreamSource"}, "tasks": []}
         worker.answers(f"GET /connectors/{NAME}", Reply(200, info))
-        worker.answers("GET /connectors?expand=status", Reply(200, {}))
         for verb in ("stop", "pause", "resume"):
             worker.answers(f"PUT /connectors/{NAME}/{verb}", Reply(202))
         yield worker
@@ -129,7 +128,7 @@ def test_operators(worker: Worker, step: type[Any], fault: str, kind: type[Excep
     """Of what happens after the request; a deferred step too sends it before it defers."""
     failures = []
     for deferrable in (False, True):
-        worker.answers(f"GET /connectors/{NAME}/status", status("RUNNING", "RUNNING"), LATER[fault])
+        worker.answers(f"GET /connectors/{NAME}/status", *[status("RUNNING", "RUNNING")] * 2, LATER[fault])
         if fault == "gone":  # believed only if its configuration is gone too
             worker.answers(f"GET /connectors/{NAME}", LATER[fault])
         task = step(task_id="t", connector=NAME, connect_conn_id="scripted", timeout=SHORT, deferrable=deferrable)
@@ -143,7 +142,7 @@ def test_operators(worker: Worker, step: type[Any], fault: str, kind: type[Excep
 def test_a_running_connector_without_tasks_counts_as_running_when_time_is_up(worker: Worker) -> None:
     """A MirrorCheckpoint without groups has none; tasks are waited for first."""
     for deferrable in (False, True):
-        worker.answers(f"GET /connectors/{NAME}/status", status("STOPPED"), status("RUNNING"))
+        worker.answers(f"GET /connectors/{NAME}/status", *[status("STOPPED")] * 2, status("RUNNING"))
         task = RESUMES(task_id="t", connector=NAME, connect_conn_id="scripted", timeout=SHORT, deferrable=deferrable)
 
         assert ended(task) == "RUNNING"

@@ -64,11 +64,6 @@ def status_of(body: Mapping[str, Any]) -> ConnectorStatus:
     return ConnectorStatus(State(connector["state"]), worker, tasks, connector.get("trace"))
 
 
-def workers_of(body: Any) -> frozenset[str]:
-    """Read the workers of all connectors from the body of ``GET /connectors?expand=status``."""
-    return frozenset(status_of(one["status"]).worker for one in body.values() if "status" in one) - {""}
-
-
 def reply_of(body: Any) -> WriteReply:
     """Read the reply to a change of offsets."""
     message = str(body["message"])

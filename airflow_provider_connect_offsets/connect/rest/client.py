@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 from urllib.parse import quote
@@ -25,7 +25,6 @@ from airflow_provider_connect_offsets.connect.rest.bodies import (
     plugins_of,
     reply_of,
     status_of,
-    workers_of,
 )
 from airflow_provider_connect_offsets.connect.rest.calls import Transport
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
@@ -36,13 +35,12 @@ from airflow_provider_connect_offsets.exceptions import (
     InvalidInput,
     NotReady,
     OutcomeUnknown,
-    StoreError,
+    UnknownConnector,
     Unsupported,
 )
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_rest
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, are_of_sink
 
-log = logging.getLogger(__name__)
 Read = TypeVar("Read")
 _VERBS = {State.RUNNING: "resume", State.PAUSED: "pause", State.STOPPED: "stop"}
 
@@ -78,7 +76,7 @@ class ConnectRest(ConnectorControl):
         self.timeout = timeout
         self._transport = Transport(endpoint, timeout=timeout, clock=clock)
         self._urls = endpoint.urls
-        self._addresses: frozenset[str] | None = None
+        self._addresses: dict[str, frozenset[str]] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -95,20 +93,18 @@ class ConnectRest(ConnectorControl):
         call = Call("GET", "/", "read the worker's version")
         return self._read(call, lambda body: WorkerVersion(body["version"], body["kafka_cluster_id"]))
 
-    def addresses(self) -> frozenset[str]:
-        """Return the configured URLs, and the workers on which connectors run; read once.
+    def addresses(self, connector: str) -> frozenset[str]:
+        """Return the configured URLs, and the workers on which the connector and its tasks are; read once.
 
         The same cluster may be reached by other URLs, and its workers may change: one address in common is enough.
         """
-        if self._addresses is None:
-            call = Call("GET", "/connectors?expand=status", "list the workers of the connectors")
-            try:
-                workers = self._read(call, workers_of)
-            except StoreError as error:
-                log.info("%s The cluster is known by its URLs alone.", error)
-                workers = frozenset()
-            self._addresses = workers.union(self._urls)
-        return self._addresses
+        if connector not in self._addresses:
+            workers = set[str]()
+            with suppress(UnknownConnector):
+                status = self.status(connector)
+                workers = {status.worker, *(task.worker for task in status.tasks)} - {""}
+            self._addresses[connector] = frozenset(workers.union(self._urls))
+        return self._addresses[connector]
 
     def connectors(self) -> list[str]:
         """Return the names of all connectors, sorted."""

@@ -143,8 +143,9 @@ class StrimziControl:
         self._leftovers.expect(connector)
         self._operations.patch(connector, lambda place: [*requesting(place, state), *(naming(place) if names else ())])
 
-    def addresses(self) -> frozenset[str]:
+    def addresses(self, connector: str) -> frozenset[str]:
         """Return none: its resource names the cluster in journals, and no other cluster has that name."""
+        del connector
         return frozenset()
 
     def by_hand(self, connector: str, state: State) -> str:

@@ -39,9 +39,9 @@ class StrimziWithRest:
         self._strimzi.require_state_changes()
         self._rest.require_offset_changes()
 
-    def addresses(self) -> frozenset[str]:
-        """Return the addresses of the workers."""
-        return self._rest.addresses()
+    def addresses(self, connector: str) -> frozenset[str]:
+        """Return the addresses of its workers."""
+        return self._rest.addresses(connector)
 
     def by_hand(self, connector: str, state: State) -> str:
         """Name the command that requests a state."""

@@ -89,8 +89,7 @@ def _changed(clients: Clients, journal: Journal, owner: Owner, stage: AlterOffse
 
     name = "a change of offsets without a plan"
     made = operate(Operation(journal, name, stages, _Explained(), reached(clients), clock=clients.clock), owner)
-    assert made.record is not None  # noqa: S101 - it has a stage
-    return Alteration.from_json(made.record.captures[stage.name])
+    return Alteration.from_json(made.saga.captures[stage.name])
 
 
 class _Explained(Explanation):

@@ -89,9 +89,8 @@ def replay(plan: ReplayPlan, clients: Clients, journal: Journal, owner: Owner) -
         journal, "the replay", stages, _Replayed(plan), reached(clients), key=_key(plan), clock=clients.clock
     )
     made = operate(operation, owner)
-    assert made.record is not None  # noqa: S101 - a replay has stages
     warnings = (*settled_others, *made.sentences, *(made.made.warnings if made.made else ()))
-    return delivered(plan, owner, made.record, started_at=started, warnings=warnings)
+    return delivered(plan, owner, made.saga, started_at=started, warnings=warnings)
 
 
 def release(plan: ReplayPlan, clients: Clients, journal: Journal, owner: Owner) -> ReplayOutcome | None:

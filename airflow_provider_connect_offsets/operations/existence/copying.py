@@ -87,8 +87,7 @@ def copy(copying: Copying, clients: Clients, journal: Journal, owner: Owner) -> 
         made = operate(operation, owner)
     except NotRunning as error:
         raise _not_running(copying, error, clients) from error
-    assert made.record is not None  # noqa: S101 - a copy has stages
-    return _again(made.record, copying, clients) if made.is_earlier else stored_in(made.record)
+    return _again(made.saga, copying, clients) if made.is_earlier else stored_in(made.saga)
 
 
 def release(copying: Copying, clients: Clients, journal: Journal, owner: Owner) -> tuple[str, int | None] | None:

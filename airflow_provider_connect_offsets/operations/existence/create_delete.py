@@ -221,9 +221,7 @@ def _made(  # noqa: PLR0913 - each has its own meaning
 ) -> SagaRecord:
     """Make the operation of that title."""
     key, registry, name = _key(owner, title), reached(clients), _OPERATIONS[title]
-    made = operate(Operation(journal, name, stages, how, registry, others, key=key, clock=clients.clock), owner)
-    assert made.record is not None  # noqa: S101 - it has stages
-    return made.record
+    return operate(Operation(journal, name, stages, how, registry, others, key=key, clock=clients.clock), owner).saga
 
 
 def stored_in(record: SagaRecord) -> int:

@@ -180,8 +180,7 @@ def clear_syncs(
         clock=clients.clock,
     )
     made = operate(operation, owner)
-    assert made.record is not None  # noqa: S101 - it has a stage
-    return dict(made.record.stage(stage.name).facts.get("emptied", {}))
+    return dict(made.saga.stage(stage.name).facts.get("emptied", {}))
 
 
 def _proved(outcome: Outcome, plan: ResetPlan, clients: Clients, run: ResetDirectory, timeout: float) -> Outcome:

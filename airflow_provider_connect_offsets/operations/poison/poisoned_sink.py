@@ -277,9 +277,7 @@ class PoisonedSink:
             is_made_once=False,
             stops=[stages[0].name],
         )
-        made = operate(operation, self.owner)
-        assert made.record is not None  # noqa: S101 - it has stages
-        return made.record
+        return operate(operation, self.owner).saga
 
     def _settled(self) -> bool:
         """Settle what a dead run has left; returns whether that, or this run before, may have resumed the sink."""

@@ -71,7 +71,7 @@ class ConnectorStage(ReachedStage):
         """Whether they are of the same Connect cluster: by its name, and if it has addresses, by one of these."""
         if clients.cluster != record.cluster:
             return False
-        known, here = set(record.spec.get(ADDRESSES, ())), clients.control.addresses()
+        known, here = set(record.spec.get(ADDRESSES, ())), clients.control.addresses(record.subject)
         return not known or not here or not known.isdisjoint(here)
 
     @classmethod
@@ -82,7 +82,10 @@ class ConnectorStage(ReachedStage):
 
     def spec(self) -> JsonMap:
         """Return the connections, the addresses of the Connect cluster, and the values of ``arguments``."""
-        where = {CONNECTIONS: dict(self._clients.connections), ADDRESSES: sorted(self._clients.control.addresses())}
+        where = {
+            CONNECTIONS: dict(self._clients.connections),
+            ADDRESSES: sorted(self._clients.control.addresses(self.subject)),
+        }
         return {**where, **{name: getattr(self, name) for name in self.arguments}}
 
 
