@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from airflow_provider_connect_offsets.exceptions import Interfered, LeftStopped, NotApplied, RecordsDeleted
+from airflow_provider_connect_offsets.exceptions import (
+    Drift,
+    Interfered,
+    LeftStopped,
+    NotApplied,
+    Overlap,
+    RecordsDeleted,
+)
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan, PlanRow
 from airflow_provider_connect_offsets.operations.stages.captured import (
@@ -89,7 +96,10 @@ def _result_of(error: BaseException, record: SagaRecord | None) -> Result:
         return Result.LEFT_STOPPED
     if isinstance(error, RecordsDeleted) and record is not None:
         return Result.RECORDS_DELETED
-    if isinstance(error, Interfered):
+    if isinstance(error, Drift):  # also of an attempt after the one that applied it: something else is there by now
+        return Result.REFUSED
+    taken_over = isinstance(error, Overlap) and record is not None and record.is_begun
+    if isinstance(error, Interfered) or taken_over:
         return Result.UNKNOWN
     resume = None if record is None else record.of_title(RESUME)
     # It begins once everything else is proved; what failed is to restore the connector's prior state.

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, InvalidInput, NotApplied, Overlap
+from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Drift, InvalidInput, NotApplied, Overlap
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.replay import Range, ReplayPlan, clone_config, refuse_unbounded
 from airflow_provider_connect_offsets.offsets.requests.replay import clone_prefix
@@ -161,7 +161,7 @@ def failed(plan: ReplayPlan, owner: Owner, error: BaseException, journal: Journa
     record = journal.record_of(owner.run, _key(plan))
     if isinstance(error, NotApplied):
         result = ReplayResult.UNDONE
-    elif record is None or record.state is SagaState.UNDONE or isinstance(error, InvalidInput):
+    elif record is None or record.state is SagaState.UNDONE or isinstance(error, InvalidInput | Drift):
         result = ReplayResult.REFUSED
     else:
         result = ReplayResult.UNFINISHED
@@ -193,7 +193,7 @@ class _Replayed(Explanation):
 
     def undone(self, error: Exception, settled: Settled) -> Exception:
         """Return :class:`NotApplied`; the error itself if nothing was created, or the input was refused."""
-        if isinstance(error, InvalidInput):
+        if isinstance(error, InvalidInput | Drift):
             return error
         return NotApplied(
             f"{self._request.connector!r}: the interval {self._request.interval} was not delivered whole. {error} The "
