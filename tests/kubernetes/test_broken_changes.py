@@ -19,6 +19,7 @@ from airflow_provider_connect_offsets.offsets.document import Entry
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
 from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
+from airflow_provider_connect_offsets.operations.registry import reached
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from sandbox import RestRefusal, wait_until
@@ -33,7 +34,7 @@ pytestmark = [
     pytest.mark.kubernetes,
     pytest.mark.parametrize("release", [Release.V1], indirect=True, scope="session"),
 ]
-FAULTS = [Fault.KILLED, Fault.INTERRUPTED, Fault.LOST, Fault.JOURNAL]
+FAULTS = [Fault.KILLED, Fault.INTERRUPTED, Fault.LOST, Fault.JOURNAL, Fault.ZOMBIE]
 BEFORE, AFTER = 41, 7
 # Of all calls one in so many; STRIMZI_FAULTS=1 breaks each.
 SHARE = int(os.environ.get("STRIMZI_FAULTS", "24"))
@@ -110,7 +111,8 @@ def _clients(strimzi: Strimzi, made: Managed, faults: Faults, monkeypatch: pytes
     def broken(api: object, namespace: str) -> KubernetesApi:
         return faults.around(KubernetesApi(api, namespace))
 
-    with monkeypatch.context() as patched:
+    with opened(strimzi, made, timeout=5) as other, monkeypatch.context() as patched:
+        faults.registry = reached(Clients(other, other, origin=Origin.STRIMZI, timeout=20, cluster="strimzi"))
         patched.setattr(strimzi_control, "KubernetesApi", broken)
         with opened(strimzi, made, timeout=5) as client:
             yield Clients(client, client, origin=Origin.STRIMZI, timeout=20, cluster="strimzi")

@@ -193,7 +193,7 @@ class _Replayed(Explanation):
 
     def undone(self, error: Exception, settled: Settled) -> Exception:
         """Return :class:`NotApplied`; the error itself if nothing was created, or the input was refused."""
-        if isinstance(error, InvalidInput | Drift):
+        if isinstance(error, InvalidInput):
             return error
         return NotApplied(
             f"{self._request.connector!r}: the interval {self._request.interval} was not delivered whole. {error} The "
