@@ -154,6 +154,7 @@ class Executor:
         for stage in self.stages:
             progress = self._record(stage).progress
             if progress is Progress.BEGUN and stage.kind is Kind.UNDOABLE:  # found DONE: otherwise it is being undone
+                self._begin_downtime(stage)
                 self.entry.remember(replace(self._record(stage), progress=Progress.DONE))
             elif progress is not Progress.DONE:
                 try:
@@ -177,8 +178,7 @@ class Executor:
         known = replace(known, progress=Progress.BEGUN, captured=captured)
         self.entry.note(SagaState.FORWARD, stage=known)
         log.info("Stage begins: %s", stage.name)
-        if stage.downtime is Downtime.BEGINS and self._down_since is None:
-            self._down_since = self.clock.now()
+        self._begin_downtime(stage)
         try:
             done = stage.do(captured)
         except Exception as error:
@@ -191,6 +191,11 @@ class Executor:
         self.entry.remember(replace(known, progress=Progress.DONE))
         if stage.downtime is Downtime.ENDS and self._down_since is not None:
             self._downtime = self.clock.now() - self._down_since
+
+    def _begin_downtime(self, stage: Stage) -> None:
+        """Measure the downtime from here on; one that began in a process that died is measured in part."""
+        if stage.downtime is Downtime.BEGINS and self._down_since is None:
+            self._down_since = self.clock.now()
 
     def _warn(self, *sentences: str) -> None:
         """Log sentences, as not every operation shows them, and keep them for the result."""

@@ -57,6 +57,7 @@ def test_another_run_never_lets_it_run_on_what_a_dead_one_has_written(
     sink.wait_until_caught_up()
     assert (outcome.result, outcome.prior_state, outcome.final_state) == (Result.APPLIED, "RUNNING", "RUNNING")
     assert f"{sink.name!r} stays STOPPED for the operation that follows" in outcome.warnings[0]
+    assert outcome.downtime_seconds
     assert sink.lines()[written:] == [str(number) for number in range(50, RECORDS)]
 
 
