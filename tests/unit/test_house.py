@@ -48,3 +48,14 @@ def test_only_the_client_of_rest_names_requests() -> None:
     others = (module for module in MODULES if PACKAGE / "connect" / "rest" not in module.parents)
 
     assert [str(module.relative_to(PACKAGE)) for module in others if named.search(module.read_text())] == []
+
+
+@pytest.mark.parametrize(
+    "call", [r"\.claim\(", r"\bentry\.begin\(", r"\bExecutor\(", r"\.settle\(toward", r"\bLease\("]
+)
+def test_only_the_door_claims_begins_and_settles(call: str) -> None:
+    """Whoever changes something calls ``saga.operate``, and whoever goes back ``saga.settle``."""
+    used = re.compile(call)
+    others = (module for module in MODULES if PACKAGE / "saga" not in module.parents)
+
+    assert [str(module.relative_to(PACKAGE)) for module in others if used.search(module.read_text())] == []
