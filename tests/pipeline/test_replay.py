@@ -15,9 +15,10 @@ from airflow_provider_connect_offsets.pipeline import replay_job
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.files import write_json
 from airflow_provider_connect_offsets.workspace.layout import ReplayDirectory
-from airflow_provider_connect_offsets.workspace.schemas import REPLAY_PLAN, REPLAY_RANGES, VERDICTS
+from airflow_provider_connect_offsets.workspace.schemas import CONNECTORS, REPLAY_PLAN, REPLAY_RANGES, VERDICTS
 
 HOUR_MS = 3_600_000
+from tests.support.rows.snapshots import connector_row
 
 
 class Planning:
@@ -39,6 +40,7 @@ class Planning:
             now=now,
         )
         write_json(self.run.request, request.as_json())
+        write_dataset(self.run.connectors, CONNECTORS, [connector_row("orders", "RUNNING")])
         write_dataset(self.run.replay_ranges, REPLAY_RANGES, [_range(request, **one) for one in ranges])
         return replay_job.run(self._spark, self.run)
 

@@ -57,7 +57,7 @@ class Taken:
 
     def write(self, path: Path) -> str:
         directory = SnapshotDirectory(path.as_uri())
-        write_dataset(directory.connectors, CONNECTORS, (_connector(*one) for one in self.states.items()))
+        write_dataset(directory.connectors, CONNECTORS, (connector_row(*one) for one in self.states.items()))
         rows = [*(_sink_row(at) for at in self.offsets), *(_file_row(*one) for one in self.files.items())]
         write_dataset(directory.connector_offsets, CONNECTOR_OFFSETS, rows)
         bounds = ({"kafka_cluster": "k:9092", "topic": "orders", "log_start": 0} for _ in self.ends)
@@ -78,7 +78,8 @@ class Taken:
         return directory.uri
 
 
-def _connector(name: str, state: str) -> dict[str, Any]:
+def connector_row(name: str, state: str) -> dict[str, Any]:
+    """A row of the dataset ``connectors``, of a sink."""
     fixed = {"connect_cluster": "c", "connector_type": "sink", "connector_class": "S", "family": "sink"}
     return {**fixed, "connector": name, "state": state, "tasks": "[]", "config": "{}", "observed_at": NOW}
 
