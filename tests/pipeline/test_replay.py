@@ -16,9 +16,9 @@ from airflow_provider_connect_offsets.workspace.datasets import read_dataset, wr
 from airflow_provider_connect_offsets.workspace.files import write_json
 from airflow_provider_connect_offsets.workspace.layout import ReplayDirectory
 from airflow_provider_connect_offsets.workspace.schemas import CONNECTORS, REPLAY_PLAN, REPLAY_RANGES, VERDICTS
+from tests.support.rows.snapshots import connector_row
 
 HOUR_MS = 3_600_000
-from tests.support.rows.snapshots import connector_row
 
 
 class Planning:
