@@ -162,5 +162,7 @@ def registry_of(clients: Clients) -> ConnectorRegistry:
 
 
 def _digest(connector: str, config: Mapping[str, str]) -> str:
-    kept = json.dumps({"name": connector, **kept_config(config)}, sort_keys=True)
+    # Without addresses of brokers: a new connector has others as long as it is held.
+    own = {name: value for name, value in kept_config(config).items() if not name.endswith("bootstrap.servers")}
+    kept = json.dumps({"name": connector, **own}, sort_keys=True)
     return hashlib.sha256(kept.encode()).hexdigest()
