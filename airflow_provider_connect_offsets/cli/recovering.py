@@ -142,9 +142,7 @@ def recover_group(workspace: str, group: str, kafka: str, *, toward: Toward, run
         _settle(_journal(workspace, group, clients), group, clients, workspace, toward=toward, run=run)
 
 
-def _settle(
-    journal: Journal, name: str, clients: Clients, workspace: str, *, toward: Toward = Toward.BACK, run: str | None
-) -> None:
+def _settle(journal: Journal, name: str, clients: Clients, workspace: str, *, toward: Toward, run: str | None) -> None:
     left = settle(journal, _owner(run), reached(clients), toward=toward)
     tell(left.sentence if left else f"Nothing was left of {name!r} to be recovered.{_elsewhere(workspace, journal)}")
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from airflow_provider_connect_offsets.offsets.family import Config
 
 MASK = "********"
-#: What a connector's source partitions and positions depend on, beside the settings of its family.
+#: What a connector's source partitions and positions depend on, besides the settings of its family.
 READS = frozenset(
     {
         "connector.class",
@@ -35,7 +35,9 @@ READS = frozenset(
         "slot.name",
         "topic.prefix",
         "offsets.storage.topic",
-        # How a flow of MirrorMaker 2 names its topics.
+        # How a flow of MirrorMaker 2 names its topics, and which of Kafka's own it leaves out.
+        "heartbeats.replication.enabled",
+        "replication.policy.internal.topic.separator.enabled",
         "replication.policy.class",
         "replication.policy.separator",
         "source.cluster.alias",
@@ -45,9 +47,7 @@ READS = frozenset(
 KEPT = READS.union(
     {
         "consumer.override.max.poll.records",
-        "heartbeats.replication.enabled",
         "offset-syncs.topic.location",
-        "replication.policy.internal.topic.separator.enabled",
         # Settings that affect a failover.
         "emit.checkpoints.enabled",
         "emit.checkpoints.interval.seconds",

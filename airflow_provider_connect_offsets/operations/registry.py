@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from airflow_provider_connect_offsets.exceptions import Overlap
@@ -56,6 +56,12 @@ _STAGES: Mapping[str, type[ReachedStage]] = {
         *(ImportOffsets, MoveGroups, RemoveOrphans),
     )
 }
+# Operations that stop no connector: by the title of their stage, their errors, and how they describe what was settled.
+_OF_NO_CONNECTOR: Mapping[str, tuple[Callable[[], Explanation], Callable[[Settled], str]]] = {
+    MOVE: (MoveExplained, describe_move),
+    IMPORT: (ImportExplained, describe_import),
+    ORPHANS: (Explanation, describe_removal),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,24 +93,18 @@ class Reached(Registry):
 
     def explanation(self, record: SagaRecord) -> Explanation:
         """Return the errors of the record's operation."""
-        if record.of_title(MOVE):
-            return MoveExplained()
-        if record.of_title(IMPORT):
-            return ImportExplained()
-        if record.of_title(ORPHANS):
-            return Explanation()
-        return ConnectorExplained(record.resource, self.clients[0].control)
+        other = _of_no_connector(record)
+        return other[0]() if other else ConnectorExplained(record.resource, self.clients[0].control)
 
     def described(self, settled: Settled) -> str:
         """Describe how a saga whose process had died was settled."""
-        record = settled.record
-        if record.of_title(MOVE):
-            return describe_move(settled)
-        if record.of_title(IMPORT):
-            return describe_import(settled)
-        if record.of_title(ORPHANS):
-            return describe_removal(settled)
-        return describe(settled)
+        other = _of_no_connector(settled.record)
+        return other[1](settled) if other else describe(settled)
+
+
+def _of_no_connector(record: SagaRecord) -> tuple[Callable[[], Explanation], Callable[[Settled], str]] | None:
+    """Return the entry of ``_OF_NO_CONNECTOR`` for a record; None if its operation is one of connectors."""
+    return next((found for title, found in _OF_NO_CONNECTOR.items() if record.of_title(title)), None)
 
 
 def reached(*clients: Clients) -> Reached:

@@ -2,7 +2,7 @@
 
 ``operate``     claim → settle what was left → done already? → begin → run → end
 ``open_saga``   the same up to its first stages; a later task of the run continues it (:func:`continued`)
-``settle``      the only way back: teardown, ``on_kill``, shell, later runs
+``settle``      finishes or undoes what was left, for all: teardown, ``on_kill``, shell, later runs
 
 No other module claims a resource, begins or settles a saga, or reads a lease. Which way a left saga goes is decided
 here (:func:`_toward`), and each request that changes something is fenced (``fencing``) by the lease claimed here.
@@ -163,8 +163,8 @@ def _settle_elsewhere(journal: Journal, operation: Operation, owner: Owner) -> L
 def _toward(record: SagaRecord, owner: Owner) -> Toward:
     """The one decision: the same run goes forward, anyone else undoes.
 
-    Whatever it is, the executor finishes a saga that has passed its pivot or begun to resume, and undoes one that was
-    being undone.
+    In any case the executor finishes a saga that has passed its pivot or begun to resume, and undoes one that was being
+    undone.
     """
     return Toward.FORWARD if record.owner.run == owner.run else Toward.BACK
 

@@ -89,14 +89,14 @@ class JournalEntry:
             Overlap: Another run took over.
             JournalLost: The journal can't be written.
         """
-        settled = self.record
+        if self._taken_over is not None:
+            self.may_change()
+            # First the file of its own: until this record is durable, this generation still has the predecessor's.
+            files.write_json(self._taken_over, _ended(self.record).as_json())
+            self._taken_over = None
         record = SagaRecord(self.record.resource, owner, operation=operation, key=key, beside=self.others)
         begun = SagaState.FORWARD if inherited else SagaState.CLAIMED
-        # This record first: until it is durable, the predecessor's must not look settled.
         self.write(replace(record.with_stages(stages, inherited), state=begun))
-        if self._taken_over is not None:
-            files.write_json(self._taken_over, _ended(settled).as_json())
-            self._taken_over = None
 
     def add(self, stages: Iterable[Stage]) -> None:
         """Add stages to the saga."""

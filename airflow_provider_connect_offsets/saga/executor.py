@@ -137,7 +137,7 @@ class Executor:
                 log.warning("%s", error)
             else:
                 return self.finish()
-        lost, failures = self._undo(None, keeping=keeping)
+        lost, failures = undo(self.entry, self.stages, None, keeping=keeping)
         if may_turn and self._is_resumed_after_all(failures):
             self._go_forward()
             return self.finish()
@@ -265,16 +265,11 @@ class Executor:
     def _undo_after(self, error: BaseException) -> None:
         """Undo; raises the explanation of an ordinary error, and returns after an interruption."""
         self.entry.go_on_in_memory()
-        lost, failures = self._undo(error)
+        lost, failures = undo(self.entry, self.stages, error)
         if failures:
             _raise_instead(error, self.explanation.not_undone(error, failures[0], self.entry.record))
         elif isinstance(error, Exception):
             _raise_instead(error, self.explanation.undone(error, self._settled(lost)))
-
-    def _undo(
-        self, error: BaseException | None, *, keeping: Collection[str] = ()
-    ) -> tuple[str, list[ConnectOffsetsError]]:
-        return undo(self.entry, self.stages, error, keeping=keeping)
 
     @property
     def _begun(self) -> list[Stage]:

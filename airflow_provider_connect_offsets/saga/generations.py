@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import copy
 from typing import Self
 
@@ -76,9 +76,7 @@ class Generations:
 
     def newest(self) -> int:
         """Return the highest generation; 0 if there is none."""
-        # By the leases alone: only they are created exclusively, so a generation without a lease does not count.
-        leases = (_LEASE.fullmatch(name) for name in files.list_names(self.uri))
-        return max((int(match[1]) for match in leases if match), default=0)
+        return next(self._numbers(), 0)
 
     def record(self, number: int) -> SagaRecord | None:
         """Read the record of a generation; None if it never got one. Raises :class:`JournalDamaged`."""
@@ -89,26 +87,21 @@ class Generations:
 
         Newer generations may belong to attempts that changed nothing (a retry, a teardown), or to other runs.
         """
-        newest = self.newest()
-        for number in range(newest, max(newest - REMEMBERED, 0), -1):
-            record = self.record(number)
-            if record is not None and (record.owner.run, record.key) == (run, key):
-                return record
-        return None
+        own = (record for _home, record in self._records() if (record.owner.run, record.key) == (run, key))
+        return next(own, None)
 
     def left(self) -> tuple[SagaRecord, Lease | None] | None:
         """Read the unfinished saga that has its home here, under way or left behind, and its lease; None if none.
 
         Newer generations of processes that died before they wrote their first record hide nothing.
         """
-        number = self.newest()
-        home, record = self._newest_record(number)
+        home, record = self._newest_record()
         is_left = record is not None and record.state.is_unfinished and home.rpartition("/")[0] == self.uri
-        return (record, self._lease(number)) if record is not None and is_left else None
+        return (record, self._lease(self.newest())) if record is not None and is_left else None
 
     def home_left(self) -> Self | None:
         """Return the journal that keeps the unfinished saga of the resource; None if there is no such saga."""
-        home, record = self._newest_record(self.newest())
+        home, record = self._newest_record()
         if record is None or not record.state.is_unfinished:
             return None
         uri = home.rpartition("/")[0]
@@ -116,10 +109,8 @@ class Generations:
 
     def later(self, run: str, key: str) -> SagaRecord | None:
         """Read the newest saga that another run has begun since ``run`` made that with ``key``; None if none has."""
-        newest = self.newest()
-        for number in range(newest, max(newest - REMEMBERED, 0), -1):
-            record = self.record(number)
-            if record is None or not record.is_begun:
+        for _home, record in self._records():
+            if not record.is_begun:
                 continue
             if (record.owner.run, record.key) == (run, key):
                 return None
@@ -139,13 +130,24 @@ class Generations:
         is_its_own = lease is not None and lease.owner.run == run and not lease.owner.pid and not lease.is_over
         return is_its_own and record is not None and (record.state.is_unfinished or not record.is_begun)
 
-    def _newest_record(self, number: int) -> tuple[str, SagaRecord | None]:
-        """Return home and record of the newest generation up to ``number`` that has a record; None without any."""
-        for earlier in range(number, max(number - REMEMBERED, 0), -1):
-            record = self.record(earlier)
-            if record is not None:
-                return self._home_of(earlier), record
-        return "", None
+    def _newest_record(self, up_to: int | None = None) -> tuple[str, SagaRecord | None]:
+        """Return home and record of the newest generation up to ``up_to`` that has a record; None without any."""
+        return next(self._records(up_to), ("", None))
+
+    def _records(self, up_to: int | None = None) -> Iterator[tuple[str, SagaRecord]]:
+        """Read home and record of all generations up to ``up_to``, the newest first, without those that have none."""
+        for number in self._numbers():
+            if up_to is None or number <= up_to:
+                home = self._home_of(number)
+                record = stored(self.resource, home, "record", SagaRecord.from_json)
+                if record is not None:
+                    yield home, record
+
+    def _numbers(self) -> Iterator[int]:
+        """List all generations, the newest first."""
+        # By the leases alone: only they are created exclusively, so a generation without a lease does not count.
+        leases = (_LEASE.fullmatch(name) for name in files.list_names(self.uri))
+        return iter(sorted((int(match[1]) for match in leases if match), reverse=True))
 
     def _is_home(self, number: int) -> bool:
         return self._home_of(number) == self.home(number)

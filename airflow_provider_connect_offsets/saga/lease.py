@@ -189,8 +189,8 @@ class Heartbeat:
 def age(uri: str) -> float | None:
     """Return the seconds since a file was written, by the one clock of the store that keeps it.
 
-    Another file is written beside it for that, and both times are the store's. None: the store does not tell, or one of
-    the two can't be written or read.
+    Another file is written to its folder for that, and both times are the store's. None: the store does not tell, or
+    one of the two can't be written or read.
     """
     file_system, path = locate(uri)
     now = f"{path}.{uuid.uuid4().hex}.now"

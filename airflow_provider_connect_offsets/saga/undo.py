@@ -50,7 +50,7 @@ def undo(
             lost += stage.undo(entry.record.stage(stage.name).captured, _undoing(entry, stage, error))
         except Overlap:
             raise
-        except Exception as failure:  # whatever it is, other connectors must not stay down for it
+        except Exception as failure:  # of any kind: other connectors must not stay down for it
             log.warning("%s could not be undone.", stage.name, exc_info=True)
             failures.append(Unforeseen.of(failure, f"The undo of {stage.name!r}"))
             blocked |= stage.resources

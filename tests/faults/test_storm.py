@@ -76,7 +76,7 @@ def start(sandbox: Sandbox, connect: Connect, name: str, changer: Changer) -> Ta
 def test_nothing_is_left_behind(
     sandbox: Sandbox, other: Connect, spark: SparkSession, tmp_path: Path, rounds: int
 ) -> None:
-    """Whatever is killed or frozen: once settled all run, and nothing was delivered from an offset nobody planned."""
+    """Wherever runs are killed or frozen: once settled all run, and nothing was delivered from an unplanned offset."""
     draw, workspace = random.Random(os.environ["FAULT_SEED"]), tmp_path.as_uri()
     shared, here, there = (f"storm-{where}-{uuid4().hex[:6]}" for where in ("both", "here", "there"))
     changers = {one.url: Changer(spark, workspace, one.url, sandbox.target) for one in (sandbox.connect, other)}

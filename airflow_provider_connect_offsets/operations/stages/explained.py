@@ -197,7 +197,8 @@ def _restored_states(record: SagaRecord) -> str:
     of_stops = [one for one in record.stages if one.title == STOP]
     kept = [one.subject for one in of_stops if one.progress.is_captured]
     if record.state is SagaState.BACK and kept:
-        return f"{' and '.join(map(repr, kept))} stays STOPPED for the operation that follows."
+        stay = "stays" if len(kept) == 1 else "stay"
+        return f"{' and '.join(map(repr, kept))} {stay} STOPPED for the operation that follows."
     if record.state is SagaState.ABANDONED:
         of_stops = [one for one in of_stops if one.progress is Progress.UNDONE]
     elif len(of_stops) < 2:

@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.offsets.advice import advise, mirrored_gro
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.families import FAMILIES, ConnectorType, TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow
-from airflow_provider_connect_offsets.offsets.kept_config import KEPT, kept_config
+from airflow_provider_connect_offsets.offsets.kept_config import KEPT, READS, kept_config
 
 PACKAGE = Path(airflow_provider_connect_offsets.__file__).parent
 SECRETS = {
@@ -101,6 +101,18 @@ def test_all_that_rules_read_is_kept() -> None:
 
     assert {"topics.regex", "consumer.override.max.poll.records", "offsets.storage.topic"} <= config.read | named
     assert config.read | named <= KEPT
+
+
+def test_all_that_decides_about_topics_and_starts_is_compared() -> None:
+    """A plan is outdated if a setting has changed since on which its partitions and positions depend."""
+    for family in FAMILIES.values():
+        config = Recording()
+        family.consumed_topics(config)
+        family.excluded_topics(config)
+        family.offset_reset(config)
+        family.partition_of(TopicPartition("t", 0), config)
+
+        assert config.read <= READS.union(family.settings)
 
 
 def test_a_failed_tasks_cause_shows_no_login() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -14,9 +15,7 @@ from airflow_provider_connect_offsets.saga.lease import Lease, require_single_cr
 from airflow_provider_connect_offsets.saga.record import FORMAT
 from airflow_provider_connect_offsets.workspace import files
 from tests.support.faults.made_up_operations import MINE, OTHER, MadeUpRegistry, die, operation
-from tests.support.faults.made_up_stages import (
-    World,
-)
+from tests.support.faults.made_up_stages import Killed, World
 
 pytestmark = pytest.mark.usefixtures("dying")
 
@@ -33,6 +32,49 @@ def test_a_death_between_lease_and_record_hides_nothing(world: World, journal: J
 
     assert left is not None
     assert world.in_effect == {"stop x": False, "alter x": False}
+
+
+def test_many_deaths_between_lease_and_record_hide_nothing(world: World, journal: Journal) -> None:
+    """However many they are: what is behind them is found, settled, and not pruned before."""
+    die(world, journal, "capture resume x")
+    for number in range(2, REMEMBERED + 10):
+        files.create_bytes(journal.file(number, "lease"), files.to_json(Lease(OTHER, 1, 0).as_json()))
+
+    found = journal.left()
+    assert found is not None
+    assert found[0].owner == MINE
+    ended = operate(operation(world, journal), OTHER)
+
+    assert ended.left[0].is_undone
+    assert world.calls.index("undo alter x") < world.calls.index("capture alter x")
+
+
+@pytest.mark.parametrize("writes", range(1, 7))
+def test_what_was_finished_for_a_dead_run_is_not_made_again_by_its_retry(
+    world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch, writes: int
+) -> None:
+    """Also if the run that finished it dies in turn, right after any of the journal's next writes."""
+    die(world, journal, "after resume x")
+    write, left = files.write_json, [writes]
+
+    def write_and_die(uri: str, value: Any) -> None:
+        write(uri, value)
+        left[0] -= uri.endswith("record.json")
+        if left[0] == 0:
+            world.die()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(files, "write_json", write_and_die)
+        with pytest.raises(Killed):
+            operate(operation(world, journal), OTHER)
+    world.dead, world.calls = False, []
+    files.write_json(journal.file(journal.newest(), "lease"), Lease(OTHER, 1, 0).as_json())
+
+    ended = operate(operation(world, journal), MINE)
+
+    assert ended.record is not None
+    assert ended.record.owner == MINE
+    assert {"before stop x", "before alter x"} & set(world.calls) == set()
 
 
 def test_a_write_of_the_journal_lists_nothing(world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,7 +55,7 @@ class Holder:
 @pytest.mark.parametrize("ahead", [-HOUR, 0, HOUR])
 @pytest.mark.parametrize("age", [0.0, DEAD_AFTER + 1, None])
 def test_a_living_holder_is_not_taken_for_dead(tmp_path: Path, age: float | None, ahead: float) -> None:
-    """Whatever its clock says, and though its store says too much, or nothing."""
+    """No matter what its clock says, and though its store says too much, or nothing."""
     holder = Holder(tmp_path, age=age, ahead=ahead)
 
     with pytest.raises(Overlap, match="'x' is being changed by run 'dag/first'"), holder.journal.claim(NEXT):
