@@ -119,12 +119,14 @@ def _unreached(record: SagaRecord, stage: StageRecord, clients: tuple[Clients, .
     )
     named = connections_of(record)
     used = f"; it used the connections {', '.join(named)}" if named else ""
-    addresses = stage.spec.get(ADDRESSES, ())
-    if addresses and any(one.cluster == stage.cluster for one in clients):
-        here = sorted({address for one in clients for address in one.control.addresses(stage.subject)})
+    addresses = set(stage.spec.get(ADDRESSES, ()))
+    here = {
+        address for one in clients if one.cluster == stage.cluster for address in one.control.addresses(stage.subject)
+    }
+    if addresses and here and addresses.isdisjoint(here):
         return (
             f"{begun}, on the Connect cluster at {', '.join(sorted(addresses))}. This is another one, at "
-            f"{', '.join(here)}, on the same Kafka cluster, and what was left there is not settled here. Run it there "
+            f"{', '.join(sorted(here))}, on the same Kafka cluster, and what was left there is not settled here. Run it there "
             f"once more (a dry run does not do it{used}), or connect-offsets recover with that address, which finishes "
             "or restores it; then try again."
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -14,7 +15,7 @@ from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.operations.connector.stopped import Member, stop_for_run
 from airflow_provider_connect_offsets.operations.registry import reached
-from airflow_provider_connect_offsets.operations.stages.captured import EMPTY, STOP, Alteration, by_hand
+from airflow_provider_connect_offsets.operations.stages.captured import ADDRESSES, EMPTY, STOP, Alteration, by_hand
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.record import SagaRecord, StageRecord
@@ -23,20 +24,31 @@ from airflow_provider_connect_offsets.saga.stage import Undoing
 NO_CLIENT = cast("Any", None)
 
 
+RESET_AGAIN = "Run mirror_reset with the same connectors once more (a dry run does not do it), which"
+
+
 @pytest.mark.parametrize(
-    ("title", "cluster", "advice"),
+    ("title", "cluster", "begun_at", "advice"),
     [
-        (EMPTY, "here", "Run mirror_reset with the same connectors once more (a dry run does not do it), which"),
-        (STOP, "elsewhere", "Run it once more (a dry run does not do it), which finishes or restores it;"),
+        (EMPTY, "here", [], RESET_AGAIN),
+        (EMPTY, "here", ["http://one:8083"], RESET_AGAIN),
+        (STOP, "elsewhere", [], "Run it once more (a dry run does not do it), which finishes or restores it;"),
+        (STOP, "elsewhere", ["http://one:8083"], "Run it once more (a dry run does not do it), which finishes or"),
+        (STOP, "here", ["http://two:8083"], "This is another one, at http://one:8083, on the same Kafka cluster"),
+        (EMPTY, "here", ["http://two:8083"], "This is another one, at http://one:8083, on the same Kafka cluster"),
     ],
 )
-def test_they_are_refused_and_the_error_names_what_to_run(title: str, cluster: str, advice: str) -> None:
+def test_they_are_refused_and_the_error_names_what_to_run(
+    title: str, cluster: str, begun_at: list[str], advice: str
+) -> None:
     """A reset needs the clusters of its flow, and a connector the Connect cluster that it is in."""
-    stage = StageRecord(title, "flow", cluster, {"optional": False, "topics": [], "kept": ""})
+    spec = {"optional": False, "topics": [], "kept": "", ADDRESSES: begun_at}
+    stage = StageRecord(title, "flow", cluster, spec)
     record = SagaRecord("flow", Owner("dag/dead", "apply", "host", 1), operation="the operation", stages=(stage,))
+    control = cast("Any", SimpleNamespace(addresses=lambda _connector: {"http://one:8083"}))
 
     with pytest.raises(Overlap, match=r"the operation of 'flow' by run 'dag/dead' .*" + re.escape(advice)):
-        reached(Clients(NO_CLIENT, NO_CLIENT, cluster="here")).built(record)
+        reached(Clients(NO_CLIENT, control, cluster="here")).built(record)
 
 
 def test_a_connector_that_is_named_twice_is_not_claimed(tmp_path: Path) -> None:
