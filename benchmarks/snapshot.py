@@ -37,7 +37,6 @@ from airflow_provider_connect_offsets.operations.connector.apply import apply_pl
 from airflow_provider_connect_offsets.operations.connector.plans import read_plan
 from airflow_provider_connect_offsets.operations.snapshot_restore import read_snapshot, restore_of
 from airflow_provider_connect_offsets.pipeline.shipping import job_path, write_py_files
-from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.many import ManySagas
 from airflow_provider_connect_offsets.workspace.files import read_json, write_json
@@ -140,12 +139,11 @@ class _Work:
 
     def _apply(self, plans: list[OffsetPlan]) -> int:
         owner, free = Owner.here(run="bench/run", task="apply"), SimpleQueue[Clients]()
-        root = (self.scratch / "_journal").as_uri()
 
         def apply(plan: OffsetPlan) -> None:
             clients = free.get()
             try:
-                apply_plan(plan, clients, Journal(root, cluster="sandbox", resource=plan.connector), owner)
+                apply_plan(plan, clients, owner)
             finally:
                 free.put(clients)
 
@@ -162,7 +160,8 @@ class _Work:
     def _clients(self) -> Iterator[Clients]:
         config = {"bootstrap.servers": self.sandbox.target.bootstrap}
         with self._rest() as rest, RemainingRecords(config) as logs, ConsumerGroups(config) as groups:
-            yield Clients(rest, rest, logs=logs, groups=groups, cluster="sandbox")
+            workspace = self.scratch.as_uri()
+            yield Clients(rest, rest, logs=logs, groups=groups, cluster="sandbox", workspace=workspace)
 
     def _job(self, *arguments: str) -> None:
         submit("--py-files", str(self.shipped), str(job_path()), *arguments)

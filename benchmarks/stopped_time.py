@@ -31,10 +31,11 @@ BY_CONSUMER_AT_LEAST, MEMORY_AT_MOST, SECONDS_AT_MOST = 1, 1024, 60
 SUPPORT = str(Path(__file__).parents[1] / "tests" / "support")
 OBSERVE = f"""
 import resource, sys
+from dataclasses import replace
 sys.path.insert(0, {SUPPORT!r})
 from tests.support.rows.made_up_cluster import MadeUpCluster, MadeUpFlow
-from airflow_provider_connect_offsets.observe.flow.failover import FailoverClients, observe_failover
-from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters
+from airflow_provider_connect_offsets.observe.flow.failover import observe_failover
+from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
@@ -49,7 +50,7 @@ request = FailoverRequest.parse(
 settings = {{"bootstrap.servers": bootstrap}}
 with KafkaCluster(settings) as source, KafkaCluster(settings) as target:
     ranges = FailoverDirectory(before[0]) if before else None
-    clients = FailoverClients(Clusters(source, target), connect.clients)
+    clients = replace(connect.clients, clusters=Clusters(source, target))
     observe_failover(request, clients, FailoverDirectory(uri), ranges=ranges)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """

@@ -41,8 +41,9 @@ AHEAD = 1_000_000
 # Imports of both programs, which are timed as their start-up.
 IMPORTS = """
 import sys
-from airflow_provider_connect_offsets.observe.flow.failover import FailoverClients, observe_failover
-from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters
+from airflow_provider_connect_offsets.observe.clients import NO_CONNECT, Clients
+from airflow_provider_connect_offsets.observe.clusters import Clusters
+from airflow_provider_connect_offsets.observe.flow.failover import observe_failover
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
@@ -53,7 +54,8 @@ OBSERVE = f"""{IMPORTS}
 bootstrap, alias, uri = sys.argv[1:]
 request = FailoverRequest.parse(planned=False, groups=".*", flow=Flow(source_alias=alias))
 with KafkaCluster({{"bootstrap.servers": bootstrap}}) as target:
-    observe_failover(request, FailoverClients(Clusters(None, target)), FailoverDirectory(uri))
+    clients = Clients(NO_CONNECT, NO_CONNECT, clusters=Clusters(None, target), workspace=uri)
+    observe_failover(request, clients, FailoverDirectory(uri))
 """
 
 

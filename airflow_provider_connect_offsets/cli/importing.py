@@ -11,7 +11,6 @@ from airflow_provider_connect_offsets.cli.messages import tell
 from airflow_provider_connect_offsets.cli.opened import FORCE_ANYWAY, WorkerStorage
 from airflow_provider_connect_offsets.connect.storage.config_topic import ConfiguredConnector
 from airflow_provider_connect_offsets.exceptions import InvalidDocument, NotStopped
-from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import (
     Offsets,
     kip199_document,
@@ -133,8 +132,7 @@ def write(
 
 
 def _imports(opened: WorkerStorage, workspace: str | None, *, forced: bool) -> Imports:
-    clients = Clients(opened.storage, opened.control)
-    return Imports.into(clients, shell_owner("import"), workspace=workspace or own_workspace(), forced=forced)
+    return Imports(opened.clients(workspace or own_workspace()), shell_owner("import"), forced)
 
 
 def _refuse_misfits(connector: ConfiguredConnector, offsets: Offsets) -> None:

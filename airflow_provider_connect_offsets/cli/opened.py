@@ -22,7 +22,9 @@ from airflow_provider_connect_offsets.offsets.document import Offsets
 
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
+    from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
     from airflow_provider_connect_offsets.connect.strimzi.client import ConnectStrimzi
+    from airflow_provider_connect_offsets.observe.clients import Clients
 
 
 FORCE_ANYWAY = "Or give --force, and the worker may undo what you write."
@@ -50,6 +52,13 @@ class WorkerStorage:
         """The control over the workers' connectors; its REST clients log in as of :func:`open_rest`."""
         configured = (*self.config.listeners, *_listed(os.environ.get("CONNECT_OFFSETS_URLS", "")))
         return StorageControl(self.storage, partial(open_rest, configured), rest_urls=self.config.listeners)
+
+    def clients(self, workspace: str, topic: OffsetsTopic | None = None) -> Clients:
+        """Return the clients of an operation, with its journals in ``workspace``; raises store errors."""
+        from airflow_provider_connect_offsets.observe.clients import Clients
+
+        cluster = self.storage.cluster()
+        return Clients(self.storage, self.control, cluster=cluster, topic=topic, workspace=workspace)
 
     def refuse_running(self, connectors: Iterable[str]) -> None:
         """Raise :class:`NotStopped` if a worker runs one of them; the error names the option that writes anyway."""

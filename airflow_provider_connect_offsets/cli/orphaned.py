@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC
 from pathlib import Path
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from rich.console import Console
@@ -26,9 +25,6 @@ from airflow_provider_connect_offsets.offsets.storage import parse_key
 from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 from airflow_provider_connect_offsets.workspace.paths import join
-
-if TYPE_CHECKING:
-    from airflow_provider_connect_offsets.observe.clients import Clients
 
 Orphans = Mapping[str, list[Orphan]]
 
@@ -80,14 +76,15 @@ def _finish(opened: WorkerStorage, topic: OffsetsTopic, workspace: str) -> None:
     from airflow_provider_connect_offsets.operations.registry import reached
     from airflow_provider_connect_offsets.saga import settle
 
-    settle(orphans_journal(workspace, topic), shell_owner("orphans --remove"), reached(_clients(opened, topic)))
+    clients = opened.clients(workspace, topic)
+    settle(orphans_journal(clients), shell_owner("orphans --remove"), reached(clients))
 
 
 def _remove(
     opened: WorkerStorage, topic: OffsetsTopic, orphans: Sequence[Orphan], *, backup: Path | None, workspace: str
 ) -> None:
     # Imported here, as a list needs none of it.
-    from airflow_provider_connect_offsets.operations.orphans import orphans_journal, remove_orphans
+    from airflow_provider_connect_offsets.operations.orphans import remove_orphans
     from airflow_provider_connect_offsets.operations.stages.orphans.orphaned_offsets import keep_found
 
     target, kept = importing.backup_file(backup), list[Path]()
@@ -98,10 +95,9 @@ def _remove(
 
     directory = OrphansDirectory(join(workspace, "orphans", uuid4().hex))
     digest = keep_found(directory, orphans)
-    clients, owner = _clients(opened, topic), shell_owner("orphans --remove")
-    journal = orphans_journal(workspace, topic)
+    clients, owner = opened.clients(workspace, topic), shell_owner("orphans --remove")
     try:
-        remove_orphans(directory, clients, journal, owner, digest=digest, keep=keep, kept=str(target))
+        remove_orphans(directory, clients, owner, digest=digest, keep=keep, kept=str(target))
     except StoreError as error:
         if not kept:
             raise
@@ -109,12 +105,6 @@ def _remove(
             f"{error} Some of the offsets may be removed. Run this again, or import {target} to undo it."
         ) from error
     tell(f"Removed from {opened.name}, and read back.")
-
-
-def _clients(opened: WorkerStorage, topic: OffsetsTopic) -> Clients:
-    from airflow_provider_connect_offsets.observe.clients import Clients
-
-    return Clients(opened.storage, opened.control, topic=topic)
 
 
 def _search(opened: WorkerStorage, topic: OffsetsTopic, progress: Progress | None) -> Orphans:

@@ -84,7 +84,7 @@ def recover(  # noqa: PLR0913 - one for each option
     from airflow_provider_connect_offsets.saga import Toward
 
     _refuse_unfit(click.get_current_context().params)
-    named, toward = recovering.Systems(**systems), Toward.FORWARD if forward else Toward.BACK
+    toward = Toward.FORWARD if forward else Toward.BACK
     if lists:
         recovering.show(workspace)
     elif config is not None:
@@ -92,13 +92,13 @@ def recover(  # noqa: PLR0913 - one for each option
     elif workspace is None:
         raise click.UsageError("Missing option '--workspace'.")
     elif groups:
-        recovering.recover_groups(workspace, _given(named.target_kafka, "groups"), run=run)
+        recovering.recover_groups(workspace, _given(systems["target_kafka"], "groups"), run=run)
     elif group:
-        recovering.recover_group(workspace, group, _given(named.kafka, "group"), toward=toward, run=run)
+        recovering.recover_group(workspace, group, _given(systems["kafka"], "group"), toward=toward, run=run)
     elif offsets_topic:
-        where = {"url": _given(named.url, "offsets_topic"), "kafka": _given(named.kafka, "offsets_topic")}
+        where = {name: _given(systems[name], "offsets_topic") for name in ("url", "kafka")}
         recovering.recover_orphans(workspace, offsets_topic, **where, run=run)
-    elif connector is None or (named.url is None and named.strimzi_cluster is None):
+    elif connector is None or (systems["url"] is None and systems["strimzi_cluster"] is None):
         raise click.UsageError(
             "Name the connector and its worker (--url), or the resource of its cluster if Strimzi's operator runs it "
             "(--strimzi-cluster), or say --list. For groups of a failover, say --groups; for one whose offsets were "
@@ -106,7 +106,7 @@ def recover(  # noqa: PLR0913 - one for each option
             "--config."
         )
     else:
-        recovering.recover(workspace, connector, named, toward=toward, run=run)
+        recovering.recover(workspace, connector, toward=toward, run=run, **systems)
 
 
 def _refuse_unfit(given: dict[str, object]) -> None:

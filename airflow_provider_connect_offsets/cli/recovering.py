@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from airflow_provider_connect_offsets.connect.storage.offsets_topic import Offse
 from airflow_provider_connect_offsets.exceptions import InvalidInput, JournalDamaged
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
-from airflow_provider_connect_offsets.offsets.flow import Side
+from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.operations.groups.group_clients import group_clients
 from airflow_provider_connect_offsets.operations.groups.group_stages import groups_journal
 from airflow_provider_connect_offsets.operations.orphans import orphans_journal
@@ -34,11 +34,21 @@ _TIMEOUT = 120.0
 _STRIMZI_TIMEOUT = 300.0
 
 
-@dataclass(frozen=True, slots=True)
-class Systems:
-    """A Connect cluster and Kafka clusters, as named on the command line.
+@contextmanager
+def opened(  # noqa: PLR0913 - one for each option
+    workspace: str,
+    *,
+    url: str | None = None,
+    strimzi_cluster: str | None = None,
+    namespace: str | None = None,
+    kafka: str | None = None,
+    source_kafka: str | None = None,
+    target_kafka: str | None = None,
+) -> Iterator[Clients]:
+    """Open a Connect cluster and Kafka clusters, as named on the command line.
 
-    Attributes:
+    Args:
+        workspace: URI of the workspace.
         url: A worker's REST API; None: offsets are reached by resources of Strimzi, too.
         strimzi_cluster: The resource of the cluster if Strimzi's operator runs it; None: it does not.
         namespace: Namespace of that resource; None: that of the current context of kubectl.
@@ -47,48 +57,37 @@ class Systems:
         source_kafka: The same of the source of a flow that was reset.
         target_kafka: The same of its target.
     """
+    with ExitStack() as stack:
+        connect = _connect(stack, url, strimzi_cluster, namespace)
+        addresses = kafka or source_kafka, source_kafka, target_kafka
+        logs, source, target = (stack.enter_context(KafkaCluster(_settings(one))) if one else None for one in addresses)
+        cluster, also = connect.control.cluster_names()
+        yield replace(
+            connect,
+            logs=logs,
+            groups=None if logs is None else logs.groups,
+            timeout=_TIMEOUT if strimzi_cluster is None else _STRIMZI_TIMEOUT,
+            cluster=cluster,
+            also=also,
+            clusters=Clusters(source, target) if source and target else None,
+            workspace=workspace,
+        )
 
-    url: str | None
-    strimzi_cluster: str | None = None
-    namespace: str | None = None
-    kafka: str | None = None
-    source_kafka: str | None = None
-    target_kafka: str | None = None
 
-    @contextmanager
-    def opened(self) -> Iterator[Clients]:
-        """Open clients of all of them for as long as the block lasts."""
-        with ExitStack() as stack:
-            connect = self._connect(stack)
-            logs = self.kafka or self.source_kafka
-            named = {Side.SOURCE: self.source_kafka, Side.TARGET: self.target_kafka}
-            clusters = {
-                side: stack.enter_context(KafkaCluster(_settings(text))) for side, text in named.items() if text
-            }
-            kafka = stack.enter_context(KafkaCluster(_settings(logs))) if logs else None
-            yield replace(
-                connect,
-                logs=kafka,
-                groups=None if kafka is None else kafka.groups,
-                clusters=clusters if len(clusters) == len(named) else {},
-            )
-
-    def _connect(self, stack: ExitStack) -> Clients:
-        """Open the Connect cluster alone, as ``hooks.clients`` does for the control that fits."""
-        rest = stack.enter_context(open_rest((self.url,), (self.url,), _TIMEOUT)) if self.url else None
-        if self.strimzi_cluster is None:
-            if rest is None:
-                raise InvalidInput("Name a worker (--url), or the resource of its cluster (--strimzi-cluster).")
-            return Clients(rest, rest, timeout=_TIMEOUT, cluster=rest.version().kafka_cluster_id)
-        strimzi = stack.enter_context(open_strimzi(self.strimzi_cluster, self.namespace, _STRIMZI_TIMEOUT))
-        own = strimzi.cluster_id
+def _connect(stack: ExitStack, url: str | None, strimzi_cluster: str | None, namespace: str | None) -> Clients:
+    """Open the Connect cluster alone, as ``hooks.clients`` does for the control that fits."""
+    rest = stack.enter_context(open_rest((url,), (url,), _TIMEOUT)) if url else None
+    if strimzi_cluster is None:
         if rest is None:
-            return Clients(strimzi, strimzi, origin=Origin.STRIMZI, timeout=_STRIMZI_TIMEOUT, cluster=own)
-        # Imports the Kubernetes client, which open_strimzi has found installed.
-        from airflow_provider_connect_offsets.connect.strimzi.with_rest import StrimziWithRest
+            raise InvalidInput("Name a worker (--url), or the resource of its cluster (--strimzi-cluster).")
+        return Clients(rest, rest)
+    strimzi = stack.enter_context(open_strimzi(strimzi_cluster, namespace, _STRIMZI_TIMEOUT))
+    if rest is None:
+        return Clients(strimzi, strimzi, origin=Origin.STRIMZI)
+    # Imports the Kubernetes client, which open_strimzi has found installed.
+    from airflow_provider_connect_offsets.connect.strimzi.with_rest import StrimziWithRest
 
-        both = StrimziWithRest(strimzi, rest)
-        return Clients(rest, both, timeout=_STRIMZI_TIMEOUT, cluster=rest.version().kafka_cluster_id, also=own)
+    return Clients(rest, StrimziWithRest(strimzi, rest))
 
 
 def show(workspace: str | None) -> None:
@@ -113,42 +112,42 @@ def show(workspace: str | None) -> None:
         tell(f"Nothing is unfinished in {workspace}.")
 
 
-def recover(workspace: str, connector: str, systems: Systems, *, toward: Toward, run: str | None) -> None:
+def recover(workspace: str, connector: str, *, toward: Toward, run: str | None, **systems: str | None) -> None:
     """Finish or undo what was left of a connector.
 
     Args:
         workspace: URI of the workspace.
         connector: The connector.
-        systems: Its systems.
         toward: Whether to finish or undo it.
         run: The run whose lease is ended, though it has not run out; None: none.
+        systems: Its systems, as of :func:`opened`.
 
     Raises:
         Overlap: Another run changes the connector.
         LeftStopped: Neither the plan nor the prior state could be proved.
         StoreError: A system does not answer, or refuses.
     """
-    with systems.opened() as clients:
-        journal = _journal(workspace, connector, clients)
-        if systems.strimzi_cluster is None:
+    with opened(workspace, **systems) as clients:
+        journal = clients.journal(connector)
+        if systems.get("strimzi_cluster") is None:
             _refuse_strimzi(journal)
-        _settle(journal, connector, clients, workspace, toward=toward, run=run)
+        _settle(journal, clients, f"of {connector!r}", toward=toward, run=run)
 
 
 def recover_group(workspace: str, group: str, kafka: str, *, toward: Toward, run: str | None) -> None:
     """Finish or undo what was left of a consumer group on the Kafka ``kafka``; else as :func:`recover`."""
-    with KafkaCluster(_settings(kafka)) as opened:
-        clients = group_clients(opened, timeout=_TIMEOUT)
-        _settle(_journal(workspace, group, clients), group, clients, workspace, toward=toward, run=run)
+    with KafkaCluster(_settings(kafka)) as cluster:
+        clients = group_clients(cluster, workspace, timeout=_TIMEOUT)
+        _settle(clients.journal(group), clients, f"of {group!r}", toward=toward, run=run)
 
 
-def _settle(journal: Journal, name: str, clients: Clients, workspace: str, *, toward: Toward, run: str | None) -> None:
-    left = settle(journal, _owner(run), reached(clients), toward=toward)
-    tell(left.sentence if left else f"Nothing was left of {name!r} to be recovered.{_elsewhere(workspace, journal)}")
-
-
-def _journal(workspace: str, name: str, clients: Clients) -> Journal:
-    return Journal(journal_root(workspace), cluster=clients.cluster, resource=name, also=clients.also)
+def _settle(
+    journal: Journal, clients: Clients, what: str, *, toward: Toward = Toward.BACK, run: str | None = None
+) -> None:
+    left = settle(
+        journal, Owner.here(run=run or "connect-offsets recover", task="recover"), reached(clients), toward=toward
+    )
+    tell(left.sentence if left else f"Nothing was left {what} to be recovered.{_elsewhere(clients.workspace, journal)}")
 
 
 def _refuse_strimzi(journal: Journal) -> None:
@@ -177,32 +176,26 @@ def _elsewhere(workspace: str, journal: Journal) -> str:
 def recover_groups(workspace: str, target: str, *, run: str | None) -> None:
     """Commit again what groups of ``target`` lack that a dead run deleted; ``run``, errors: as of :func:`recover`."""
     with KafkaCluster(_settings(target)) as cluster:
-        journal = groups_journal(workspace, cluster=cluster.cluster_id())
-        left = settle(journal, _owner(run), reached(group_clients(cluster, timeout=_TIMEOUT)))
-    tell(left.sentence if left else f"Nothing was left of the groups on {target} to be recovered.")
+        clients = group_clients(cluster, workspace, timeout=_TIMEOUT)
+        _settle(groups_journal(clients), clients, f"of the groups on {target}", run=run)
 
 
 def recover_orphans(workspace: str, topic: str, *, url: str, kafka: str, run: str | None) -> None:
     """Finish what a dead run has begun to remove from an offsets topic.
 
     ``url``: a worker's REST API, which lists the existing connectors. ``kafka``: the topic's cluster, as of
-    :class:`Systems`. ``run``, errors: as of :func:`recover`.
+    :func:`opened`. ``run``, errors: as of :func:`recover`.
     """
-    with open_rest((url,), (url,), _TIMEOUT) as connect, OffsetsTopic(_settings(kafka), topic) as stored:
-        clients = Clients(connect, connect, cluster=connect.version().kafka_cluster_id, topic=stored)
-        left = settle(orphans_journal(workspace, stored), _owner(run), reached(clients))
-    tell(left.sentence if left else f"Nothing was left of a removal from {topic} to be recovered.")
+    with opened(workspace, url=url) as connect, OffsetsTopic(_settings(kafka), topic) as stored:
+        clients = replace(connect, topic=stored)
+        _settle(orphans_journal(clients), clients, f"of a removal from {topic}", run=run)
 
 
 def recover_import(config: Path, flow: str | None, workspace: str | None, *, forced: bool) -> None:
     """Undo what a dead import has left in a storage; raises as ``importing.settle`` does."""
-    opened = open_storage(config, flow)
-    settled = importing.settle(opened, workspace, forced=forced)
-    tell(settled or f"Nothing was left by an import into {opened.name}.")
-
-
-def _owner(run: str | None) -> Owner:
-    return Owner.here(run=run or "connect-offsets recover", task="recover")
+    storage = open_storage(config, flow)
+    settled = importing.settle(storage, workspace, forced=forced)
+    tell(settled or f"Nothing was left by an import into {storage.name}.")
 
 
 def _line(record: SagaRecord, lease: Lease | None) -> str:

@@ -169,6 +169,10 @@ class ConnectorControl(Protocol):
         del connector
         return frozenset()
 
+    def cluster_names(self) -> tuple[str, str]:
+        """Return what journals and datasets name the Connect cluster by, and its other name; empty if it has none."""
+        return "", ""
+
     def connectors(self) -> list[str]:
         """Return the names of all connectors, sorted."""
 

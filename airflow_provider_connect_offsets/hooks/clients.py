@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,12 +13,9 @@ from airflow.providers.common.compat.sdk import conf
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput, InvalidRequest
 from airflow_provider_connect_offsets.parameters.connections import ConnectParams, Control
-from airflow_provider_connect_offsets.workspace.layout import journal_root
 
 if TYPE_CHECKING:
-    from airflow_provider_connect_offsets.connect.protocols import ConnectorControl, OffsetStore
-    from airflow_provider_connect_offsets.observe.clients import Clients, Origin
-    from airflow_provider_connect_offsets.saga.journal import Journal
+    from airflow_provider_connect_offsets.observe.clients import Clients
 
 
 def workspace_uri() -> str:
@@ -35,68 +32,17 @@ def class_archive() -> str:
     return str(conf.get("connect_offsets", "class_archive", fallback="") or "")
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectCluster:
-    """The open clients of one Connect cluster."""
-
-    clients: Clients
-
-    @property
-    def cluster(self) -> str:
-        """Id of the Kafka cluster that the workers use; for consumer groups a name that contains their cluster's id."""
-        return self.clients.cluster
-
-    def journal(self, connector: str) -> Journal:
-        """Return the journal of one of its connectors."""
-        from airflow_provider_connect_offsets.saga.journal import Journal
-
-        return Journal(journal_root(workspace_uri()), cluster=self.cluster, resource=connector, also=self.clients.also)
-
-    def refuse_overlap(self, connector: str, run: str) -> None:
-        """Raise :class:`Overlap` if another run is changing it now."""
-        self.journal(connector).refuse_overlap(run)
-        self.refuse_moved_groups(run)
-
-    def refuse_moved_groups(self, run: str) -> None:
-        """Raise :class:`Overlap` if these are consumer groups, and the failover of another run is moving some now."""
-        from airflow_provider_connect_offsets.observe.clients import Origin
-        from airflow_provider_connect_offsets.operations.groups.group_clients import kafka_cluster_of
-        from airflow_provider_connect_offsets.operations.groups.group_stages import groups_journal
-
-        if self.clients.origin is Origin.GROUP:
-            groups_journal(workspace_uri(), cluster=kafka_cluster_of(self.clients)).refuse_overlap(run)
-
-
 def require_control(control: str, *ways: Control, why: str) -> None:
     """Raise :class:`InvalidRequest` unless ``control`` is one of ``ways``; ``why``: a sentence about the others."""
     if _parsed(control) not in ways:
         raise InvalidRequest(f"Nothing was touched: {why} So control must be {_listed(ways)}, not {control}.")
 
 
-@dataclass(frozen=True, slots=True)
-class OpenConnect:
-    """An open Connect cluster, without clients of Kafka.
-
-    Attributes:
-        offsets: The store of the connectors' offsets.
-        control: The control over the connectors.
-        origin: Which store ``offsets`` reads.
-        read_cluster: Returns the name of the Connect cluster in journals; may ask the cluster for it.
-        read_also: Returns its other name there; empty if it has none.
-    """
-
-    offsets: OffsetStore
-    control: ConnectorControl
-    origin: Origin
-    read_cluster: Callable[[], str]
-    read_also: Callable[[], str] = str
-
-
 @contextmanager
 def open_connect_cluster(
     reached: ConnectParams, *, timeout: float | None = None, rest_timeout: float | None = None
-) -> Iterator[OpenConnect]:
-    """Open a Connect cluster.
+) -> Iterator[Clients]:
+    """Open a Connect cluster, without clients of Kafka, and without its name, which might have to be asked for.
 
     Args:
         reached: Its connections, and how it is reached; not ``groups``, which are of no Connect cluster.
@@ -111,7 +57,7 @@ def open_connect_cluster(
     from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
     from airflow_provider_connect_offsets.hooks.storage import open_storage
     from airflow_provider_connect_offsets.hooks.strimzi import open_strimzi
-    from airflow_provider_connect_offsets.observe.clients import Origin
+    from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 
     control, connect_id, kubernetes_id = _parsed(reached.control), reached.connect_conn_id, reached.kubernetes_conn_id
     seconds = control.timeout if timeout is None else timeout
@@ -121,24 +67,20 @@ def open_connect_cluster(
             case Control.GROUPS:
                 raise InvalidRequest("control=groups: consumer groups are changed by group_offsets_change alone.")
             case Control.STORAGE:
-                storage = open_storage(connect_id)
-                yield OpenConnect(storage.storage, storage.control, Origin(storage.origin), lambda: storage.cluster)
+                yield open_storage(connect_id)
             case Control.REST:
                 rest = stack.enter_context(hook.get_conn())
-                yield OpenConnect(rest, rest, Origin.REST, lambda: rest.version().kafka_cluster_id)
+                yield Clients(rest, rest)
             case Control.STRIMZI:
                 strimzi = stack.enter_context(open_strimzi(connect_id, kubernetes_id, timeout=seconds))
-                yield OpenConnect(strimzi, strimzi, Origin.STRIMZI, lambda: strimzi.cluster_id)
+                yield Clients(strimzi, strimzi, origin=Origin.STRIMZI)
             case Control.STRIMZI_REST:
                 strimzi = stack.enter_context(open_strimzi(connect_id, kubernetes_id, timeout=seconds))
                 # Imports the Kubernetes client, which open_strimzi has found installed.
                 from airflow_provider_connect_offsets.connect.strimzi.with_rest import StrimziWithRest
 
                 rest = stack.enter_context(hook.get_conn())
-                both = StrimziWithRest(strimzi, rest)
-                yield OpenConnect(
-                    rest, both, Origin.REST, lambda: rest.version().kafka_cluster_id, lambda: strimzi.cluster_id
-                )
+                yield Clients(rest, StrimziWithRest(strimzi, rest))
 
 
 @contextmanager
@@ -148,7 +90,7 @@ def open_clients(
     *,
     database_conn_id: str | None = None,
     timeout: float | None = None,
-) -> Iterator[ConnectCluster]:
+) -> Iterator[Clients]:
     """Open the clients of a change.
 
     Args:
@@ -167,10 +109,9 @@ def open_clients(
     # Imported late: the Kafka provider's hook imports confluent_kafka, which parsing a DAG does not need.
     from airflow_provider_connect_offsets.hooks.database import open_database
     from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster
-    from airflow_provider_connect_offsets.observe.clients import Clients
     from airflow_provider_connect_offsets.operations.groups.group_clients import group_clients
 
-    control = _parsed(reached.control)
+    control, workspace = _parsed(reached.control), workspace_uri()
     given = {**reached.used_connections(), "kafka_conn_id": kafka_conn_id, "database_conn_id": database_conn_id}
     database = open_database(database_conn_id) if database_conn_id else None
     with ExitStack() as stack:
@@ -178,26 +119,17 @@ def open_clients(
         if control is Control.GROUPS:
             if kafka is None:
                 raise InvalidInput("kafka_conn_id must name the cluster of the consumer groups.")
-            clients = group_clients(kafka)
+            clients = group_clients(kafka, workspace)
         else:
-            opened = stack.enter_context(open_connect_cluster(reached, timeout=timeout))
-            groups = kafka.groups if kafka is not None and opened.origin.has_states else None
-            clients = Clients(
-                opened.offsets,
-                opened.control,
-                kafka,
-                groups,
-                origin=opened.origin,
-                cluster=opened.read_cluster(),
-                also=opened.read_also(),
-            )
-        yield ConnectCluster(
-            replace(
-                clients,
-                database=database,
-                timeout=control.timeout if timeout is None else timeout,
-                connections={name: conn_id for name, conn_id in given.items() if conn_id},
-            )
+            connect = stack.enter_context(open_connect_cluster(reached, timeout=timeout))
+            groups = kafka.groups if kafka is not None and connect.origin.has_states else None
+            cluster, also = connect.control.cluster_names()
+            clients = replace(connect, logs=kafka, groups=groups, cluster=cluster, also=also, workspace=workspace)
+        yield replace(
+            clients,
+            database=database,
+            timeout=control.timeout if timeout is None else timeout,
+            connections={name: conn_id for name, conn_id in given.items() if conn_id},
         )
 
 

@@ -4,93 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
-from airflow_provider_connect_offsets.hooks.clients import ConnectCluster, open_clients, require_control, workspace_uri
+from airflow_provider_connect_offsets.hooks.clients import open_clients, require_control, workspace_uri
 from airflow_provider_connect_offsets.offsets.flow import Flow, Policy, Side
-from airflow_provider_connect_offsets.offsets.requests.failover import Mode
 from airflow_provider_connect_offsets.parameters.connections import ConnectParams, Control, FailoverClientsParams
 from airflow_provider_connect_offsets.parameters.failover import FailoverParams
-from airflow_provider_connect_offsets.workspace.layout import ledger_root, rewinds_root
 
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo
-    from airflow_provider_connect_offsets.observe.flow.failover import FailoverClients
+    from airflow_provider_connect_offsets.observe.clients import Clients
     from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
-    from airflow_provider_connect_offsets.operations.connector.stopped import Member
-    from airflow_provider_connect_offsets.operations.groups.group_stages import TargetGroups
 
 
-@dataclass(frozen=True, slots=True)
-class FailoverClusters:
-    """The open clients of a failover or failback.
-
-    Attributes:
-        clients: The clients, as observations use them.
-        target: Airflow connection of the target's Kafka cluster.
-        connect: The Connect cluster of the flow; None: the source is gone.
-        forward: Of a failback, the Connect cluster of the flow that brought the records; else None.
-    """
-
-    clients: FailoverClients
-    target: str
-    connect: ConnectCluster | None
-    forward: ConnectCluster | None = None
-
-    def clients_for(self, request: FailoverRequest) -> FailoverClients:
-        """Return the clients, with the stored rewinds of the requested connectors and the ledger of the flow."""
-        return replace(
-            self.clients,
-            kept=_rewinds(self.connect, request.source_connector),
-            forward_kept=_rewinds(self.forward, request.forward_connector),
-            ledger=self._ledger(request),
-        )
-
-    def _ledger(self, request: FailoverRequest) -> str:
-        """Return the URI of the ledgers that readiness runs have stored; empty if the source is alive."""
-        if request.mode is Mode.PLANNED:
-            return ""
-        return ledger_root(
-            workspace_uri(),
-            target_cluster=self.clients.clusters.target.cluster_id(),
-            source_alias=request.flow.source_alias,
-            target_alias=request.flow.target_alias,
-        )
-
-    def connectors(self, request: FailoverRequest) -> list[tuple[ConnectCluster, str]]:
-        """Return the connectors that the failover stops, each with its Connect cluster."""
-        named = (
-            (self.connect, request.source_connector),
-            (self.connect, request.checkpoint_connector),
-            (self.forward, request.forward_connector),
-        )
-        return [(cluster, name) for cluster, name in named if cluster is not None and name]
-
-    def target_groups(self) -> TargetGroups:
-        """Return the target's consumer groups with their journal; raises store errors."""
-        from airflow_provider_connect_offsets.operations.groups.group_stages import TargetGroups
-
-        return TargetGroups.of(self.clients.clusters.target, workspace_uri(), target_kafka_conn_id=self.target)
-
-    def members(self, request: FailoverRequest) -> list[Member]:
-        """Return the same connectors as members of one saga."""
-        from airflow_provider_connect_offsets.operations.connector.stopped import Member
-
-        return [Member(cluster.clients, cluster.journal(name)) for cluster, name in self.connectors(request)]
-
-
-def _rewinds(cluster: ConnectCluster | None, connector: str) -> str:
-    if cluster is None or not connector:
-        return ""
-    return rewinds_root(workspace_uri(), cluster=cluster.cluster, connector=connector)
+def flow_connectors(clients: Clients, request: FailoverRequest) -> list[tuple[Clients, str]]:
+    """Return the connectors that the failover stops, each with the clients of its Connect cluster."""
+    named = (
+        (clients, request.source_connector),
+        (clients, request.checkpoint_connector),
+        (clients.forward, request.forward_connector),
+    )
+    return [(cluster, name) for cluster, name in named if cluster is not None and cluster.has_connect and name]
 
 
 @contextmanager
 def open_failover(
     connections: FailoverClientsParams, *, planned: bool, timeout: float | None = None
-) -> Iterator[FailoverClusters]:
+) -> Iterator[Clients]:
     """Open the clients of a failover or failback.
 
     Args:
@@ -103,8 +45,8 @@ def open_failover(
         StoreError: Connect or Kafka does not answer, or refuses.
     """
     from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster
-    from airflow_provider_connect_offsets.observe.flow.failover import FailoverClients
-    from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters
+    from airflow_provider_connect_offsets.observe.clients import NO_CONNECT, Clients
+    from airflow_provider_connect_offsets.observe.clusters import Clusters
 
     target_id = connections.target_kafka_conn_id
     source_id = connections.source_kafka_conn_id if planned else ""
@@ -117,7 +59,7 @@ def open_failover(
     )
     with ExitStack() as stack:
 
-        def connect_cluster(conn_id: str, kafka_id: str) -> ConnectCluster | None:
+        def connect_cluster(conn_id: str, kafka_id: str) -> Clients | None:
             reached = ConnectParams(
                 control=connections.control, connect_conn_id=conn_id, kubernetes_conn_id=connections.kubernetes_conn_id
             )
@@ -126,10 +68,8 @@ def open_failover(
         target = stack.enter_context(kafka_cluster(target_id))
         source = stack.enter_context(kafka_cluster(source_id)) if source_id else None
         connect, forward = connect_cluster(connect_id, source_id), connect_cluster(forward_id, target_id)
-        clients = FailoverClients(
-            Clusters(source, target), connect.clients if connect else None, forward.clients if forward else None
-        )
-        yield FailoverClusters(clients, target_id, connect, forward)
+        clients = connect or Clients(NO_CONNECT, NO_CONNECT, workspace=workspace_uri())
+        yield replace(clients, clusters=Clusters(source, target), forward=forward)
 
 
 def described_flow(params: FailoverParams, info: ConnectorInfo | None) -> Flow:

@@ -4,43 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from airflow_provider_connect_offsets.hooks.clients import ConnectCluster, open_clients, workspace_uri
-from airflow_provider_connect_offsets.offsets.flow import Side
+from airflow_provider_connect_offsets.hooks.clients import open_clients
 from airflow_provider_connect_offsets.parameters.connections import FlowConnectionParams
-from airflow_provider_connect_offsets.workspace.layout import journal_root, rewinds_root
 
 if TYPE_CHECKING:
-    from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
-    from airflow_provider_connect_offsets.operations.flow.flow_reset import ResetJournals
-    from airflow_provider_connect_offsets.saga.journal import Journal
-
-
-@dataclass(frozen=True, slots=True)
-class FlowClusters(ConnectCluster):
-    """The open clients of a flow: its Connect cluster, and in ``clients.clusters`` both Kafka clusters."""
-
-    def journals_of(self, reset: FlowReset) -> ResetJournals:
-        """Return the journals of a reset: of both connectors, and of the topics that it empties."""
-        from airflow_provider_connect_offsets.operations.flow.flow_reset import ResetJournals
-
-        checkpoints = [self.journal(reset.checkpoint_connector)] if reset.checkpoint_connector else []
-        history = rewinds_root(workspace_uri(), cluster=self.cluster, connector=reset.source_connector)
-        locks = (*checkpoints, *self._topic_journals(reset))
-        return ResetJournals(self.journal(reset.source_connector), locks, history)
-
-    def _topic_journals(self, reset: FlowReset) -> Iterator[Journal]:
-        from airflow_provider_connect_offsets.saga.journal import Journal
-
-        for emptied in reset.emptied:
-            cluster = self.clients.clusters[emptied.side].cluster_id()
-            yield Journal(journal_root(workspace_uri()), cluster=cluster, resource=f"topic {emptied.topic}")
+    from airflow_provider_connect_offsets.observe.clients import Clients
 
 
 @contextmanager
-def open_flow(connections: FlowConnectionParams, *, timeout: float | None = None) -> Iterator[FlowClusters]:
+def open_flow(connections: FlowConnectionParams, *, timeout: float | None = None) -> Iterator[Clients]:
     """Open the clients of a reset.
 
     Args:
@@ -54,14 +29,14 @@ def open_flow(connections: FlowConnectionParams, *, timeout: float | None = None
     # Imported late: the Kafka provider's hook imports confluent_kafka, which parsing a DAG does not need.
     from airflow_provider_connect_offsets.hooks.kafka import kafka_config
     from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
+    from airflow_provider_connect_offsets.observe.clusters import Clusters
 
     source_id, target_id = connections.source_kafka_conn_id, connections.target_kafka_conn_id
     both = connections.model_dump(include={"source_kafka_conn_id", "target_kafka_conn_id"})
     with (
         KafkaCluster(kafka_config(source_id)) as source,
         KafkaCluster(kafka_config(target_id)) as target,
-        open_clients(connections, source_id, timeout=timeout) as connect,
+        open_clients(connections, source_id, timeout=timeout) as clients,
     ):
-        clusters = {Side.SOURCE: source, Side.TARGET: target}
         named = {**connections.used_connections(), **both}
-        yield FlowClusters(replace(connect.clients, clusters=clusters, connections=named))
+        yield replace(clients, clusters=Clusters(source, target), connections=named)

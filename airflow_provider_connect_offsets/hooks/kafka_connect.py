@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from airflow.sdk import BaseHook
 
@@ -20,6 +20,7 @@ from airflow_provider_connect_offsets.parameters.connections import ConnectParam
 
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
+    from airflow_provider_connect_offsets.connect.storage.storage_control import Storage, StorageControl
 
 _TEST_TIMEOUT = 5.0
 
@@ -74,8 +75,8 @@ class KafkaConnectHook(BaseHook):
         from airflow_provider_connect_offsets.hooks.storage import open_storage
 
         opened = open_storage(self.connect_conn_id)
-        running = len(opened.control.workers())
-        names = opened.storage.connectors()
+        running = len(cast("StorageControl", opened.control).workers())
+        names = cast("Storage", opened.offsets).connectors()
         return f"Connectors with offsets in the {opened.origin}: {len(names)}; running workers: {running}."
 
     def _test_strimzi(self) -> str:

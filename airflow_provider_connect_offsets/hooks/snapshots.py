@@ -34,6 +34,6 @@ def open_snapshot_clients(named: SnapshotConnectionParams) -> Iterator[SnapshotC
             control=opened.control,
             stores=more or [opened.offsets],
             logs={family: stack.enter_context(kafka_cluster(name)) for family, name in clusters.items() if name},
-            cluster=opened.read_cluster(),
+            cluster=opened.control.cluster_names()[0],
             origin=opened.origin,
         )

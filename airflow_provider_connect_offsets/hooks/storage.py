@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from airflow_provider_connect_offsets.hooks.connect_endpoint import (
 )
 from airflow_provider_connect_offsets.hooks.connections import connection_of, extra_of, flag_of, naming
 from airflow_provider_connect_offsets.hooks.kafka import kafka_config
+from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 
 if TYPE_CHECKING:
     from airflow.sdk import Connection
@@ -29,25 +29,8 @@ if TYPE_CHECKING:
 _MIRROR_MAKER = re.compile(r"mm2-offsets\.(?P<source>.+)\.internal")
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectStorage:
-    """An open storage of offsets.
-
-    Attributes:
-        storage: The store.
-        control: Checks that no process runs the connectors.
-        cluster: Name of the Connect cluster in journals.
-        origin: ``topic`` or ``file``, as in datasets.
-    """
-
-    storage: TopicStorage | StandaloneFile
-    control: StorageControl
-    cluster: str
-    origin: str
-
-
-def open_storage(connect_conn_id: str) -> ConnectStorage:
-    """Open the storage that a connection names in its extra.
+def open_storage(connect_conn_id: str) -> Clients:
+    """Open the storage that a connection names in its extra, with a control that checks that no worker runs.
 
     ``offsets_file`` is the file of a standalone worker, on this machine. ``offsets_topic`` is a topic on the cluster of
     ``storage_kafka_conn_id``; ``group_id`` and ``config_topic`` are settings of its workers, which for a dedicated
@@ -75,7 +58,7 @@ def open_storage(connect_conn_id: str) -> ConnectStorage:
         return ConnectRest(endpoint_of(connection, observed=urls), timeout=timeout)
 
     control = StorageControl(storage, open_rest, rest_urls=configured)
-    return ConnectStorage(storage, control, storage.cluster(), "file" if file else "topic")
+    return Clients(storage, control, origin=Origin.FILE if file else Origin.TOPIC)
 
 
 def _topics(connection: Connection, extra: Mapping[str, Any]) -> WorkerTopics:

@@ -21,13 +21,14 @@ from airflow_provider_connect_offsets.connect.protocols import (
 )
 from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
-from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
 from airflow_provider_connect_offsets.kafka.logs import LogBounds, Retention
 from airflow_provider_connect_offsets.kafka.remaining import Remaining
 from airflow_provider_connect_offsets.kafka.spans import Isolation
+from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from airflow_provider_connect_offsets.offsets.flow import Side
+from airflow_provider_connect_offsets.saga.journal import Journal
+from airflow_provider_connect_offsets.workspace.layout import journal_root
 
 Reading = TypeVar("Reading")
 
@@ -91,9 +92,20 @@ class Database(Protocol):
         """Return the first row of a query; ``values`` replace each ``%s``. Raises :class:`StoreError`."""
 
 
+class _NoConnect:
+    """Stands in for the Connect cluster of an unplanned failover, whose source is gone."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise InvalidRequest("A planned failover needs Connect: connect_conn_id must name its connection.")
+
+
+#: Store and control of clients without a Connect cluster; each use raises :class:`InvalidRequest`.
+NO_CONNECT: Any = _NoConnect()
+
+
 @dataclass(frozen=True, slots=True)
 class Clients:
-    """The clients of one Connect cluster, and of the Kafka clusters that its connectors use.
+    """All that an operation reaches: a Connect cluster, the Kafka clusters that its connectors use, and their journals.
 
     Attributes:
         offsets: The store of the connectors' offsets.
@@ -105,11 +117,13 @@ class Clients:
         origin: Which store ``offsets`` reads.
         database: The database that a source connector reads. None: its log can't be compared with offsets.
         clock: Measures ``timeout``, and sleeps.
-        clusters: Both clusters of a MirrorMaker 2 flow, for its reset; empty for other operations.
+        clusters: Both clusters of a MirrorMaker 2 flow; None for operations on a connector.
+        forward: Of a failback, clients of the flow that brought the records; None for other operations.
         cluster: Id of the Kafka cluster that the workers use. Journals name a Connect cluster by it.
         also: Its other name in journals, by its resource of Strimzi; empty if it has none, or ``cluster`` is that.
         connections: Parameter → id of the Airflow connection that it named; shown in messages.
         topic: The workers' offsets topic, for a removal of orphaned offsets; None for other operations.
+        workspace: URI of the workspace that has the journals.
     """
 
     offsets: OffsetStore
@@ -120,11 +134,29 @@ class Clients:
     origin: Origin = Origin.REST
     database: Database | None = None
     clock: Clock = SYSTEM_CLOCK
-    clusters: Mapping[Side, KafkaCluster] = field(default_factory=lambda: MappingProxyType({}))
+    clusters: Clusters | None = None
+    forward: Clients | None = None
     cluster: str = ""
     also: str = ""
     connections: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     topic: OffsetsTopic | None = None
+    workspace: str = ""
+
+    def journal(self, resource: str) -> Journal:
+        """Return the journal of a connector, consumer group or other resource of this cluster."""
+        return Journal(journal_root(self.workspace), cluster=self.cluster, resource=resource, also=self.also)
+
+    @property
+    def has_connect(self) -> bool:
+        """Whether there is a Connect cluster; an unplanned failover has none."""
+        return self.control is not NO_CONNECT
+
+    @property
+    def both(self) -> Clusters:
+        """Both clusters of the flow; raises :class:`InvalidRequest` for an operation that has none."""
+        if self.clusters is None:
+            raise InvalidRequest("Both clusters of the flow must be named: source_kafka_conn_id, target_kafka_conn_id.")
+        return self.clusters
 
     @property
     def noun(self) -> str:

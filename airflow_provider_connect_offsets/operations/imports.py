@@ -17,7 +17,6 @@ from airflow_provider_connect_offsets.operations.stages.import_stages import (
     StoredChange,
 )
 from airflow_provider_connect_offsets.saga import Journal, Left, Operation, Owner, operate, settle
-from airflow_provider_connect_offsets.workspace.layout import journal_root
 
 _ELSE = " Name another directory for it with --workspace."
 
@@ -28,22 +27,18 @@ class Imports:
 
     Attributes:
         clients: Clients of the storage.
-        journal: The journal of all imports into it.
         owner: This process.
         forced: True if offsets may be written though workers run.
     """
 
     clients: Clients
-    journal: Journal
     owner: Owner
     forced: bool = False
 
-    @classmethod
-    def into(cls, clients: Clients, owner: Owner, *, workspace: str, forced: bool = False) -> Imports:
-        """Use the journal in ``workspace``; raises store errors."""
-        storage = _storage(clients)
-        journal = Journal(journal_root(workspace), cluster=storage.cluster(), resource=f"{storage.resource} (imports)")
-        return cls(clients, journal, owner, forced)
+    @property
+    def journal(self) -> Journal:
+        """The journal of all imports into the storage."""
+        return self.clients.journal(f"{_storage(self.clients).resource} (imports)")
 
     def write(self, changes: Sequence[StoredChange], *, connectors: Iterable[str], keep: Callable[[], None]) -> None:
         """Write all changes and prove them; if one can't be proved, undo all of them.

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.exceptions import InvalidInput, NotRemoved
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.operations.registry import reached
-from airflow_provider_connect_offsets.operations.stages.orphans.orphaned_offsets import Keep, Removal, existing_on
+from airflow_provider_connect_offsets.operations.stages.orphans.orphaned_offsets import Keep, Removal
 from airflow_provider_connect_offsets.operations.stages.orphans.remove_orphans import RemoveOrphans
 from airflow_provider_connect_offsets.saga import Explanation, Journal, Operation, Owner, operate
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory, journal_root
 
 
-def orphans_journal(workspace: str, topic: OffsetsTopic) -> Journal:
-    """Return the journal of an offsets topic; raises store errors."""
-    return Journal(journal_root(workspace), cluster=topic.cluster_id(), resource=f"offsets topic {topic.topic}")
+def orphans_journal(clients: Clients) -> Journal:
+    """Return the journal of the workers' offsets topic.
+
+    Raises:
+        InvalidInput: No topic is named.
+        StoreError: Kafka does not answer, or refuses.
+    """
+    topic = clients.topic
+    if topic is None:
+        raise InvalidInput("Nothing was removed: the workers' offsets topic must be named.")
+    cluster, resource = topic.cluster_id(), f"offsets topic {topic.topic}"
+    return Journal(journal_root(clients.workspace), cluster=cluster, resource=resource)
 
 
-def remove_orphans(  # noqa: PLR0913 - each has its own meaning
+def remove_orphans(
     directory: OrphansDirectory,
     clients: Clients,
-    journal: Journal,
     owner: Owner,
     *,
     digest: str,
@@ -32,7 +39,6 @@ def remove_orphans(  # noqa: PLR0913 - each has its own meaning
     Args:
         directory: Directory of the run.
         clients: Clients of the Connect cluster, and the topic.
-        journal: The journal of the offsets topic.
         owner: This process.
         digest: Digest of the approved orphans.
         keep: Writes the removed offsets elsewhere as well; None: nowhere else.
@@ -43,15 +49,11 @@ def remove_orphans(  # noqa: PLR0913 - each has its own meaning
         NotRemoved: Some were left; names what was removed and what was not.
         StoreError: Some may be removed; run it again.
     """
-    topic = clients.topic
-    if topic is None:
-        raise InvalidInput("Nothing was removed: the workers' offsets topic must be named.")
-    exist, connections = existing_on(clients.control, topic), clients.connections
-    stage = RemoveOrphans(directory, topic, exist=exist, digest=digest, connections=connections, keep=keep)
+    journal, stage = orphans_journal(clients), RemoveOrphans(directory, clients, digest=digest, keep=keep)
     name = f"the removal of orphaned offsets by {directory.uri}"
     operate(Operation(journal, name, lambda _left: [stage], Explanation(), reached(clients)), owner)
     removal = stage.removal
     assert removal is not None  # noqa: S101 - the stage is done
     if removal.left:
-        raise NotRemoved(removal.sentence(topic.topic, kept=kept or directory.removed))
+        raise NotRemoved(removal.sentence(stage.topic.topic, kept=kept or directory.removed))
     return removal

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from airflow_provider_connect_offsets.exceptions import Overlap
@@ -45,7 +45,20 @@ from airflow_provider_connect_offsets.operations.stages.replay_stages import (
     StartClone,
     StopClone,
 )
-from airflow_provider_connect_offsets.saga import Explanation, Registry, SagaRecord, Settled, Stage, StageRecord
+from airflow_provider_connect_offsets.saga import (
+    Explanation,
+    Journal,
+    Left,
+    Operation,
+    Owner,
+    Registry,
+    SagaRecord,
+    Settled,
+    Stage,
+    StageRecord,
+    Toward,
+    settle,
+)
 
 _STAGES: Mapping[str, type[ReachedStage]] = {
     one.title: one
@@ -112,6 +125,30 @@ def reached(*clients: Clients) -> Reached:
     return Reached(clients)
 
 
+def on_connector(  # noqa: PLR0913 - each has its own meaning
+    clients: Clients,
+    connector: str,
+    name: str,
+    stages: Callable[[Sequence[Left]], Sequence[Stage]],
+    *,
+    key: str = "",
+    explanation: Explanation | None = None,
+    others: Sequence[Journal] = (),
+) -> Operation:
+    """Return an operation on a connector, which its own journal keeps; arguments as of :class:`Operation`."""
+    how = explanation or ConnectorExplained(connector, clients.control)
+    return Operation(
+        clients.journal(connector), name, stages, how, reached(clients), others, key=key, clock=clients.clock
+    )
+
+
+def settle_of(
+    clients: Clients, connector: str, owner: Owner, *, run: str | None = None, toward: Toward | None = Toward.BACK
+) -> Left | None:
+    """Settle what was left of a connector; arguments and errors as of :func:`settle`."""
+    return settle(clients.journal(connector), owner, reached(clients), run=run, toward=toward, clock=clients.clock)
+
+
 def _unreached(record: SagaRecord, stage: StageRecord, clients: tuple[Clients, ...]) -> str:
     """Say how what was left is settled, where the clients at hand do not reach it."""
     begun = (
@@ -126,9 +163,9 @@ def _unreached(record: SagaRecord, stage: StageRecord, clients: tuple[Clients, .
     if addresses and here and addresses.isdisjoint(here):
         return (
             f"{begun}, on the Connect cluster at {', '.join(sorted(addresses))}. This is another one, at "
-            f"{', '.join(sorted(here))}, on the same Kafka cluster, and what was left there is not settled here. Run it there "
-            f"once more (a dry run does not do it{used}), or connect-offsets recover with that address, which finishes "
-            "or restores it; then try again."
+            f"{', '.join(sorted(here))}, on the same Kafka cluster, and what was left there is not settled here. Run "
+            f"it there once more (a dry run does not do it{used}), or connect-offsets recover with that address, which "
+            "finishes or restores it; then try again."
         )
     again = "Run mirror_reset with the same connectors" if stage.title == EMPTY else "Run it"
     return (

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import AirflowSkipException
 
-from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.shared.approval import AskAboutRunOperator
 from airflow_provider_connect_offsets.operators.shared.common import (
@@ -40,9 +39,9 @@ from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from airflow_provider_connect_offsets.observe.clients import Clients
     from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
     from airflow_provider_connect_offsets.report import Pending
-    from airflow_provider_connect_offsets.saga.journal import Journal
     from airflow_provider_connect_offsets.saga.lease import Owner
     from airflow_provider_connect_offsets.workspace.outcome import Outcome
 
@@ -103,19 +102,18 @@ class BeginOffsetChangeOperator(ReportedOperator):
         from airflow_provider_connect_offsets.operations.connector import stepwise
         from airflow_provider_connect_offsets.operations.connector.plans import read_plan, refuse_stale
 
-        with failing_clearly(), open_connect(self.given(ConnectorConnectionParams)) as connect:
+        with failing_clearly(), open_connect(self.given(ConnectorConnectionParams)) as clients:
             run, hold = run_of(self), self.given(StepLeaseParams).hold
             plan = read_plan(run)
             refuse_outside(self.given(WindowParams))
             refuse_stale(run, ttl=timedelta(seconds=self.given(PlanAgeParams).plan_ttl))
             if self.given(ConnectorConnectionParams).control == Control.STORAGE:
-                connect.clients.control.stop(plan.connector)  # which only checks that it is down
-            journal = connect.journal(plan.connector)
+                clients.control.stop(plan.connector)  # which only checks that it is down
             if hold is None:
-                journal.refuse_overlap(run_key(context))
-                state = connect.clients.control.status(plan.connector).state
+                clients.journal(plan.connector).refuse_overlap(run_key(context))
+                state = clients.control.status(plan.connector).state
             else:
-                state = stepwise.begin(plan, connect.clients, journal, owner_of(context), seconds=hold)
+                state = stepwise.begin(plan, clients, owner_of(context), seconds=hold)
         return {"connector": plan.connector, "digest": plan.digest, "state": state.value}
 
 
@@ -137,30 +135,30 @@ class ApplyOffsetPlanOperator(Interruptible, TellsChanges, ReportedOperator):
         run, owner = run_of(self), owner_of(context)
         with failing_clearly():
             plan = read_plan(run, digest=self.given(ApprovedParams).digest)
-            with open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams)) as connect:
+            with open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams)) as clients:
                 try:
-                    outcome = applied(plan, connect, owner, run)
+                    outcome = applied(plan, clients, owner, run)
                 finally:
                     report = report_of(run)
-                self.tell_outcome(context, connect, outcome, run)
+                self.tell_outcome(context, clients, outcome, run)
         return summary_of(outcome, report, dag_id=self.dag_id, downtime_seconds=outcome.downtime_seconds)
 
 
-def applied(plan: OffsetPlan, connect: ConnectCluster, owner: Owner, run: RunDirectory) -> Outcome:
+def applied(plan: OffsetPlan, clients: Clients, owner: Owner, run: RunDirectory) -> Outcome:
     """Apply the plan, and write its true outcome however it ends; the caller writes the report."""
     from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
-
-    journal = connect.journal(plan.connector)
+    from airflow_provider_connect_offsets.operations.groups.group_stages import refuse_moved
 
     def change() -> Outcome:
-        connect.refuse_moved_groups(owner.run)
-        return apply_plan(plan, connect.clients, journal, owner)
+        refuse_moved(clients, owner.run)
+        return apply_plan(plan, clients, owner)
 
-    return recorded(change, failure_of(plan, journal, owner), run.outcome)
+    return recorded(change, failure_of(plan, clients, owner), run.outcome)
 
 
-def failure_of(plan: OffsetPlan, journal: Journal, owner: Owner) -> Callable[[BaseException], Outcome]:
+def failure_of(plan: OffsetPlan, clients: Clients, owner: Owner) -> Callable[[BaseException], Outcome]:
     """Return a function that returns the outcome of a change that failed, by its error and its journal."""
     from airflow_provider_connect_offsets.operations.connector import outcomes
 
+    journal = clients.journal(plan.connector)
     return lambda error: outcomes.failed(plan, owner, error, journal.record_of(owner.run, outcomes.key_of(plan)))

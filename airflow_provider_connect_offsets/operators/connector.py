@@ -13,7 +13,6 @@ from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import InvalidDocument, InvalidRequest
-from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly, raise_failure
 from airflow_provider_connect_offsets.hooks.runs import directory_of
 from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_document, load_json, parse_rest
@@ -42,6 +41,8 @@ from airflow_provider_connect_offsets.workspace.paths import join, unique_segmen
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from airflow_provider_connect_offsets.observe.clients import Clients
+
 #: Airflow ends a task whose triggerer is gone so many seconds after a living one would have.
 GRACE = 60.0
 
@@ -54,16 +55,16 @@ class ConnectorOperator(TakesParameters, BaseOperator):
 
     def execute(self, context: Context) -> Any:
         """Take the step; fails with one sentence that names the connector."""
-        with failing_clearly(), self._open() as connect:
-            return self.step(connect, context)
+        with failing_clearly(), self._open() as clients:
+            return self.step(clients, context)
 
-    def _open(self) -> AbstractContextManager[ConnectCluster]:
+    def _open(self) -> AbstractContextManager[Clients]:
         if self.given(StepConnectionParams).control == Control.GROUPS:
             raise InvalidRequest("control=groups: group_offsets_change changes consumer groups; single steps do not.")
         return open_connect(self.given(StepConnectionParams), self.given(WaitingParams))
 
-    def step(self, connect: ConnectCluster, context: Context) -> Any:
-        """Take the step; ``connect`` are the clients of the Connect cluster."""
+    def step(self, clients: Clients, context: Context) -> Any:
+        """Take the step; ``clients``: of its Connect cluster."""
         raise NotImplementedError
 
 
@@ -93,44 +94,44 @@ class _StateOperator(ConnectorOperator):
         del before
         return self.target().value
 
-    def step(self, connect: ConnectCluster, context: Context) -> str:
+    def step(self, clients: Clients, context: Context) -> str:
         """Request the state, and wait for it here or in a triggerer; returns the prior state."""
         from airflow_provider_connect_offsets.operations.connector import stepwise
 
-        target, journal = self.target(), connect.journal(self.connector)
-        before = connect.clients.control.status(self.connector).state.value
-        stepwise.set_state(self.connector, target, connect.clients, journal, owner_of(context), seconds=LEASE_SECONDS)
+        target = self.target()
+        before = clients.control.status(self.connector).state.value
+        stepwise.set_state(self.connector, target, clients, owner_of(context), seconds=LEASE_SECONDS)
         # In a storage there is nothing to wait for.
-        if self.deferrable and connect.clients.origin.has_states:
-            self._defer_until(target, before, timeout=connect.clients.timeout)
-        return self._there(connect, target, before)
+        if self.deferrable and clients.origin.has_states:
+            self._defer_until(target, before, timeout=clients.timeout)
+        return self._there(clients, target, before)
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> str:
         """Continue after the triggerer has observed the state; fails as if this task had waited itself."""
         del context
-        with failing_clearly(), self._open() as connect:
+        with failing_clearly(), self._open() as clients:
             raise_failure(event)
             # Observed with its tasks, or without any at the timeout: then it has none to wait for.
-            return self._there(connect, self.target(), event["before"], tasks=0)
+            return self._there(clients, self.target(), event["before"], tasks=0)
 
     def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
         """Continue after a triggerer; if none was there to send an event, the state decides how the task fails."""
         if next_method != "execute_complete":
             from airflow_provider_connect_offsets.operations.stages import steps
 
-            with failing_clearly(), self._open() as connect:
-                status = connect.clients.control.status(self.connector)
+            with failing_clearly(), self._open() as clients:
+                status = clients.control.status(self.connector)
                 steps.refuse_failed(status, self.connector, self.target())
-                steps.refuse_unless_in(status, self.connector, self.target(), timeout=connect.clients.timeout)
+                steps.refuse_unless_in(status, self.connector, self.target(), timeout=clients.timeout)
         return super().resume_execution(next_method, next_kwargs, context)
 
-    def _there(self, connect: ConnectCluster, target: State, before: str, *, tasks: int | None = None) -> str:
+    def _there(self, clients: Clients, target: State, before: str, *, tasks: int | None = None) -> str:
         from airflow_provider_connect_offsets.operations.stages import steps
 
         if target is State.STOPPED:
-            steps.await_stopped(connect.clients, self.connector)
+            steps.await_stopped(clients, self.connector)
         else:
-            steps.await_state(connect.clients, self.connector, target, tasks=tasks)
+            steps.await_state(clients, self.connector, target, tasks=tasks)
         self.log.info("%r was %s and is %s.", self.connector, before, target)
         return self.answer(before)
 
@@ -195,16 +196,14 @@ class GetConnectorOffsetsOperator(ConnectorOperator):
     parameters: ClassVar[Models] = (*ConnectorOperator.parameters, OffsetsFileParams)
     operator_extra_links = (ReportLink(),)
 
-    def step(self, connect: ConnectCluster, context: Context) -> str:
+    def step(self, clients: Clients, context: Context) -> str:
         """Read."""
         from airflow_provider_connect_offsets.operations.connector import stepwise
 
         file = self.given(OffsetsFileParams)
         if file.run_uri:
-            stepwise.read_back(
-                connect.clients, connect.journal(self.connector), owner_of(context), seconds=LEASE_SECONDS
-            )
-        offsets = connect.clients.offsets.read_offsets(self.connector)
+            stepwise.read_back(self.connector, clients, owner_of(context), seconds=LEASE_SECONDS)
+        offsets = clients.offsets.read_offsets(self.connector)
         uri = file.uri or own_file(context)
         write_bytes(uri, kip199_document({self.connector: offsets}).encode())
         partitions = counted(len(offsets.stored()), "partition")
@@ -225,7 +224,7 @@ class AlterConnectorOffsetsOperator(Interruptible, TellsChanges, ConnectorOperat
     operator_extra_links = (ReportLink(),)
     template_fields_renderers: ClassVar[dict[str, str]] = {"offsets": "json"}
 
-    def step(self, connect: ConnectCluster, context: Context) -> int:
+    def step(self, clients: Clients, context: Context) -> int:
         """Write and prove."""
         from airflow_provider_connect_offsets.operations.connector import direct, stepwise
         from airflow_provider_connect_offsets.operations.connector.plans import read_plan
@@ -235,8 +234,8 @@ class AlterConnectorOffsetsOperator(Interruptible, TellsChanges, ConnectorOperat
             raise InvalidRequest(f"{self.connector!r}: give either offsets or run_uri.")
         if written.offsets is not None:
             changes = given_offsets(self.connector, written.offsets, nothing="Nothing was written:")
-            altered = direct.alter(connect.clients, connect.journal(self.connector), owner_of(context), changes)
-            self.tell_step(context, connect, self.connector, altered, kind=ChangeKind.ALTERED)
+            altered = direct.alter(self.connector, clients, owner_of(context), changes)
+            self.tell_step(context, clients, self.connector, altered, kind=ChangeKind.ALTERED)
             return len(altered.changes)
         plan = read_plan(RunDirectory(written.run_uri), digest=written.digest or None)
         if plan.connector != self.connector:
@@ -244,8 +243,7 @@ class AlterConnectorOffsetsOperator(Interruptible, TellsChanges, ConnectorOperat
                 f"Nothing was written: the plan of {written.run_uri} is that of {plan.connector!r}, not of "
                 f"{self.connector!r}."
             )
-        journal = connect.journal(plan.connector)
-        stepwise.alter(plan, connect.clients, journal, owner_of(context), seconds=LEASE_SECONDS)
+        stepwise.alter(plan, clients, owner_of(context), seconds=LEASE_SECONDS)
         return len(plan.changed_rows())
 
 
@@ -255,12 +253,12 @@ class ResetConnectorOffsetsOperator(Interruptible, TellsChanges, ConnectorOperat
     If there were any, their removal is an event of the connector's asset.
     """
 
-    def step(self, connect: ConnectCluster, context: Context) -> int:
+    def step(self, clients: Clients, context: Context) -> int:
         """Reset and prove."""
         from airflow_provider_connect_offsets.operations.connector import direct
 
-        removed = direct.reset(connect.clients, connect.journal(self.connector), owner_of(context))
-        self.tell_step(context, connect, self.connector, removed, kind=ChangeKind.REMOVED)
+        removed = direct.reset(self.connector, clients, owner_of(context))
+        self.tell_step(context, clients, self.connector, removed, kind=ChangeKind.REMOVED)
         return len(removed.prior_offsets.stored())
 
 

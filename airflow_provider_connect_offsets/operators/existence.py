@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from airflow.sdk import Context
 
-    from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
+    from airflow_provider_connect_offsets.observe.clients import Clients
     from airflow_provider_connect_offsets.offsets.document import Offsets
     from airflow_provider_connect_offsets.operations.existence.copy_check import Copying
 
@@ -43,7 +43,7 @@ class CreateConnectorOperator(Interruptible, TellsChanges, ConnectorOperator):
     parameters: ClassVar[Models] = (NewConnectorParams, StepConnectionParams, WaitingParams)
     template_fields_renderers: ClassVar[dict[str, str]] = {"config": "json", "offsets": "json"}
 
-    def step(self, connect: ConnectCluster, context: Context) -> int:
+    def step(self, clients: Clients, context: Context) -> int:
         """Create, write, prove, start."""
         from airflow_provider_connect_offsets.operations.existence.create_delete import create
         from airflow_provider_connect_offsets.operations.existence.new_connector import NewConnector
@@ -51,12 +51,12 @@ class CreateConnectorOperator(Interruptible, TellsChanges, ConnectorOperator):
         given = self.given(NewConnectorParams)
         state = requested_state(given.connector, given.state)
         config = given.settings
-        offsets = _starting_offsets(given, config, connect)
+        offsets = _starting_offsets(given, config, clients)
         new = NewConnector(given.connector, config, offsets, state, given.inherit)
-        count = create(new, connect.clients, connect.journal(new.name), owner_of(context))
+        count = create(new, clients, owner_of(context))
         whose = counted(count, "partition")
         self.log.info("%r was created with offsets of %s, and is %s.", new.name, whose, new.state)
-        self.tell_change(context, connect.clients, new.name, kind=ChangeKind.CREATED, partitions=count)
+        self.tell_change(context, clients, new.name, kind=ChangeKind.CREATED, partitions=count)
         return count
 
 
@@ -79,11 +79,11 @@ class _CopyOperator(TellsChanges, ConnectorOperator):
             stop_original=given.stop_original,
         )
 
-    def tell_copied(self, context: Context, connect: ConnectCluster, what: Copying, count: int) -> None:
+    def tell_copied(self, context: Context, clients: Clients, what: Copying, count: int) -> None:
         """Add the events of a copy that has offsets of ``count`` partitions, and of an original that is deleted."""
-        self.tell_change(context, connect.clients, what.new_name, kind=ChangeKind.CREATED, partitions=count)
+        self.tell_change(context, clients, what.new_name, kind=ChangeKind.CREATED, partitions=count)
         if what.rename:
-            self.tell_change(context, connect.clients, what.connector, kind=ChangeKind.DELETED, partitions=count)
+            self.tell_change(context, clients, what.connector, kind=ChangeKind.DELETED, partitions=count)
 
 
 class CopyConnectorOperator(Interruptible, _CopyOperator):
@@ -96,13 +96,13 @@ class CopyConnectorOperator(Interruptible, _CopyOperator):
     original.
     """
 
-    def step(self, connect: ConnectCluster, context: Context) -> str:
+    def step(self, clients: Clients, context: Context) -> str:
         """Check, and copy."""
         from airflow_provider_connect_offsets.operations.existence import copy_check, copying
 
         what = self.copying()
-        count = copying.copy(what, connect.clients, connect.journal(what.connector), owner_of(context))
-        self.tell_copied(context, connect, what, count)
+        count = copying.copy(what, clients, owner_of(context))
+        self.tell_copied(context, clients, what, count)
         sentence = copy_check.done(what, count)
         self.log.info("%s", sentence)
         return sentence
@@ -117,14 +117,14 @@ class CheckCopyOperator(_CopyOperator):
 
     parameters: ClassVar[Models] = (*_CopyOperator.parameters, CheckOnlyParams)
 
-    def step(self, connect: ConnectCluster, context: Context) -> str:
+    def step(self, clients: Clients, context: Context) -> str:
         """Settle, and check."""
         from airflow_provider_connect_offsets.operations.existence import copy_check, copying
 
         what = self.copying()
         if not self.given(CheckOnlyParams).dry_run:
-            copying.settle_left(what, connect.clients, connect.journal(what.connector), owner_of(context))
-        sentence = copy_check.described(what, copy_check.check(what, connect.clients))
+            copying.settle_left(what, clients, owner_of(context))
+        sentence = copy_check.described(what, copy_check.check(what, clients))
         self.log.info("%s", sentence)
         return sentence
 
@@ -145,20 +145,20 @@ class ReleaseCopyOperator(_CopyOperator):
 
     def execute(self, context: Context) -> str:
         """Release; what could not be restored is tried again."""
-        with failing_clearly(except_for=LeftStopped), self._open() as connect:
-            return self.step(connect, context)
+        with failing_clearly(except_for=LeftStopped), self._open() as clients:
+            return self.step(clients, context)
 
-    def step(self, connect: ConnectCluster, context: Context) -> str:
+    def step(self, clients: Clients, context: Context) -> str:
         """Undo, or finish."""
         from airflow_provider_connect_offsets.operations.existence import copying
 
         what = self.copying()
-        left = copying.release(what, connect.clients, connect.journal(what.connector), owner_of(context))
+        left = copying.release(what, clients, owner_of(context))
         if left is None:
             return "Nothing was left to undo."
         message, count = left
         if count is not None:
-            self.tell_copied(context, connect, what, count)
+            self.tell_copied(context, clients, what, count)
         return message
 
 
@@ -196,19 +196,19 @@ class DeleteConnectorOperator(Interruptible, TellsChanges, ConnectorOperator):
     of the connector's asset.
     """
 
-    def step(self, connect: ConnectCluster, context: Context) -> str:
+    def step(self, clients: Clients, context: Context) -> str:
         """Stop, remove, prove, delete."""
         from airflow_provider_connect_offsets.operations.existence.create_delete import delete
 
         kept, name = own_file(context), self.connector
-        count = delete(name, connect.clients, connect.journal(name), owner_of(context), kept=kept)
+        count = delete(name, clients, owner_of(context), kept=kept)
         whose = counted(count, "partition")
         self.log.info("%r was deleted with its offsets of %s, which are kept in %s", name, whose, kept)
-        self.tell_change(context, connect.clients, name, kind=ChangeKind.DELETED, partitions=count, offsets_uri=kept)
+        self.tell_change(context, clients, name, kind=ChangeKind.DELETED, partitions=count, offsets_uri=kept)
         return kept
 
 
-def _starting_offsets(given: NewConnectorParams, config: Mapping[str, str], connect: ConnectCluster) -> Offsets:
+def _starting_offsets(given: NewConnectorParams, config: Mapping[str, str], clients: Clients) -> Offsets:
     """Return the offsets that are given, or computed for ``start_at``; raises :class:`InvalidRequest`."""
     from airflow_provider_connect_offsets.operations.existence.new_connector import StartAt, log_offsets
 
@@ -218,5 +218,5 @@ def _starting_offsets(given: NewConnectorParams, config: Mapping[str, str], conn
                 f"Nothing was created: {given.connector!r}: start_at={given.start_at!r} must be earliest or latest, "
                 "and goes without offsets."
             )
-        return log_offsets(given.connector, config, StartAt(given.start_at), connect.clients)
+        return log_offsets(given.connector, config, StartAt(given.start_at), clients)
     return given_offsets(given.connector, given.offsets or [], nothing="Nothing was created:")

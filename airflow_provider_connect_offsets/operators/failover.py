@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, PlanRefused
-from airflow_provider_connect_offsets.hooks.failover import FailoverClusters, described_flow
+from airflow_provider_connect_offsets.hooks.failover import described_flow
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.reports import report_address
 from airflow_provider_connect_offsets.offsets.flow import Flow
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo
-    from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
+    from airflow_provider_connect_offsets.observe.clients import Clients
     from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
     from airflow_provider_connect_offsets.report import Pending
 
@@ -63,9 +63,9 @@ class SnapshotFailoverOperator(FailoverOperator):
         with failing_clearly():
             directory = FailoverDirectory(new_directory(self, context).uri)
             failover = self.given(FailoverParams)
-            with self.open_flow(planned=failover.planned) as flow:
-                request = self.request(failover, flow)
-                found = observe_failover(request, flow.clients_for(request), directory)
+            with self.open_flow(planned=failover.planned) as clients:
+                request = self.request(failover, clients)
+                found = observe_failover(request, clients, directory)
         self.log.info(
             "%s on %r, %d on %r, %s; datasets under %s",
             counted(len(found.of_source), "group"),
@@ -77,15 +77,15 @@ class SnapshotFailoverOperator(FailoverOperator):
         )
         return directory.uri
 
-    def request(self, failover: FailoverParams, flow: FailoverClusters) -> FailoverRequest:
+    def request(self, failover: FailoverParams, clients: Clients) -> FailoverRequest:
         """Parse the request, with what the connectors' configurations say; raises :class:`InvalidRequest`."""
         from airflow_provider_connect_offsets.kafka.spans import Isolation
         from airflow_provider_connect_offsets.observe.lag import isolation_of
 
         if self.given(FailoverClientsParams).forward_connect_conn_id and not failover.forward_connector:
             raise InvalidRequest("A failback needs the flow that brought the records: forward_connector must name it.")
-        info = _info(flow.connect, failover.source_connector) if failover.planned else None
-        came_by = _info(flow.forward, failover.forward_connector)
+        info = _info(clients, failover.source_connector) if failover.planned else None
+        came_by = _info(clients.forward, failover.forward_connector)
         forward = None if came_by is None else Flow.of(came_by.config)
         return failover.request(
             forward.reversed() if forward is not None and info is None else described_flow(failover, info),
@@ -94,9 +94,9 @@ class SnapshotFailoverOperator(FailoverOperator):
         )
 
 
-def _info(flow: ConnectCluster | None, connector: str) -> ConnectorInfo | None:
+def _info(clients: Clients | None, connector: str) -> ConnectorInfo | None:
     """Return the connector; None if none was named."""
-    return flow.clients.control.info(connector) if flow is not None and connector else None
+    return clients.control.info(connector) if clients is not None and connector else None
 
 
 class TranslateGroupOffsetsOperator(OffsetsJobOperator):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, ClassVar
 
-from airflow_provider_connect_offsets.hooks.failover import FailoverClusters, open_failover
+from airflow_provider_connect_offsets.hooks.failover import flow_connectors, open_failover
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest, Mode
 from airflow_provider_connect_offsets.operators.shared.common import LEASE_SECONDS, owner_of, report_written
@@ -21,6 +21,7 @@ from airflow_provider_connect_offsets.workspace.paths import join
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from airflow_provider_connect_offsets.observe.clients import Clients
     from airflow_provider_connect_offsets.report import Pending
 
 
@@ -29,10 +30,17 @@ class FailoverOperator(ReportedOperator):
 
     parameters: ClassVar[Models] = (FailoverClientsParams, WaitingParams)
 
-    def open_flow(self, *, planned: bool) -> AbstractContextManager[FailoverClusters]:
+    def open_flow(self, *, planned: bool) -> AbstractContextManager[Clients]:
         """Open the clients of the failover; raises as ``hooks.failover.open_failover``."""
         connections, timeout = self.given(FailoverClientsParams), self.given(WaitingParams).timeout
         return open_failover(connections, planned=planned, timeout=timeout)
+
+    def target_groups(self, clients: Clients) -> Clients:
+        """Return clients of the target's consumer groups; raises store errors."""
+        from airflow_provider_connect_offsets.operations.groups.group_clients import group_clients
+
+        named = {"target_kafka_conn_id": self.given(FailoverClientsParams).target_kafka_conn_id}
+        return group_clients(clients.both.target, clients.workspace, connections=named)
 
 
 def request_in(directory: FailoverDirectory) -> FailoverRequest:
@@ -58,17 +66,18 @@ class OpenFailoverOperator(FailoverOperator):
 
     def execute(self, context: Context) -> None:
         """Check."""
+        from airflow_provider_connect_offsets.operations.groups.group_stages import refuse_changed
         from airflow_provider_connect_offsets.operations.stages.steps import lasting_status
 
         with failing_clearly():
             directory = FailoverDirectory(self.given(RunParams).run_uri)
             request = request_in(directory)
             planned = request.mode is Mode.PLANNED
-            with self.open_flow(planned=planned) as flow:
-                flow.target_groups().refuse_changed(directory, owner_of(context).run)
-                for connect, name in flow.connectors(request):
+            with self.open_flow(planned=planned) as clients:
+                refuse_changed(self.target_groups(clients), directory, owner_of(context).run)
+                for connect, name in flow_connectors(clients, request):
                     connect.journal(name).refuse_overlap(owner_of(context).run)
-                    self.log.info("%r is %s.", name, lasting_status(connect.clients, name).state)
+                    self.log.info("%r is %s.", name, lasting_status(connect, name).state)
 
 
 class BeginFailoverOperator(FailoverOperator):
@@ -92,13 +101,14 @@ class BeginFailoverOperator(FailoverOperator):
         with failing_clearly():
             request = request_in(before)
             planned = request.mode is Mode.PLANNED
-            with self.open_flow(planned=planned) as flow:
+            with self.open_flow(planned=planned) as clients:
                 if planned:
-                    failover.await_drained(request, flow.clients, timeout=self.given(DrainingParams).drain_timeout)
-                prior = stopped.stop_for_run(flow.members(request), owner_of(context), seconds=LEASE_SECONDS)
+                    failover.await_drained(request, clients, timeout=self.given(DrainingParams).drain_timeout)
+                members = flow_connectors(clients, request)
+                prior = stopped.stop_for_run(members, owner_of(context), seconds=LEASE_SECONDS)
                 for name, state in prior:
                     self.log.info("%r was %s and is STOPPED.", name, state)
-                failover.observe_failover(request, flow.clients_for(request), after, ranges=before if planned else None)
+                failover.observe_failover(request, clients, after, ranges=before if planned else None)
         return after.uri
 
 
@@ -119,6 +129,6 @@ class ReleaseFlowOperator(FailoverOperator):
         with failing_clearly():
             request = request_in(FailoverDirectory(self.given(RunParams).run_uri))
             if request.mode is Mode.PLANNED:
-                with self.open_flow(planned=True) as flow:
-                    done = stopped.restore(flow.members(request), owner_of(context))
+                with self.open_flow(planned=True) as clients:
+                    done = stopped.restore(flow_connectors(clients, request), owner_of(context))
         return done or "Nothing was left to release."

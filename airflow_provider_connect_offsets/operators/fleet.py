@@ -10,7 +10,6 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, LeftStopped, PlanRefused, Unforeseen
-from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
 from airflow_provider_connect_offsets.hooks.failures import PERMANENT, failing_clearly
 from airflow_provider_connect_offsets.operators.apply import (
     ApplyOffsetPlanOperator,
@@ -50,6 +49,7 @@ from airflow_provider_connect_offsets.workspace.outcome import Outcome
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from airflow_provider_connect_offsets.observe.clients import Clients
     from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
     from airflow_provider_connect_offsets.report import Pending
     from airflow_provider_connect_offsets.saga.lease import Owner
@@ -75,11 +75,11 @@ class SnapshotFleetOperator(ReportedOperator):
         with failing_clearly():
             fleet, change = FleetDirectory(new_directory(self, context).uri), self.given(FleetChangeParams)
             now = datetime.now(tz=UTC)
-            with open_connect(self.given(ConnectorConnectionParams)) as connect:
-                noun = connect.clients.noun
-                names = select(connect.clients.control.connectors(), change.connectors, noun=noun)
+            with open_connect(self.given(ConnectorConnectionParams)) as clients:
+                noun = clients.noun
+                names = select(clients.control.connectors(), change.connectors, noun=noun)
                 requests = [(fleet.member(name), change.request(name, now=now, noun=noun)) for name in names]
-                take_snapshots(requests, connect.clients)
+                take_snapshots(requests, clients)
             fleet.publish(names)
         self.log.info("Matched by %r: %s; datasets under %s", change.connectors, counted(len(names), noun), fleet.uri)
         return fleet.uri
@@ -134,18 +134,20 @@ class BeginFleetChangeOperator(BeginOffsetChangeOperator):
         from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
         from airflow_provider_connect_offsets.observe.clients import Origin
         from airflow_provider_connect_offsets.operations.connector.plans import read_plan, refuse_stale
+        from airflow_provider_connect_offsets.operations.groups.group_stages import refuse_moved
 
-        with failing_clearly(), open_connect(self.given(ConnectorConnectionParams)) as connect:
+        with failing_clearly(), open_connect(self.given(ConnectorConnectionParams)) as clients:
             members = FleetDirectory(self.given(RunParams).run_uri).members()
             refuse_outside(self.given(WindowParams))
-            if isinstance(connect.clients.control, StorageControl):
-                connect.clients.control.refuse_running(members)
+            if isinstance(clients.control, StorageControl):
+                clients.control.refuse_running(members)
             for run in members.values():
                 refuse_stale(run, ttl=timedelta(seconds=self.given(PlanAgeParams).plan_ttl))
                 plan = read_plan(run)
-                connect.refuse_overlap(plan.connector, run_key(context))
+                clients.journal(plan.connector).refuse_overlap(run_key(context))
+                refuse_moved(clients, run_key(context))
                 if plan.request.noun == Origin.GROUP.noun and plan.changed_rows():
-                    connect.clients.control.stop(plan.connector)  # which only requires that it has no members
+                    clients.control.stop(plan.connector)  # which only requires that it has no members
         return {"connectors": len(members)}
 
 
@@ -181,18 +183,18 @@ class ApplyFleetPlansOperator(ApplyOffsetPlanOperator):
             members = fleet.members()
             plans = read_plans(members, digest=self.given(ApprovedParams).digest)
             connections, waiting = self.given(ConnectorConnectionParams), self.given(WaitingParams)
-            clients = [
+            opened = [
                 stack.enter_context(open_connect(connections, waiting)) for _ in range(min(limits.max_down, len(plans)))
             ]
-            many = ManySagas(_through(clients, owner), at_once=limits.max_down, max_failures=limits.max_failures)
+            many = ManySagas(_through(opened, owner), at_once=limits.max_down, max_failures=limits.max_failures)
             self._changing = many
             stack.callback(_report, fleet.uri, pending=Pending.NOT_BEGUN)
             ended = dict(self._ends(many, [_Member(members[name], plan) for name, plan in plans.items()]))
-            noun = clients[0].clients.noun
+            noun = opened[0].noun
             refuse_incomplete(ended, list(plans), noun=noun)
             for name, outcome in ended.items():
                 if not isinstance(outcome, Exception):
-                    self.tell_outcome(context, clients[0], outcome, members[name])
+                    self.tell_outcome(context, opened[0], outcome, members[name])
         results = [outcome.result.value for outcome in ended.values() if not isinstance(outcome, Exception)]
         counts = {result: results.count(result) for result in sorted(set(results))}
         self.log.info("As planned: %s: %s", counted(len(plans), noun), counts)
@@ -229,18 +231,18 @@ class RestoreFleetOperator(RestoreConnectorOffsetsOperator):
         fleet = FleetDirectory(self.given(RunParams).run_uri)
         members: Mapping[str, RunDirectory] = fleet.members()
         with failing_clearly(except_for=LeftStopped):
-            with open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams)) as connect:
-                noun = connect.clients.noun
+            with open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams)) as clients:
+                noun = clients.noun
                 for name, run in members.items():
                     try:
-                        sentence = self.restore(run, connect, context)
+                        sentence = self.restore(run, clients, context)
                     except Exception as error:  # whatever it is, the others must be restored
                         self.log.warning("%r could not be restored.", name, exc_info=True)
                         failed.append(Unforeseen.of(error, f"The restore of {name!r}"))
                     else:
                         done += [sentence] if sentence else []
                 if self.upstream_task_ids and has_failed_before(context, self.upstream_task_ids):
-                    self._tell_applied(context, connect, members.values())
+                    self._tell_applied(context, clients, members.values())
             if done or failed:
                 _report(fleet.uri)
             if failed:
@@ -250,29 +252,29 @@ class RestoreFleetOperator(RestoreConnectorOffsetsOperator):
                 raise type(worst)(" ".join(map(str, failed))) from worst
         return " ".join(done) or f"Nothing was left to restore of {counted(len(members), noun)}."
 
-    def add_event(self, context: Context, connect: ConnectCluster, outcome: Outcome, run: RunDirectory) -> None:
+    def add_event(self, context: Context, clients: Clients, outcome: Outcome, run: RunDirectory) -> None:
         """Add nothing: ``_tell_applied`` adds the events of all connectors."""
 
-    def _tell_applied(self, context: Context, connect: ConnectCluster, runs: Iterable[RunDirectory]) -> None:
+    def _tell_applied(self, context: Context, clients: Clients, runs: Iterable[RunDirectory]) -> None:
         """Add the events of the connectors that this run has changed."""
         for run in runs:
             outcome = Outcome.read(run.outcome)
             if outcome is not None and outcome.run == run_key(context):
-                self.tell_outcome(context, connect, outcome, run)
+                self.tell_outcome(context, clients, outcome, run)
 
 
-def _through(clients: Sequence[ConnectCluster], owner: Owner) -> Callable[[_Member], Outcome]:
+def _through(opened: Sequence[Clients], owner: Owner) -> Callable[[_Member], Outcome]:
     """Return a function that applies a member's plan with clients that are free: no two threads share one."""
-    free: SimpleQueue[ConnectCluster] = SimpleQueue()
-    for connect in clients:
-        free.put(connect)
+    free: SimpleQueue[Clients] = SimpleQueue()
+    for clients in opened:
+        free.put(clients)
 
     def change(member: _Member) -> Outcome:
-        connect = free.get()
+        clients = free.get()
         try:
-            return applied(member.plan, connect, owner, member.run)
+            return applied(member.plan, clients, owner, member.run)
         finally:
-            free.put(connect)
+            free.put(clients)
 
     return change
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_provider_connect_offsets.assets import moved_groups_asset
+from airflow_provider_connect_offsets.hooks.failover import flow_connectors
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.offsets.requests.failover import Mode
 from airflow_provider_connect_offsets.operators.failover_flow import FailoverOperator, failover_report, request_in
@@ -46,8 +47,8 @@ class CommitGroupOffsetsOperator(TellsChanges, FailoverOperator):
             resume = self.given(FlowAfterwardsParams).resume_flow
             request, digest = request_in(directory), self.given(ApprovedParams).digest
             planned = request.mode is Mode.PLANNED
-            with self.open_flow(planned=planned) as flow:
-                clusters, groups = flow.clients.clusters, flow.target_groups()
+            with self.open_flow(planned=planned) as clients:
+                clusters, groups = clients.both, self.target_groups(clients)
                 target_id = clusters.target.cluster_id()
                 try:
                     moved = move_groups(
@@ -58,11 +59,10 @@ class CommitGroupOffsetsOperator(TellsChanges, FailoverOperator):
                     )
                 finally:
                     report = failover_report(directory)
-                members = flow.members(request)
+                members = flow_connectors(clients, request)
                 end = stopped.resume if resume else stopped.leave_stopped
                 end(members, owner_of(context), seconds=LEASE_SECONDS)
-                for member in () if resume else members:
-                    name = member.journal.resource
+                for _connect, name in () if resume else members:
                     self.log.warning("%r stays STOPPED; start it when records are to flow again.", name)
         partitions = counted(moved.partitions, "partition")
         self.log.info("%s, %s: committed and proved.", counted(moved.groups, "group"), partitions)
@@ -97,12 +97,10 @@ class RestoreGroupOffsetsOperator(FailoverOperator):
         from airflow_provider_connect_offsets.operations.groups.group_restore import restore_groups
         from airflow_provider_connect_offsets.operations.groups.group_stages import move_groups
 
-        with failing_clearly(), self.open_flow(planned=False) as flow:
+        with failing_clearly(), self.open_flow(planned=False) as clients:
             directory = FailoverDirectory(self.given(RunParams).run_uri)
-            target = flow.clients.clusters.target
-            restored = move_groups(
-                flow.target_groups(), owner_of(context), directory, lambda: restore_groups(directory, target)
-            )
+            groups, target = self.target_groups(clients), clients.both.target
+            restored = move_groups(groups, owner_of(context), directory, lambda: restore_groups(directory, target))
         self.log.info(
             "Read back and proved as they were before: %s, %s.",
             counted(restored.groups, "group"),

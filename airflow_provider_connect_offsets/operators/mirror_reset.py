@@ -61,9 +61,9 @@ class SnapshotMirrorFlowOperator(FlowOperator):
         with failing_clearly():
             run, given = ResetDirectory(new_directory(self, context).uri), self.given(FlowResetParams)
             request = given.request(given.source_connector, now=datetime.now(tz=UTC))
-            with self.open_flow() as flow:
-                reset = find_flow(requested_flow(given), flow.clients)
-                take_flow_snapshot(request, reset, flow.clients, run)
+            with self.open_flow() as clients:
+                reset = find_flow(requested_flow(given), clients)
+                take_flow_snapshot(request, reset, clients, run)
         self.log.info("Syncs: topic %r on the %s; datasets under %s", reset.syncs.topic, reset.syncs.side, run.uri)
         return run.uri
 
@@ -122,18 +122,17 @@ class BeginMirrorResetOperator(FlowOperator):
     def execute(self, context: Context) -> dict[str, Any]:
         """Record."""
         from airflow_provider_connect_offsets.operations.connector.plans import refuse_stale
-        from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset
+        from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset, topic_journals
 
-        with failing_clearly(), self.open_flow() as flow:
+        with failing_clearly(), self.open_flow() as clients:
             run = ResetDirectory(self.given(RunParams).run_uri)
             plan = read_reset(run)
             refuse_stale(run, ttl=timedelta(seconds=self.given(PlanAgeParams).plan_ttl))
             if self.given(FlowConnectionParams).control == Control.STORAGE:
-                flow.clients.control.stop(plan.offsets.connector)  # which only checks that it is down
-            journals = flow.journals_of(plan.reset)
-            for journal in (journals.journal, *journals.locks):
+                clients.control.stop(plan.offsets.connector)  # which only checks that it is down
+            for journal in (clients.journal(plan.offsets.connector), *topic_journals(plan.reset, clients)):
                 journal.refuse_overlap(run_key(context))
-            state = flow.clients.control.status(plan.offsets.connector).state
+            state = clients.control.status(plan.offsets.connector).state
         return {"connector": plan.offsets.connector, "digest": plan.digest, "state": state.value}
 
 
@@ -164,14 +163,13 @@ class ApplyMirrorResetOperator(Interruptible, TellsChanges, FlowOperator):
             run = ResetDirectory(self.given(RunParams).run_uri)
             sync_timeout = self.given(SyncsAwaitedParams).sync_timeout
             plan = read_reset(run, digest=self.given(ApprovedParams).digest)
-            with self.open_flow(self.given(WaitingParams)) as flow:
-                clients, journals = flow.clients, flow.journals_of(plan.reset)
-                reset = partial(reset_flow, plan, clients, journals, owner, run, sync_timeout=sync_timeout)
+            with self.open_flow(self.given(WaitingParams)) as clients:
+                reset = partial(reset_flow, plan, clients, owner, run, sync_timeout=sync_timeout)
                 try:
-                    outcome = recorded(reset, failure_of(plan.offsets, journals.journal, owner), run.outcome)
+                    outcome = recorded(reset, failure_of(plan.offsets, clients, owner), run.outcome)
                 finally:
                     report = _report(run)
-                self.tell_outcome(context, flow, outcome, run, kind=ChangeKind.FLOW_RESET)
+                self.tell_outcome(context, clients, outcome, run, kind=ChangeKind.FLOW_RESET)
         return summary_of(outcome, report, dag_id=self.dag_id, downtime_seconds=outcome.downtime_seconds)
 
 
@@ -186,18 +184,18 @@ class RestoreMirrorFlowOperator(TellsChanges, FlowOperator):
 
     def execute(self, context: Context) -> str:
         """Restore what was left unfinished."""
-        from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset, undo_reset
+        from airflow_provider_connect_offsets.operations.connector import stepwise
+        from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset
 
-        with failing_clearly(except_for=LeftStopped), self.open_flow(self.given(WaitingParams)) as flow:
+        with failing_clearly(except_for=LeftStopped), self.open_flow(self.given(WaitingParams)) as clients:
             run = ResetDirectory(self.given(RunParams).run_uri)
-            plan = read_reset(run)
-            outcome = undo_reset(plan, flow.clients, flow.journals_of(plan.reset), owner_of(context))
+            outcome = stepwise.undo(read_reset(run).offsets, clients, owner_of(context))
             if outcome is None:
                 return "Nothing was left to restore."
             outcome.write(run.outcome)
             _report(run)
             refuse_deleted(outcome)
-            self.tell_outcome(context, flow, outcome, run, kind=ChangeKind.FLOW_RESET)
+            self.tell_outcome(context, clients, outcome, run, kind=ChangeKind.FLOW_RESET)
         return outcome.message
 
 

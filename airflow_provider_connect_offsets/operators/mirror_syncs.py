@@ -40,9 +40,8 @@ class ClearOffsetSyncsOperator(Interruptible, FlowOperator):
         with failing_clearly():
             run = ResetDirectory(new_directory(self, context).uri)
             given = self.given(ClearedSyncsParams)
-            with self.open_flow() as flow:
-                reset = find_flow(requested_flow(given), flow.clients)
-                journals = flow.journals_of(reset)
-                emptied = clear_syncs(reset, flow.clients, journals, owner_of(context), run, foreign=given.foreign)
+            with self.open_flow() as clients:
+                reset = find_flow(requested_flow(given), clients)
+                emptied = clear_syncs(reset, clients, owner_of(context), run, foreign=given.foreign)
         self.log.info("Emptied: %s. Their records are kept under %s", emptied, run.uri)
         return {"emptied": emptied, "kept": run.uri}

@@ -163,7 +163,7 @@ class RemoveOrphanedOffsetsOperator(ReportedOperator):
         from airflow_provider_connect_offsets.hooks.kafka import offsets_topic
         from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
         from airflow_provider_connect_offsets.observe.clients import Clients
-        from airflow_provider_connect_offsets.operations.orphans import orphans_journal, remove_orphans
+        from airflow_provider_connect_offsets.operations.orphans import remove_orphans
 
         with failing_clearly():
             directory, connections = OrphansDirectory(self.given(RunParams).run_uri), _connections(self)
@@ -173,10 +173,10 @@ class RemoveOrphanedOffsetsOperator(ReportedOperator):
                 offsets_topic(connections.kafka_conn_id, request.topic) as topic,
             ):
                 named = connections.model_dump(exclude={"control"})
-                clients = Clients(connect, connect, connections=named, topic=topic)
-                journal, digest = orphans_journal(workspace_uri(), topic), self.given(ApprovedParams).digest
+                clients = Clients(connect, connect, connections=named, topic=topic, workspace=workspace_uri())
+                digest = self.given(ApprovedParams).digest
                 try:
-                    removal = remove_orphans(directory, clients, journal, owner_of(context), digest=digest)
+                    removal = remove_orphans(directory, clients, owner_of(context), digest=digest)
                 finally:
                     report = _report(directory)
         counts = {"connectors": len(removal.removed), "partitions": removal.partitions}

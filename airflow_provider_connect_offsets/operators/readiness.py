@@ -60,17 +60,17 @@ class SnapshotMirrorReadinessOperator(ReportedOperator):
             directory = ReadinessDirectory(new_directory(self, context).uri)
             request, named = self.given(ObservedFlowParams).request(), self.given(FlowConnectionParams)
             with (
-                open_clients(named, named.source_kafka_conn_id) as connect,
+                open_clients(named, named.source_kafka_conn_id) as clients,
                 kafka_cluster(named.source_kafka_conn_id) as source,
                 kafka_cluster(named.target_kafka_conn_id) as target,
             ):
                 observed = take_readiness_snapshot(
                     request,
-                    connect.clients,
+                    clients,
                     source,
                     target,
                     directory,
-                    kept=Kept(workspace_uri(), dag_id, connect.cluster, request.source_connector),
+                    kept=Kept(workspace_uri(), dag_id, clients.cluster, request.source_connector),
                 )
         self.log.info("Observed %s; datasets under %s", observed, directory.uri)
         return directory.uri

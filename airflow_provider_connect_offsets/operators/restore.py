@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from airflow_provider_connect_offsets.exceptions import LeftStopped, RecordsDeleted
-from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.shared.common import open_connect, owner_of, report_of, run_of
 from airflow_provider_connect_offsets.operators.shared.events import TellsChanges
@@ -18,6 +17,7 @@ from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from airflow_provider_connect_offsets.observe.clients import Clients
     from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 
 
@@ -35,12 +35,12 @@ class RestoreConnectorOffsetsOperator(TellsChanges, ReportedOperator):
         """Restore what was left unfinished."""
         with (
             failing_clearly(except_for=LeftStopped),
-            open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams)) as connect,
+            open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams)) as clients,
         ):
-            done = self.restore(run_of(self), connect, context)
+            done = self.restore(run_of(self), clients, context)
         return done or "Nothing was left to restore."
 
-    def restore(self, run: RunDirectory, connect: ConnectCluster, context: Context) -> str | None:
+    def restore(self, run: RunDirectory, clients: Clients, context: Context) -> str | None:
         """Restore one connector; returns a sentence that says what was done, None if nothing was left.
 
         Raises :class:`RecordsDeleted` if the plan turns out applied, and records at its positions are gone.
@@ -49,18 +49,18 @@ class RestoreConnectorOffsetsOperator(TellsChanges, ReportedOperator):
         from airflow_provider_connect_offsets.operations.connector.plans import read_plan
 
         plan = read_plan(run)
-        outcome = stepwise.undo(plan, connect.clients, connect.journal(plan.connector), owner_of(context))
+        outcome = stepwise.undo(plan, clients, owner_of(context))
         if outcome is None:
             return None
         outcome.write(run.outcome)
         report_of(run)
         refuse_deleted(outcome)
-        self.add_event(context, connect, outcome, run)
+        self.add_event(context, clients, outcome, run)
         return outcome.message
 
-    def add_event(self, context: Context, connect: ConnectCluster, outcome: Outcome, run: RunDirectory) -> None:
+    def add_event(self, context: Context, clients: Clients, outcome: Outcome, run: RunDirectory) -> None:
         """Add the event of a change that the task that began it did not add."""
-        self.tell_outcome(context, connect, outcome, run)
+        self.tell_outcome(context, clients, outcome, run)
 
 
 def refuse_deleted(outcome: Outcome) -> None:

@@ -33,8 +33,8 @@ class SnapshotConnectorOffsetsOperator(ReportedOperator):
         with failing_clearly():
             run, change = new_directory(self, context), self.given(ConnectorChangeParams)
             request = change.request(change.connector, now=datetime.now(tz=UTC))
-            with open_connect(self.given(ConnectorConnectionParams)) as connect:
-                partitions = take_snapshot(request, connect.clients, run)
+            with open_connect(self.given(ConnectorConnectionParams)) as clients:
+                partitions = take_snapshot(request, clients, run)
         self.log.info(
             "%r has offsets of %s; request: %s; datasets under %s",
             request.connector,

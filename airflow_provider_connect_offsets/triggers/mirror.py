@@ -18,5 +18,5 @@ class MirrorLagTrigger(WaitingTrigger):
     def observe(self) -> Observation:
         """Observe its offsets and the logs of the source cluster."""
         awaited = AwaitedLag.parse(**self.awaited.model_dump(include={"topics", "max_lag_records", "max_lag_seconds"}))
-        with open_clients(self.awaited, self.awaited.source_kafka_conn_id) as connect:
-            return observe_lag(connect.clients, self.awaited.connector, awaited)
+        with open_clients(self.awaited, self.awaited.source_kafka_conn_id) as clients:
+            return observe_lag(clients, self.awaited.connector, awaited)

@@ -131,11 +131,11 @@ class StateTrigger(WaitingTrigger):
     @contextmanager
     def observing(self) -> Iterator[ConnectorControl]:
         """Open the control over the connector for one observation, which does not wait for Strimzi's operator."""
-        with open_connect_cluster(self.awaited, timeout=0.0) as connect:
-            if connect.origin is not Origin.STRIMZI:
-                yield connect.control
+        with open_connect_cluster(self.awaited, timeout=0.0) as clients:
+            if clients.origin is not Origin.STRIMZI:
+                yield clients.control
                 return
-            resources = cast("ConnectStrimzi", connect.control)
+            resources = cast("ConnectStrimzi", clients.control)
             try:
                 yield resources
                 if self._look_again:
@@ -209,8 +209,8 @@ class ConnectorPositionTrigger(WaitingTrigger):
         connector, kafka = self.awaited.connector, self.awaited.kafka_conn_id
         if not kafka:
             raise InvalidRequest(f"{connector!r}: kafka_conn_id must name the cluster that its positions refer to.")
-        with open_clients(self.awaited, kafka) as connect:
-            return observe_positions(connect.clients, connector, awaited)
+        with open_clients(self.awaited, kafka) as clients:
+            return observe_positions(clients, connector, awaited)
 
 
 class ConsumerGroupInactiveTrigger(WaitingTrigger):

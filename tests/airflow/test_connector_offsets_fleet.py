@@ -18,8 +18,8 @@ from airflow.providers.common.compat.sdk import AirflowSkipException
 
 from airflow_provider_connect_offsets.assets import connector_asset
 from airflow_provider_connect_offsets.exceptions import JournalDamaged, LeftStopped, Unforeseen
-from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
 from airflow_provider_connect_offsets.hooks.failures import PERMANENT
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.operators.fleet import ApproveFleetOperator, RestoreFleetOperator
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
@@ -209,8 +209,8 @@ def _restore_all(tmp_path: Path, endings: Mapping[str, Exception | None]) -> Non
     tried = []
 
     class Restore(RestoreFleetOperator):
-        def restore(self, run: RunDirectory, opened: ConnectCluster, context: Any) -> str | None:
-            del opened, context
+        def restore(self, run: RunDirectory, clients: Clients, context: Any) -> str | None:
+            del clients, context
             tried.append(run.uri.rpartition("/")[2])
             error = endings[tried[-1]]
             if error is not None:

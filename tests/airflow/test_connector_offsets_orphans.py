@@ -17,7 +17,7 @@ from airflow_provider_connect_offsets.exceptions import NotRemoved, Unreachable
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import parse_kip199
 from airflow_provider_connect_offsets.offsets.storage import key_bytes
-from airflow_provider_connect_offsets.operations.orphans import orphans_journal, remove_orphans
+from airflow_provider_connect_offsets.operations.orphans import remove_orphans
 from airflow_provider_connect_offsets.operations.stages.orphans.orphaned_offsets import Removal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
@@ -236,9 +236,8 @@ def test_a_person_finishes_a_removal_that_has_ended_in_the_midst(
 
 def removed_by(workspace: str, directory: OrphansDirectory, connect: ConnectRest, topic: OffsetsTopic) -> Removal:
     """Remove what was found."""
-    clients = Clients(connect, connect, topic=topic, connections={"kafka_conn_id": "eu"})
-    journal = orphans_journal(workspace, topic)
-    return remove_orphans(directory, clients, journal, _owner(), digest=digest_of(directory))
+    clients = Clients(connect, connect, topic=topic, connections={"kafka_conn_id": "eu"}, workspace=workspace)
+    return remove_orphans(directory, clients, _owner(), digest=digest_of(directory))
 
 
 def digest_of(directory: OrphansDirectory) -> str:

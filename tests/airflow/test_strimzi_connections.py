@@ -185,7 +185,7 @@ for control in ("strimzi", "strimzi+rest"):
 def test_the_clients_of_a_change(made: list[dict[str, Any]]) -> None:
     """They wait long enough for the operator, and name the Kubernetes connection in messages."""
     with open_clients(ConnectParams(control="strimzi"), None) as connect:
-        clients = connect.clients
+        clients = connect
 
     assert (clients.origin, clients.cluster, clients.timeout) == (Origin.STRIMZI, "scripted", 300.0)
     assert clients.connections == {
@@ -198,7 +198,7 @@ def test_the_clients_of_a_change(made: list[dict[str, Any]]) -> None:
 def test_a_timeout_that_is_given_is_kept(made: list[dict[str, Any]]) -> None:
     """Also a shorter one."""
     with open_clients(ConnectParams(control="strimzi"), None, timeout=7.0) as connect:
-        assert connect.clients.timeout == 7.0
+        assert connect.timeout == 7.0
 
     assert made[0]["timeout"] == 7.0
 
@@ -209,7 +209,7 @@ def test_rest_waits_as_before(connection: SetConnection) -> None:
         worker.answers("GET /", Reply(200, {"version": "4.3.1", "commit": "c", "kafka_cluster_id": "K1"}))
         connection(host=worker.url)
         with open_clients(ConnectParams(), None) as connect:
-            clients = connect.clients
+            clients = connect
 
     assert (clients.origin, clients.cluster, clients.timeout) == (Origin.REST, "K1", 120.0)
     assert clients.connections == {"connect_conn_id": "kafka_connect_default"}
@@ -221,7 +221,7 @@ def test_state_by_the_resource_and_offsets_by_rest(connection: SetConnection, ma
         worker.answers("GET /", Reply(200, {"version": "4.3.1", "commit": "c", "kafka_cluster_id": "K1"}))
         connection(host=worker.url, extra={"strimzi_cluster": "orders"})
         with open_clients(ConnectParams(control="strimzi+rest"), None) as connect:
-            clients = connect.clients
+            clients = connect
 
     assert isinstance(clients.control, StrimziWithRest)
     assert isinstance(clients.offsets, ConnectRest)

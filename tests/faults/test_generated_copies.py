@@ -86,8 +86,8 @@ def _cell(copied: CopiedSink, action: Action, faults: Faults, successor: Recover
         return set()
     if successor is RecoveredBy.PERSON:
         changer = copied.original.changer
-        systems = recovering.Systems(changer.worker)
-        recovering.recover(changer.workspace, copied.how.connector, systems, toward=Toward.BACK, run=by.run)
+        name = copied.how.connector
+        recovering.recover(changer.workspace, name, toward=Toward.BACK, run=by.run, url=changer.worker)
         assert _found(copied) in {(THERE, GONE), _goal(action)}
         assert _states(copied) == {State.PAUSED}
     ended = _found(copied) == _goal(action)

@@ -88,8 +88,8 @@ def _cell(sink: NewSink, action: Action, faults: Faults, successor: RecoveredBy)
     if not isinstance(error, Killed):
         assert _found(sink) in {(True, 15), (False, None)}
     if successor is RecoveredBy.PERSON:
-        systems = recovering.Systems(sink.changer.worker)
-        recovering.recover(sink.changer.workspace, sink.new.name, systems, toward=Toward.BACK, run=by.run)
+        where = {"workspace": sink.changer.workspace, "url": sink.changer.worker}
+        recovering.recover(connector=sink.new.name, toward=Toward.BACK, run=by.run, **where)
         assert _found(sink) in {(True, 15), (False, None)}
     ended = _found(sink) == _goal(action)
     _act(sink, action, Faults(), by)

@@ -105,7 +105,7 @@ def _cell(
         _in_order(group, action)
     elif successor is RecoveredBy.TEARDOWN:
         with changer.clients() as clients:
-            stepwise.undo(plan, clients, changer.journal(group.name), replace(by, task="restore"))
+            stepwise.undo(plan, clients, replace(by, task="restore"))
         _in_order(group, action)
     ended = dict(group.offsets) == GOALS[action]
     _apply(changer, plan, Faults(), by)
@@ -124,12 +124,12 @@ def _in_order(group: PlainGroup, action: Action) -> None:
 
 def _apply(changer: GroupChanger, plan: OffsetPlan, faults: Faults, by: Owner) -> None:
     with _broken(changer, faults) as clients:
-        apply_plan(plan, clients, changer.journal(plan.connector), by)
+        apply_plan(plan, clients, by)
 
 
 @contextmanager
 def _broken(changer: GroupChanger, faults: Faults) -> Iterator[Clients]:
     """Clients with the fault behind the store: each request for groups and logs is a call of its own."""
     with KafkaCluster({"bootstrap.servers": changer.kafka.bootstrap}) as opened:
-        faults.registry = reached(group_clients(opened, timeout=changer.timeout))
-        yield group_clients(faults.around(opened), timeout=changer.timeout)
+        faults.registry = reached(group_clients(opened, changer.workspace, timeout=changer.timeout))
+        yield group_clients(faults.around(opened), changer.workspace, timeout=changer.timeout)

@@ -16,11 +16,11 @@ import pytest
 from airflow_provider_connect_offsets.cli import recovering
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Overlap
 from airflow_provider_connect_offsets.kafka.groups import Committed
-from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters
+from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.operations.groups.group_clients import group_clients
 from airflow_provider_connect_offsets.operations.groups.group_commit import commit_translation
 from airflow_provider_connect_offsets.operations.groups.group_restore import restore_groups
-from airflow_provider_connect_offsets.operations.groups.group_stages import TargetGroups, move_groups
+from airflow_provider_connect_offsets.operations.groups.group_stages import groups_journal, move_groups
 from airflow_provider_connect_offsets.operations.registry import reached
 from airflow_provider_connect_offsets.saga import settle
 from airflow_provider_connect_offsets.saga.lease import Owner
@@ -89,9 +89,9 @@ class GroupsCase:
         with ExitStack() as stack:
             sandbox, directory = self.made_up.sandbox, self.made_up.directory
             opened = [stack.enter_context(cluster(broker)) for broker in (sandbox.source, sandbox.target)]
-            faults.registry = reached(group_clients(opened[1]))
+            faults.registry = reached(group_clients(opened[1], self.workspace))
             source, target = map(faults.around, opened)
-            groups = TargetGroups.of(target, self.workspace)
+            groups = group_clients(target, self.workspace)
             if self.action is Action.RESTORE:
                 return move_groups(groups, owner, directory, lambda: restore_groups(directory, target))
             clusters = Clusters(source, target)
@@ -128,8 +128,8 @@ class GroupsCase:
             recovering.recover_groups(self.workspace, bootstrap, run=owner.run)
         elif successor is RecoveredBy.OTHER_RUN:
             with cluster(self.made_up.sandbox.target) as target, suppress(Overlap):
-                groups = TargetGroups.of(target, self.workspace)
-                settle(groups.journal, _owner(), reached(group_clients(target)))
+                groups = group_clients(target, self.workspace)
+                settle(groups_journal(groups), _owner(), reached(groups))
 
 
 @pytest.fixture(scope="module")

@@ -66,12 +66,12 @@ class Case:
     @property
     def clients(self) -> Clients:
         """Of the storage; nothing starts or stops its workers."""
-        return Clients(self.storage, cast("Any", None))
+        return Clients(self.storage, cast("Any", None), cluster=self.storage.cluster())
 
     def imports(self, run: str, workspace: str) -> Imports:
         # Each is a process that is gone by the time when the next one comes.
         owner = replace(Owner.here(run=run, task="import"), started="gone")
-        return Imports.into(self.clients, owner, workspace=workspace, forced=True)
+        return Imports(replace(self.clients, workspace=workspace), owner, forced=True)
 
     def write(self, run: str, workspace: str, requested: dict[str, Offsets]) -> None:
         """As the shell does it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
@@ -87,10 +87,13 @@ class OrphansCase:
         """Remove what was found."""
         with ExitStack() as stack:
             opened, stored = stack.enter_context(self.connect()), stack.enter_context(self.stored())
-            faults.registry = reached(Clients(opened, opened, topic=stored))
-            connect, topic = faults.around(opened), faults.around(stored)
-            clients, digest = Clients(connect, connect, topic=topic), read_json(directory.summary)["digest"]
-            remove_orphans(directory, clients, orphans_journal(workspace, topic), owner, digest=digest)
+            whole = Clients(opened, opened, topic=stored, workspace=workspace)
+            faults.registry = reached(whole)
+            clients, digest = (
+                replace(faults.clients(whole), topic=faults.around(stored)),
+                read_json(directory.summary)["digest"],
+            )
+            remove_orphans(directory, clients, owner, digest=digest)
 
     def settle(self, workspace: str, successor: RecoveredBy, owner: Owner) -> None:
         """As another removal does, or a person."""
@@ -99,8 +102,8 @@ class OrphansCase:
             recovering.recover_orphans(workspace, self.topic, **where, run=owner.run)
         elif successor is RecoveredBy.OTHER_RUN:
             with self.connect() as connect, self.stored() as topic:
-                clients = Clients(connect, connect, topic=topic)
-                settle(orphans_journal(workspace, topic), _owner(), reached(clients))
+                clients = Clients(connect, connect, topic=topic, workspace=workspace)
+                settle(orphans_journal(clients), _owner(), reached(clients))
 
     def having_offsets(self) -> set[str]:
         """Connectors that have an offset."""

@@ -87,8 +87,8 @@ def _cell(sink: Poisoned, action: Action, faults: Faults, successor: RecoveredBy
     if not isinstance(error, Killed) and not _is_left_stopped(sink, error):
         _assert_in_order(sink, action)
     if successor is RecoveredBy.PERSON:
-        systems = recovering.Systems(sink.changer.worker)
-        recovering.recover(sink.changer.workspace, sink.name, systems, toward=Toward.BACK, run=sink.run)
+        changer = sink.changer
+        recovering.recover(changer.workspace, sink.name, toward=Toward.BACK, run=sink.run, url=changer.worker)
         _assert_in_order(sink, action)
     ended = _is_done(sink, action)
     _act(sink, action, Faults())

@@ -95,9 +95,9 @@ def _recover(sink: Replayed, run: ReplayDirectory, by: Owner, successor: Recover
     if successor is RecoveredBy.TEARDOWN:
         sink.release(run, by)
     elif successor is RecoveredBy.PERSON:
-        systems = recovering.Systems(sink.changer.worker, kafka=sink.changer.kafka.bootstrap)
+        systems = {"url": sink.changer.worker, "kafka": sink.changer.kafka.bootstrap}
         clone = read_replay(run).request.clone
-        recovering.recover(sink.changer.workspace, clone, systems, toward=Toward.BACK, run=by.run)
+        recovering.recover(sink.changer.workspace, clone, toward=Toward.BACK, run=by.run, **systems)
     else:
         other = owner()
         sink.replay(_planned(sink, other), other)

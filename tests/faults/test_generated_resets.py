@@ -15,11 +15,11 @@ from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Drift, NotApplied
 from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.operations.connector import stepwise
 from airflow_provider_connect_offsets.operations.flow.flow_reset import (
     ResetPlan,
     read_reset,
     reset_flow,
-    undo_reset,
 )
 from airflow_provider_connect_offsets.operations.registry import reached
 from airflow_provider_connect_offsets.saga import Toward, settle
@@ -50,7 +50,8 @@ class Case:
 
     def reset(self, clients: Clients, flows: FlowChanger, owner: Owner) -> object:
         """Make it; ``flows`` has a workspace, and so journals, of its own."""
-        return reset_flow(self.plan, clients, flows.journals_of(self.plan.reset), owner, self.run, sync_timeout=60)
+        clients = replace(clients, workspace=flows.workspace)
+        return reset_flow(self.plan, clients, owner, self.run, sync_timeout=60)
 
     def calls(self) -> list[str]:
         """The calls of a clean reset."""
@@ -152,15 +153,15 @@ def _broken(case: Case, clients: Clients, faults: Faults, successor: RecoveredBy
 
 def _settle(case: Case, clients: Clients, flows: FlowChanger, owner: Owner, successor: RecoveredBy) -> None:
     """As the teardown of the run does, a person, or another run."""
-    held = flows.journals_of(case.plan.reset)
+    clients = replace(clients, workspace=flows.workspace)
     if successor is RecoveredBy.TEARDOWN:
-        undo_reset(case.plan, clients, held, owner)
+        stepwise.undo(case.plan.offsets, clients, owner)
     elif successor is RecoveredBy.PERSON:
-        systems = recovering.Systems(flows.worker, source_kafka=flows.source, target_kafka=flows.target)
+        systems = {"url": flows.worker, "source_kafka": flows.source, "target_kafka": flows.target}
         name = case.plan.reset.source_connector
-        recovering.recover(flows.workspace, name, systems, toward=Toward.BACK, run=owner.run)
+        recovering.recover(flows.workspace, name, toward=Toward.BACK, run=owner.run, **systems)
     else:
-        settle(held.journal, _owner(), reached(clients))
+        settle(clients.journal(case.plan.reset.source_connector), _owner(), reached(clients))
 
 
 def _elsewhere(case: Case) -> FlowChanger:

@@ -98,7 +98,7 @@ def test_a_mirror_source_is_copied_to_another_alias_and_fewer_topics(sandbox: Sa
 
     with source_changer.clients() as clients:
         checked = copy_check.check(how, clients)
-        assert copying.copy(how, clients, source_changer.journal(name), owner()) == 1
+        assert copying.copy(how, clients, owner()) == 1
 
     assert [text for text in checked.warnings if text.startswith("1 partition of")]
     assert [text for text in checked.warnings if text.startswith("The source alias is another one")]
@@ -147,10 +147,10 @@ def test_a_source_keeps_its_state_and_its_position_in_the_file(
     how = Copying(name, f"{name}-copy", rename=True)
 
     with target_changer.clients() as clients:
-        journal = target_changer.journal(name)
+        target_changer.journal(name)
         with pytest.raises(InvalidRequest, match="so it would never read an offset of"):
-            copying.copy(Copying(name, f"{name}-copy", {"file": "/other"}, rename=True), clients, journal, owner())
-        assert copying.copy(how, clients, journal, owner()) == 1
+            copying.copy(Copying(name, f"{name}-copy", {"file": "/other"}, rename=True), clients, owner())
+        assert copying.copy(how, clients, owner()) == 1
 
     assert sandbox.connect.offsets(how.new_name) == before
     assert sandbox.connect.wait_state(how.new_name, "STOPPED")["tasks"] == []

@@ -22,9 +22,9 @@ from airflow_provider_connect_offsets.exceptions import (
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.operations.connector import outcomes, stepwise
 from airflow_provider_connect_offsets.operations.connector.plans import read_plan
-from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.files import list_names
+from airflow_provider_connect_offsets.workspace.layout import rewinds_root
 from airflow_provider_connect_offsets.workspace.outcome import Result
 from sandbox import Sandbox, wait_until
 from sandbox.work import work_of_program
@@ -189,23 +189,23 @@ def test_deleted_between_single_steps(mirror: MirrorFlow, source_changer: Change
     with source_changer.clients() as clients:
 
         def begin() -> None:
-            stepwise.begin(plan, clients, journal, owner, seconds=600)
+            stepwise.begin(plan, clients, owner, seconds=600)
             connect.stop(mirror.name)
 
         begin()
-        stepwise.alter(plan, clients, journal, owner, seconds=600)
+        stepwise.alter(plan, clients, owner, seconds=600)
         mirror.sandbox.source.delete_records(mirror.topic, {0: 11})
         with pytest.raises(Drift, match=r"partition 0: .*position 10 was deleted"):
-            stepwise.read_back(clients, journal, owner, seconds=600)
-        taken_back = stepwise.undo(plan, clients, journal, owner)
+            stepwise.read_back(journal.resource, clients, owner, seconds=600)
+        taken_back = stepwise.undo(plan, clients, owner)
         assert taken_back is not None
         assert taken_back.result is Result.RESTORED
         mirror.wait_until_caught_up()
 
         begin()
         with pytest.raises(Drift, match=r"Nothing was written: .*partition 0: .*position 10 was deleted"):
-            stepwise.alter(plan, clients, journal, owner, seconds=600)
-        stepwise.undo(plan, clients, journal, owner)
+            stepwise.alter(plan, clients, owner, seconds=600)
+        stepwise.undo(plan, clients, owner)
         partition = f'{{"cluster":"source","partition":0,"topic":"{mirror.topic}"}}'
         connect.stop(mirror.name)
         with pytest.raises(InvalidRequest, match=r"Nothing was written: .*position 10 was deleted"):
@@ -219,15 +219,15 @@ def test_deleted_after_the_last_single_step(mirror: MirrorFlow, source_changer: 
     plan, owner = read_plan(run), Owner.here(run="test/steps", task="step")
     journal = source_changer.journal(mirror.name)
     with source_changer.clients() as clients:
-        stepwise.begin(plan, clients, journal, owner, seconds=600)
+        stepwise.begin(plan, clients, owner, seconds=600)
         mirror.sandbox.connect.stop(mirror.name)
-        stepwise.alter(plan, clients, journal, owner, seconds=600)
-        stepwise.read_back(clients, journal, owner, seconds=600)
+        stepwise.alter(plan, clients, owner, seconds=600)
+        stepwise.read_back(journal.resource, clients, owner, seconds=600)
         mirror.sandbox.source.delete_records(mirror.topic, {0: 11})
         mirror.sandbox.connect.resume(mirror.name)
         mirror.sandbox.connect.wait_state(mirror.name, "RUNNING", tasks=1)
 
-        ended = stepwise.undo(plan, clients, journal, owner)
+        ended = stepwise.undo(plan, clients, owner)
 
     assert ended is not None
     assert ended.result is Result.RECORDS_DELETED
@@ -281,7 +281,7 @@ def test_deleted_while_a_flow_is_reset(sandbox: Sandbox, source_changer: Changer
             pytest.raises(RecordsDeleted, match=r"partition 1: .*position 10.*log starts at 12"),
         ):
             replace(changer, worker=url).apply(run)
-        assert not list_names(changer.journals_of(read_reset(run).reset).history)
+        assert not list_names(rewinds_root(workspace, cluster=changer.cluster_id, connector=cell.source_connector))
         cell.wait_until_running()
     finally:
         cell.close()

@@ -32,8 +32,8 @@ def attempts(sink: SinkFlow, changer: Changer, owner: Owner) -> list[Callable[[A
     """Either way of changing them."""
     journal = changer.journal(sink.name)
     return [
-        lambda clients: direct.alter(clients, journal, owner, to_seven(sink)),
-        lambda clients: direct.reset(clients, journal, owner),
+        lambda clients: direct.alter(journal.resource, clients, owner, to_seven(sink)),
+        lambda clients: direct.reset(journal.resource, clients, owner),
     ]
 
 

@@ -86,8 +86,8 @@ def test_a_login_goes_only_to_a_host_that_someone_has_configured(
     monkeypatch.setenv("CONNECT_OFFSETS_URLS", f"http://elsewhere, {configured}")
 
     opened = open_in_dag("found")
-    assert isinstance(opened.storage, TopicStorage)
-    assert opened.storage.where.exactly_once is False
+    assert isinstance(opened.offsets, TopicStorage)
+    assert opened.offsets.where.exactly_once is False
     assert opened.control.status("c").state is State.STOPPED
     assert heard(stranger) == [login]
     assert open_in_shell(properties, None).control.status("c").state is State.STOPPED

@@ -39,7 +39,7 @@ def die_after_the_write(changer: Changer, run: RunDirectory, by: Owner, monkeypa
 
     dying = Dying(Fault.KILLED, after=True)
     with changer.clients() as clients, dying.files(monkeypatch), pytest.raises(Killed):
-        apply_plan(plan, dying.clients(clients), changer.journal(plan.connector), by)
+        apply_plan(plan, dying.clients(clients), by)
     dying.mend()
 
 
@@ -136,10 +136,10 @@ def test_a_single_step_of_another_run_is_refused(sink: SinkFlow, target_changer:
     plan, mine, journal = read_plan(run), owner(), target_changer.journal(sink.name)
 
     def set_state(state: State, by: Owner) -> None:
-        stepwise.set_state(sink.name, state, clients, journal, by, seconds=60)
+        stepwise.set_state(sink.name, state, clients, by, seconds=60)
 
     with target_changer.clients() as clients:
-        stepwise.begin(plan, clients, journal, mine, seconds=60)
+        stepwise.begin(plan, clients, mine, seconds=60)
         set_state(State.STOPPED, mine)
         sink.sandbox.connect.wait_state(sink.name, "STOPPED")
 
@@ -147,7 +147,7 @@ def test_a_single_step_of_another_run_is_refused(sink: SinkFlow, target_changer:
             set_state(State.RUNNING, owner())
 
         assert sink.sandbox.connect.status(sink.name)["connector"]["state"] == "STOPPED"
-        stepwise.undo(plan, clients, journal, replace(mine, task="restore"))
+        stepwise.undo(plan, clients, replace(mine, task="restore"))
         sink.sandbox.connect.wait_state(sink.name, "RUNNING", tasks=1)
         set_state(State.PAUSED, owner())
         sink.sandbox.connect.wait_state(sink.name, "PAUSED")

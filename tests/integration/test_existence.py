@@ -60,7 +60,7 @@ def test_a_mirror_source_begins_at_the_requested_position(sandbox: Sandbox, sour
     new = NewConnector(name, mirror_source_config(sandbox, topic), offsets)
 
     with source_changer.clients() as clients:
-        assert create_delete.create(new, clients, source_changer.journal(name), owner()) == 1
+        assert create_delete.create(new, clients, owner()) == 1
 
     def replicated() -> list[list[str]]:
         target = f"source.{topic}"
@@ -80,20 +80,20 @@ def test_offsets_of_an_earlier_connector_are_removed_unless_they_are_inherited(
     sandbox.connect.delete(name)
 
     with target_changer.clients() as clients:
-        journal = target_changer.journal(name)
+        target_changer.journal(name)
         inheriting = NewConnector(name, config, state=State.STOPPED, inherit=True)
-        assert create_delete.create(inheriting, clients, journal, owner()) == 1
+        assert create_delete.create(inheriting, clients, owner()) == 1
         existing = sandbox.connect.offsets(name)
         sandbox.connect.delete(name)
 
         broken = NewConnector(name, {**config, "tasks.max": "none"}, state=State.STOPPED)
         with pytest.raises(NotApplied, match=rf"(?s)'{name}' was not created: .*tasks.max.* Nothing is left"):
-            create_delete.create(broken, clients, journal, owner())
-        assert create_delete.create(inheriting, clients, journal, owner()) == 1
+            create_delete.create(broken, clients, owner())
+        assert create_delete.create(inheriting, clients, owner()) == 1
         assert sandbox.connect.offsets(name) == existing
         sandbox.connect.delete(name)
 
-        assert create_delete.create(NewConnector(name, config, state=State.STOPPED), clients, journal, owner()) == 0
+        assert create_delete.create(NewConnector(name, config, state=State.STOPPED), clients, owner()) == 0
         assert sandbox.connect.stored(name) == []
 
 
@@ -204,7 +204,7 @@ def test_a_connector_without_tasks_is_created(sandbox: Sandbox, source_changer: 
     changer = replace(source_changer, timeout=8)
 
     with changer.clients() as clients:
-        assert create_delete.create(NewConnector(name, config), clients, changer.journal(name), owner()) == 0
+        assert create_delete.create(NewConnector(name, config), clients, owner()) == 0
 
     assert sandbox.connect.wait_state(name, "RUNNING")["tasks"] == []
 

@@ -7,9 +7,10 @@ from pathlib import Path
 from uuid import uuid4
 
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
+from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.observe.flow.kept_mappings import kept_mappings
 from airflow_provider_connect_offsets.observe.flow.observed_groups import write_internal_records
-from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters, RemotePartition
+from airflow_provider_connect_offsets.observe.flow.remote_partitions import RemotePartition
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest

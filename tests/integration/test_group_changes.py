@@ -106,7 +106,7 @@ def test_a_member_that_joins_right_before_the_commit_wins(changer: GroupChanger,
 
         late = replace(clients, offsets=_Joined(clients.offsets, join))
         with pytest.raises(NotApplied, match=r"Nothing was written.*members.*prior offsets were read back"):
-            apply_plan(plan, late, changer.journal(group.name), owner)
+            apply_plan(plan, late, owner)
 
     assert dict(group.offsets) == {0: 60, 1: 20}
 
@@ -134,7 +134,7 @@ def test_what_an_application_commits_after_a_dead_change_is_not_undone(
     with changer.clients() as clients:
         dying = replace(faults.clients(clients), offsets=_DiesAfterWriting(clients.offsets, faults))
         with pytest.raises(Killed):
-            apply_plan(plan, dying, changer.journal(group.name), owner)
+            apply_plan(plan, dying, owner)
     group.broker.commit_group(group.name, group.topic, {0: 44})
 
     outcome = changer.take_back(run, name=owner.run)

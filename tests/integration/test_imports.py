@@ -6,6 +6,7 @@ import json
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -181,7 +182,7 @@ def test_airflow_and_the_shell_keep_apart(
         journal = opened.journal("lines")
     client = {"bootstrap.servers": sandbox.target.bootstrap}
     with OffsetsTopic(client, topic) as stored:
-        removals = orphans_journal(workspace, stored)
+        removals = orphans_journal(replace(opened, topic=stored))
 
     for held in (journal, removals):
         with held.claim(task):

@@ -63,10 +63,10 @@ def made(sink: SinkFlow, changer: Changer, clients: Clients) -> Journal:
     """Single steps up to the one that gives the connector back."""
     directory, _summary = changer.plan(sink.name, "offset", str(SET_TO))
     plan, journal = read_plan(directory), changer.journal(sink.name)
-    stepwise.begin(plan, clients, journal, RUN, seconds=3600)
+    stepwise.begin(plan, clients, RUN, seconds=3600)
     sink.sandbox.connect.stop(sink.name)
-    stepwise.alter(plan, clients, journal, RUN, seconds=3600)
-    stepwise.read_back(clients, journal, RUN, seconds=3600)
+    stepwise.alter(plan, clients, RUN, seconds=3600)
+    stepwise.read_back(journal.resource, clients, RUN, seconds=3600)
     return journal
 
 

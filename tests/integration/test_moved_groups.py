@@ -13,11 +13,11 @@ from airflow_provider_connect_offsets.cli.main import main
 from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, JournalLost, Overlap
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.groups import Committed
-from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters
-from airflow_provider_connect_offsets.operations.groups.group_clients import groups_of
+from airflow_provider_connect_offsets.observe.clusters import Clusters
+from airflow_provider_connect_offsets.operations.groups.group_clients import group_clients, groups_of
 from airflow_provider_connect_offsets.operations.groups.group_commit import Moved, commit_translation
 from airflow_provider_connect_offsets.operations.groups.group_restore import restore_groups
-from airflow_provider_connect_offsets.operations.groups.group_stages import TargetGroups, move_groups
+from airflow_provider_connect_offsets.operations.groups.group_stages import groups_journal, move_groups
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace import files
@@ -47,7 +47,7 @@ def workspace(tmp_path: Path) -> str:
 def moved_by(run: str, made_up: MadeUpFailover, target: KafkaCluster, workspace: str, digest: str) -> Moved:
     """Commit, as a task of ``run`` does."""
     return move_groups(
-        TargetGroups.of(target, workspace),
+        group_clients(target, workspace),
         Owner.here(run=run, task="commit"),
         made_up.directory,
         lambda: commit_translation(made_up.directory, Clusters(None, target), digest=digest),
@@ -91,7 +91,7 @@ def test_the_retry_of_a_killed_restore_says_itself_who_was_in_a_deleted_group(
     made_up: MadeUpFailover, target: KafkaCluster, workspace: str
 ) -> None:
     """What somebody has committed meanwhile stays, and is named by the restore, not only in a log."""
-    name, groups = killed_after_the_delete(made_up, workspace), TargetGroups.of(target, workspace)
+    name, groups = killed_after_the_delete(made_up, workspace), group_clients(target, workspace)
     made_up.commit_on_target({name: {made_up.at(2): Committed(9, "theirs")}})
 
     with pytest.raises(GroupsNotMoved, match=rf"'{name}': .*Someone has used the group since"):
@@ -103,7 +103,7 @@ def test_the_retry_of_a_killed_restore_says_itself_who_was_in_a_deleted_group(
         )
 
     assert made_up.on_target(name) == {name: {made_up.at(2): Committed(9, "theirs")}}
-    assert groups.journal.left() is None
+    assert groups_journal(groups).left() is None
 
 
 def test_a_person_commits_what_a_killed_restore_has_deleted(
@@ -130,7 +130,7 @@ def test_a_person_commits_what_a_killed_restore_has_deleted(
 
 def test_two_runs_take_turns(made_up: MadeUpFailover, target: KafkaCluster, workspace: str) -> None:
     """The second waits for the first, and where that takes too long, fails and names it."""
-    groups, entered, leave = TargetGroups.of(target, workspace), Event(), Event()
+    groups, entered, leave = group_clients(target, workspace), Event(), Event()
     made_up.translate({made_up.group("one"): {0: 5}})
 
     def move() -> str:

@@ -42,7 +42,7 @@ def test_a_mirror_source_that_begins_at_the_end(
     with source_changer.clients() as clients, caplog.at_level(logging.WARNING):
         offsets = Offsets() if by_setting else log_offsets(name, config, StartAt.LATEST, clients)
         new = NewConnector(name, config, offsets)
-        assert create_delete.create(new, clients, source_changer.journal(name), owner()) == (0 if by_setting else 1)
+        assert create_delete.create(new, clients, owner()) == (0 if by_setting else 1)
 
     said = f"never replicated (now {OLD:,} offsets in 2 partitions without one)"
     assert (said in caplog.text) == by_setting

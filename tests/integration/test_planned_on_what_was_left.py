@@ -20,9 +20,9 @@ def leave(sink: SinkFlow, changer: Changer) -> None:
     directory, _summary = changer.plan(sink.name, "offset", str(LEFT))
     plan, journal = read_plan(directory), changer.journal(sink.name)
     with changer.clients() as clients:
-        stepwise.begin(plan, clients, journal, DEAD, seconds=3600)
+        stepwise.begin(plan, clients, DEAD, seconds=3600)
         sink.sandbox.connect.stop(sink.name)
-        stepwise.alter(plan, clients, journal, DEAD, seconds=3600)
+        stepwise.alter(plan, clients, DEAD, seconds=3600)
     with journal.claim(DEAD) as entry:
         entry.note(SagaState.BACK)
     assert sink.position() == LEFT

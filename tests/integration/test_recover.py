@@ -35,11 +35,11 @@ def leave(sink: SinkFlow, changer: Changer, *, read_back: bool) -> None:
     plan, journal = read_plan(directory), changer.journal(sink.name)
     with changer.clients() as opened:
         clients = replace(opened, connections={"connect_conn_id": "orders", "kafka_conn_id": "eu"})
-        stepwise.begin(plan, clients, journal, DEAD, seconds=3600)
+        stepwise.begin(plan, clients, DEAD, seconds=3600)
         sink.sandbox.connect.stop(sink.name)
-        stepwise.alter(plan, clients, journal, DEAD, seconds=3600)
+        stepwise.alter(plan, clients, DEAD, seconds=3600)
         if read_back:
-            stepwise.read_back(clients, journal, DEAD, seconds=3600)
+            stepwise.read_back(journal.resource, clients, DEAD, seconds=3600)
     assert sink.position() == 7
 
 

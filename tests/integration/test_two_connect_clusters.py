@@ -14,11 +14,8 @@ from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoi
 from airflow_provider_connect_offsets.exceptions import Overlap
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.operations.connector import stopped
-from airflow_provider_connect_offsets.operations.registry import reached
-from airflow_provider_connect_offsets.saga import settle
-from airflow_provider_connect_offsets.saga.journal import Journal
+from airflow_provider_connect_offsets.operations.registry import settle_of
 from airflow_provider_connect_offsets.saga.lease import Owner
-from airflow_provider_connect_offsets.workspace.layout import journal_root
 from sandbox import Sandbox
 from sandbox.connect import Connect
 from sandbox.connectors import file_source_config
@@ -49,11 +46,9 @@ def members(clusters: dict[str, Connect], tmp_path: Path) -> Iterator[list[stopp
         ConnectRest(ConnectEndpoint((clusters["here"].url,))) as here,
         ConnectRest(ConnectEndpoint((clusters["there"].url,))) as there,
     ):
-        root = journal_root(tmp_path.as_uri())
+        workspace = tmp_path.as_uri()
         yield [
-            stopped.Member(
-                Clients(connect, connect, timeout=60, cluster=cluster), Journal(root, cluster=cluster, resource=NAME)
-            )
+            (Clients(connect, connect, timeout=60, cluster=cluster, workspace=workspace), NAME)
             for cluster, connect in (("here", here), ("there", there))
         ]
 
@@ -91,37 +86,41 @@ def test_each_gets_its_own_state_back_by_a_teardown(
 
 def test_what_was_left_is_settled_only_where_it_began(clusters: dict[str, Connect], tmp_path: Path) -> None:
     """Both clusters use one Kafka cluster, so their connectors of one name share a journal, and each other's lease."""
-    dead, journal = Owner.here(run="dag/dead", task="begin"), Journal(tmp_path.as_uri(), cluster="k", resource=NAME)
+    dead, workspace = Owner.here(run="dag/dead", task="begin"), tmp_path.as_uri()
     with (
         ConnectRest(ConnectEndpoint((clusters["here"].url,))) as here,
         ConnectRest(ConnectEndpoint((clusters["there"].url,))) as there,
     ):
-        first, second = (Clients(connect, connect, timeout=60, cluster="k") for connect in (here, there))
-        stopped.stop_for_run([stopped.Member(first, journal)], dead, seconds=0)
+        first, second = (
+            Clients(connect, connect, timeout=60, cluster="k", workspace=workspace) for connect in (here, there)
+        )
+        stopped.stop_for_run([(first, NAME)], dead, seconds=0)
 
         named = f"by run 'dag/dead' .* on the Connect cluster at .*{clusters['here'].url}.* This is another one, at "
         with pytest.raises(Overlap, match=named):
-            settle(journal, OTHER, reached(second))
+            settle_of(second, NAME, OTHER)
         with pytest.raises(Overlap, match=named):
-            stopped.stop_for_run([stopped.Member(second, journal)], OTHER, seconds=0)
+            stopped.stop_for_run([(second, NAME)], OTHER, seconds=0)
 
         assert states(clusters) == {**STATES, "here": "STOPPED"}
-        left = settle(journal, OTHER, reached(first))
+        left = settle_of(first, NAME, OTHER)
     assert left is not None
     assert states(clusters) == STATES
 
 
 def test_one_worker_in_common_is_enough(clusters: dict[str, Connect], tmp_path: Path) -> None:
     """A cluster may be reached by other addresses than those by which a change began."""
-    dead, journal = Owner.here(run="dag/dead", task="begin"), Journal(tmp_path.as_uri(), cluster="k", resource=NAME)
+    dead, workspace = Owner.here(run="dag/dead", task="begin"), tmp_path.as_uri()
     url = clusters["here"].url
     with (
         ConnectRest(ConnectEndpoint((url,))) as here,
         ConnectRest(ConnectEndpoint((url.replace("127.0.0.1", "localhost"),))) as by_name,
     ):
-        first, second = (Clients(connect, connect, timeout=60, cluster="k") for connect in (here, by_name))
-        stopped.stop_for_run([stopped.Member(first, journal)], dead, seconds=0)
+        first, second = (
+            Clients(connect, connect, timeout=60, cluster="k", workspace=workspace) for connect in (here, by_name)
+        )
+        stopped.stop_for_run([(first, NAME)], dead, seconds=0)
 
-        assert settle(journal, OTHER, reached(second)) is not None
+        assert settle_of(second, NAME, OTHER) is not None
 
     assert states(clusters) == STATES

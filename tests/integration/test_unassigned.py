@@ -99,18 +99,17 @@ def test_it_is_not_taken_for_resumed_by_someone(own: Sandbox, second: ConnectWor
     run, _summary = changer.plan(sink, "offset", "7")
     plan, dead = read_plan(run), Owner.here(run="dag/dead", task="begin")
     with changer.clients() as clients:
-        member = stopped.Member(clients, changer.journal(sink))
-        stopped.stop_for_run([member], dead, seconds=60)
+        stopped.stop_for_run([(clients, sink)], dead, seconds=60)
         with continued(changer.journal(sink), dead, reached(clients), seconds=60) as executor:
             alter = AlterOffsets(sink, clients, plan)
             executor.add([alter])
             executor.announce(alter)
         leave(second, own, sink)
 
-        sentence = stopped.restore([member], Owner.here(run="dag/dead", task="release"))
+        sentence = stopped.restore([(clients, sink)], Owner.here(run="dag/dead", task="release"))
         assert sentence
         assert "prior offsets are proved, and the connector is PAUSED again" in sentence
         own.connect.wait_state(sink, "PAUSED")
 
-        applied = apply_plan(plan, clients, changer.journal(sink), Owner.here(run="dag/next", task="apply"))
+        applied = apply_plan(plan, clients, Owner.here(run="dag/next", task="apply"))
     assert (applied.result, applied.final_state) == (Result.APPLIED, "PAUSED")

@@ -16,7 +16,6 @@ from airflow_provider_connect_offsets.observe.flow.readiness import take_readine
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.requests.readiness import ReadinessRequest
 from airflow_provider_connect_offsets.pipeline.flow import readiness_job
-from airflow_provider_connect_offsets.workspace.layout import ledger_root
 from airflow_provider_connect_offsets.workspace.readiness import Kept, ReadinessDirectory
 from sandbox import Sandbox, wait_until
 from tests.support.flows.both_logs import Logs, contents
@@ -30,14 +29,14 @@ pytestmark = pytest.mark.mirror
 class Lost:
     """A flow whose source was killed, what was in both logs, and where the groups were by then.
 
-    looked_at: where they were when its readiness was looked at last; ledger: what that has kept.
+    looked_at: where they were when its readiness was looked at last; workspace: where that is kept.
     """
 
     flowing: Flowing
     logs: Logs
     positions: Positions
     looked_at: Positions
-    ledger: str
+    workspace: str
 
 
 @pytest.fixture(scope="module", params=["source", "target"])
@@ -57,7 +56,8 @@ def lost(
         commit_groups(sandbox.source, at_checkpoint)
         checkpoints = {"checkpoints": lambda: checkpointed(flowing), **sandbox.connect.work}
         wait_until(lambda: checkpointed(flowing) >= 10, 60, "too few checkpoints", progress=checkpoints)
-        ledger = look_at(flowing, spark, tmp_path_factory.mktemp("looks").as_uri())
+        workspace = tmp_path_factory.mktemp("looks").as_uri()
+        look_at(flowing, spark, workspace)
         # Or it would have some of the positions to come, on a slow machine.
         sandbox.connect.stop(flowing.checkpoint_connector)
         positions = {
@@ -70,11 +70,11 @@ def lost(
         sandbox.source.process.kill()
         sandbox.connect.stop(flowing.source_connector)
         logs = Logs(source, contents(sandbox.target, flowing.target_topic))
-        yield Lost(flowing, logs, positions, at_checkpoint, ledger)
+        yield Lost(flowing, logs, positions, at_checkpoint, workspace)
 
 
-def look_at(flowing: Flowing, spark: SparkSession, workspace: str) -> str:
-    """Judge the readiness of the flow; returns the directory of its ledger."""
+def look_at(flowing: Flowing, spark: SparkSession, workspace: str) -> None:
+    """Judge the readiness of the flow."""
     sandbox, directory = flowing.sandbox, ReadinessDirectory(f"{workspace}/looks/one")
     requested = {"source_connector": flowing.source_connector, "checkpoint_connector": flowing.checkpoint_connector}
     request = ReadinessRequest.parse(**requested, groups=f"{flowing.mark}-.*", thresholds={})
@@ -86,10 +86,7 @@ def look_at(flowing: Flowing, spark: SparkSession, workspace: str) -> str:
         clients = Clients(offsets=connect, control=connect, logs=source)
         kept = Kept(workspace, "looks", "sandbox", flowing.source_connector)
         take_readiness_snapshot(request, clients, source, target, directory, kept=kept)
-        cluster_id = target.cluster_id()
     readiness_job.run(spark, directory)
-    aliases = {"source_alias": flowing.flow.source_alias, "target_alias": flowing.flow.target_alias}
-    return ledger_root(workspace, target_cluster=cluster_id, **aliases)
 
 
 def checkpointed(flowing: Flowing) -> int:
@@ -118,12 +115,10 @@ def test_no_record_is_skipped(lost: Lost, spark: SparkSession, tmp_path_factory:
         assert downstream >= row["checkpoint"]
 
 
-def test_by_a_ledger_offsets_are_exact(
-    lost: Lost, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_by_a_ledger_offsets_are_exact(lost: Lost, spark: SparkSession) -> None:
     """Wherever the syncs were, of all groups, from where the readiness run has observed them."""
     flowing = lost.flowing
-    moving = FailingOver(spark, tmp_path_factory.mktemp("kept").as_uri(), flowing, ledger=lost.ledger)
+    moving = FailingOver(spark, lost.workspace, flowing)
 
     directory, summary = moving.preview(planned=False, source_connector="")
 

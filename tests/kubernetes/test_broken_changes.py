@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
@@ -20,7 +21,6 @@ from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, Pl
 from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
 from airflow_provider_connect_offsets.operations.registry import reached
-from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from sandbox import RestRefusal, wait_until
 from sandbox.kubernetes import Release
@@ -49,16 +49,16 @@ def test_broken_at_calls_of_the_api_server(
         before = made.read()
         counted = Faults()
         _ready(made)
-        _change(strimzi, made, _journal(tmp_path, made), counted, monkeypatch)
+        _change(strimzi, made, _workspace(tmp_path), counted, monkeypatch)
         assert counted.calls
         moments = [(at, after) for at in range(len(counted.calls)) for after in (False, True)]
         for at, after in moments[FAULTS.index(fault) :: SHARE]:
-            faults, journal = Faults(fault, at, after), _journal(tmp_path, made)
+            faults, workspace = Faults(fault, at, after), _workspace(tmp_path)
             _ready(made)
             with faults.naming("change", "retry"), faults.files(monkeypatch):
-                _broken(strimzi, made, journal, faults, monkeypatch)
+                _broken(strimzi, made, workspace, faults, monkeypatch)
                 faults.mend()
-                _change(strimzi, made, journal, Faults(), monkeypatch)
+                _change(strimzi, made, workspace, Faults(), monkeypatch)
                 made.in_state("RUNNING")
                 assert made.read()["spec"] == before["spec"]
                 assert not annotations_of(made.read())
@@ -87,21 +87,21 @@ def _ready(made: Managed) -> None:
     made.in_state("RUNNING")
 
 
-def _journal(folder: Path, made: Managed) -> Journal:
-    return Journal((folder / uuid4().hex).as_uri(), cluster="strimzi", resource=made.connector)
+def _workspace(folder: Path) -> str:
+    return (folder / uuid4().hex).as_uri()
 
 
-def _broken(strimzi: Strimzi, made: Managed, journal: Journal, faults: Faults, monkeypatch: pytest.MonkeyPatch) -> None:
+def _broken(strimzi: Strimzi, made: Managed, workspace: str, faults: Faults, monkeypatch: pytest.MonkeyPatch) -> None:
     try:
-        _change(strimzi, made, journal, faults, monkeypatch)
+        _change(strimzi, made, workspace, faults, monkeypatch)
     except (Killed, SystemExit, ConnectOffsetsError):
         assert faults.happened
 
 
-def _change(strimzi: Strimzi, made: Managed, journal: Journal, faults: Faults, monkeypatch: pytest.MonkeyPatch) -> None:
+def _change(strimzi: Strimzi, made: Managed, workspace: str, faults: Faults, monkeypatch: pytest.MonkeyPatch) -> None:
     with _clients(strimzi, made, faults, monkeypatch) as clients:
         stored = clients.offsets.read_offsets(made.connector).stored()
-        apply_plan(_plan(made, stored), clients, journal, Owner.here(run="test/run", task="apply"))
+        apply_plan(_plan(made, stored), replace(clients, workspace=workspace), Owner.here(run="test/run", task="apply"))
 
 
 @contextmanager

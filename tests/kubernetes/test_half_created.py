@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from airflow_provider_connect_offsets.operations.existence.new_connector import 
 from airflow_provider_connect_offsets.operations.registry import reached
 from airflow_provider_connect_offsets.operations.stages.existence_stages import CreateConnector
 from airflow_provider_connect_offsets.saga import Executor, Explanation, Found, Journal, Owner, SagaState, settle
+from airflow_provider_connect_offsets.workspace.layout import journal_root
 from sandbox import wait_until
 from sandbox.kubernetes import Release
 from tests.support.strimzi.managed import Managed
@@ -38,16 +40,16 @@ def test_a_kill_between_the_steps_leaves_a_held_connector_that_the_next_run_crea
     with plain(strimzi) as made:
         journal = _journal(tmp_path, made)
         new = _new(made)
-        _killed_between(strimzi, new, journal, monkeypatch)
+        _killed_between(strimzi, new, tmp_path, monkeypatch)
         left = journal.left()
         assert left is not None
         assert strimzi.read("KafkaConnector", new.name)["spec"]["state"] == "stopped"
         with opened(strimzi) as client:
-            clients = _clients(client)
+            clients = _clients(client, tmp_path)
             assert client.info(new.name).is_held
             stage = CreateConnector(new.name, clients, new.config)
             assert stage.find(left[0].stages[0].captured).found is Found.PARTIAL
-            assert create(new, clients, journal, OTHER) == 1
+            assert create(new, clients, OTHER) == 1
             assert HELD not in client.info(new.name).config.values()
             assert client.read_offsets(new.name) == new.offsets
         strimzi.delete("KafkaConnector", new.name)
@@ -59,9 +61,9 @@ def test_the_undo_after_a_kill_deletes_the_held_connector(
     """As a teardown does, if the run does not come back."""
     with plain(strimzi) as made:
         journal, new = _journal(tmp_path, made), _new(made)
-        _killed_between(strimzi, new, journal, monkeypatch)
+        _killed_between(strimzi, new, tmp_path, monkeypatch)
         with opened(strimzi) as client:
-            undone = settle(journal, MINE, reached(_clients(client)), run=MINE.run)
+            undone = settle(journal, MINE, reached(_clients(client, tmp_path)), run=MINE.run)
             assert undone is not None
             assert undone.record.state is SagaState.UNDONE
             assert new.name not in client.connectors()
@@ -82,19 +84,19 @@ def test_a_configuration_that_is_refused_after_the_first_step_leaves_nothing(
     with plain(strimzi) as made, opened(strimzi) as client:
         journal, new = _journal(tmp_path, made), _new(made, {"errors.tolerance": "perhaps"})
         with pytest.raises(NotApplied, match=r"was not created: .* Invalid value perhaps .* Nothing is left of it"):
-            create(new, _clients(client), journal, MINE)
+            create(new, _clients(client, tmp_path), MINE)
         assert journal.left() is None
         assert strimzi.resources.get("KafkaConnector", new.name) is None
 
 
-def _killed_between(strimzi: Strimzi, new: NewConnector, journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
+def _killed_between(strimzi: Strimzi, new: NewConnector, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a process leaves that dies when the connector is STOPPED and held: no undo, and no other write."""
-    with opened(strimzi) as client, journal.claim(MINE) as entry:
-        clients = _clients(client)
-        stage = CreateConnector(new.name, clients, new.config)
-        entry.begin(MINE, operation="the creation", key="create", stages=[stage])
-        Executor(entry, [stage], Explanation()).announce(stage)
-        with monkeypatch.context() as patched:
+    with opened(strimzi) as client:
+        clients = _clients(client, folder)
+        with clients.journal(new.name).claim(MINE) as entry, monkeypatch.context() as patched:
+            stage = CreateConnector(new.name, clients, new.config)
+            entry.begin(MINE, operation="the creation", key="create", stages=[stage])
+            Executor(entry, [stage], Explanation()).announce(stage)
             patched.setattr(OffsetOperations, "patch", _dies)
             with pytest.raises(KeyboardInterrupt):
                 stage.do(entry.record.stages[0].captured)
@@ -104,12 +106,13 @@ def _dies(*_arguments: object) -> None:
     raise KeyboardInterrupt
 
 
-def _clients(client: ConnectStrimzi) -> Clients:
-    return Clients(client, client, origin=Origin.STRIMZI, timeout=30, cluster="strimzi")
+def _clients(client: ConnectStrimzi, folder: Path) -> Clients:
+    known = Clients(client, client, cluster="strimzi", workspace=folder.as_uri())
+    return replace(known, origin=Origin.STRIMZI, timeout=30)
 
 
 def _journal(folder: Path, made: Managed) -> Journal:
-    return Journal(folder.as_uri(), cluster="strimzi", resource=f"{made.name}-copy")
+    return Journal(journal_root(folder.as_uri()), cluster="strimzi", resource=f"{made.name}-copy")
 
 
 def _new(made: Managed, others: dict[str, str] | None = None) -> NewConnector:

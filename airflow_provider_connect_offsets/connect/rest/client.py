@@ -93,6 +93,10 @@ class ConnectRest(ConnectorControl):
         call = Call("GET", "/", "read the worker's version")
         return self._read(call, lambda body: WorkerVersion(body["version"], body["kafka_cluster_id"]))
 
+    def cluster_names(self) -> tuple[str, str]:
+        """Return the id of the workers' Kafka cluster, and no other name."""
+        return self.version().kafka_cluster_id, ""
+
     def addresses(self, connector: str) -> frozenset[str]:
         """Return the configured URLs, and the workers on which the connector and its tasks are; read once.
 

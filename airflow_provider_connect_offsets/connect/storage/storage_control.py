@@ -63,6 +63,10 @@ class StorageControl(ConnectorControl):
         self._open_rest = open_rest
         self._rest_urls = rest_urls
 
+    def cluster_names(self) -> tuple[str, str]:
+        """Return the storage's name of the Connect cluster, and no other name; raises store errors."""
+        return self._storage.cluster(), ""
+
     def require_offset_changes(self) -> None:
         """Do nothing: writing to a store needs no worker."""
 

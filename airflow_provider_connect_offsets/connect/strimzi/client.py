@@ -64,6 +64,10 @@ class ConnectStrimzi(StrimziControl):
         resource = self._cluster.resource
         return f"{resource.name}.{resource.namespace}.{resource.uid[:8]}"
 
+    def cluster_names(self) -> tuple[str, str]:
+        """Return the name of the resource, and no other name."""
+        return self.cluster_id, ""
+
     def describe(self) -> str:
         """Return a sentence about the cluster, for the test of a connection."""
         return (

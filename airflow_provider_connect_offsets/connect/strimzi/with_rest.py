@@ -39,6 +39,10 @@ class StrimziWithRest:
         self._strimzi.require_state_changes()
         self._rest.require_offset_changes()
 
+    def cluster_names(self) -> tuple[str, str]:
+        """Return the id of the workers' Kafka cluster, and the name of their resource."""
+        return self._rest.version().kafka_cluster_id, self._strimzi.cluster_id
+
     def addresses(self, connector: str) -> frozenset[str]:
         """Return the addresses of its workers."""
         return self._rest.addresses(connector)

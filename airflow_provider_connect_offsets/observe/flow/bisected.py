@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters, RemotePartition
+from airflow_provider_connect_offsets.observe.clusters import Clusters
+from airflow_provider_connect_offsets.observe.flow.remote_partitions import RemotePartition
 from airflow_provider_connect_offsets.observe.flow.single_records import mapping_rows, single_records
 from airflow_provider_connect_offsets.offsets.bisecting import LogRanges, OffsetMapping, Search, in_turns, search
 from airflow_provider_connect_offsets.offsets.families import TopicPartition

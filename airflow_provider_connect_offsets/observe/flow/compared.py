@@ -11,8 +11,8 @@ from typing import Any
 
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
 from airflow_provider_connect_offsets.kafka.spans import Digest, Span
+from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
-    Clusters,
     ReadFrom,
     RemotePartition,
     timed_topics,

@@ -16,10 +16,10 @@ from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
 from airflow_provider_connect_offsets.kafka.spans import Span
 from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.observe.flow.compared import write_checked_claims, write_compared
 from airflow_provider_connect_offsets.observe.flow.kept_mappings import kept_mappings
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
-    Clusters,
     ReadFrom,
     RemotePartition,
     remote_partitions_of,

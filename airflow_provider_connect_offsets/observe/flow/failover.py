@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotDrained
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.spans import Isolation
@@ -27,7 +26,6 @@ from airflow_provider_connect_offsets.observe.flow.observed_groups import (
     write_observation,
 )
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
-    Clusters,
     RemotePartition,
     remote_partitions_of,
     remote_partitions_without_source,
@@ -39,58 +37,44 @@ from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest, Mode
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_MAPPINGS
-from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory, ledger_root, rewinds_root
 
 _NAMED = 3
 
 
-@dataclass(frozen=True, slots=True)
-class FailoverClients:
-    """The clients of a failover.
+def _isolated(clients: Clients, request: FailoverRequest) -> Clients:
+    """Return the same clients, which read those records that the request's MirrorSource reads."""
+    isolation = Isolation.READ_COMMITTED if request.reads_committed else Isolation.READ_UNCOMMITTED
+    return replace(clients, clusters=replace(clients.both, isolation=isolation))
 
-    Attributes:
-        clusters: Both clusters of the flow in the direction of the failover.
-        connect: Clients of that flow's connectors; required for a planned failover.
-        forward: Clients of the opposite flow's connectors; required for a failback.
-        kept: URI of the datasets ``rewinds`` of the flow's resets; empty: none.
-        forward_kept: The same of the opposite flow.
-        ledger: URI of the ledgers that readiness observations wrote; empty: none.
-    """
 
-    clusters: Clusters
-    connect: Clients | None = None
-    forward: Clients | None = None
-    kept: str = ""
-    forward_kept: str = ""
-    ledger: str = ""
+def _source(clients: Clients) -> KafkaCluster:
+    """Return the source; raises :class:`InvalidRequest` if there is none."""
+    if clients.both.source is None:
+        raise InvalidRequest("A planned failover needs the source: source_kafka_conn_id must name its connection.")
+    return clients.both.source
 
-    def isolated(self, request: FailoverRequest) -> FailoverClients:
-        """The same clients, which read those records that the request's MirrorSource reads."""
-        isolation = Isolation.READ_COMMITTED if request.reads_committed else Isolation.READ_UNCOMMITTED
-        return replace(self, clusters=replace(self.clusters, isolation=isolation))
 
-    def info(self, request: FailoverRequest) -> ConnectorInfo:
-        """The flow's MirrorSource; raises :class:`InvalidRequest` without clients of Connect."""
-        return self.planned.control.info(request.source_connector)
+def _rewinds_of(clients: Clients | None, connector: str) -> str:
+    """Return the URI of the datasets ``rewinds`` of a flow's resets; empty without its connector."""
+    if clients is None or not (clients.has_connect and connector):
+        return ""
+    return rewinds_root(clients.workspace, cluster=clients.cluster, connector=connector)
 
-    @property
-    def planned(self) -> Clients:
-        """The clients of the flow's connectors; raises :class:`InvalidRequest` if there are none."""
-        if self.connect is None:
-            raise InvalidRequest("A planned failover needs Connect: connect_conn_id must name its connection.")
-        return self.connect
 
-    @property
-    def source(self) -> KafkaCluster:
-        """The source; raises :class:`InvalidRequest` if there is none."""
-        if self.clusters.source is None:
-            raise InvalidRequest("A planned failover needs the source: source_kafka_conn_id must name its connection.")
-        return self.clusters.source
+def _ledger_of(clients: Clients, request: FailoverRequest) -> str:
+    """Return the URI of the ledgers that readiness observations wrote."""
+    return ledger_root(
+        clients.workspace,
+        target_cluster=clients.both.target.cluster_id(),
+        source_alias=request.flow.source_alias,
+        target_alias=request.flow.target_alias,
+    )
 
 
 def observe_failover(
     request: FailoverRequest,
-    clients: FailoverClients,
+    clients: Clients,
     directory: FailoverDirectory,
     *,
     ranges: FailoverDirectory | None = None,
@@ -109,34 +93,35 @@ def observe_failover(
         InvalidRequest: The request needs a connection that is not given.
         StoreError: A system does not answer, or refuses.
     """
-    clients = clients.isolated(request)
-    write_internal_records(request, clients.clusters, directory)
+    clients = _isolated(clients, request)
+    clusters = clients.both
+    write_internal_records(request, clusters, directory)
     if request.mode is Mode.PLANNED:
         observed = _planned(request, clients, read_syncs(directory), ranges)
     else:
         observed = _unplanned(request, clients)
     if request.forward is not None:
         topics = _concerned(observed.of_source, request)
-        evidence = HomeEvidence(read_syncs(directory.forward), clients.forward_kept)
+        evidence = HomeEvidence(read_syncs(directory.forward), _rewinds_of(clients.forward, request.forward_connector))
         back = observe_failback(
-            request, clients.forward, clients.clusters, topics, observed.remote_partitions, evidence=evidence
+            request, clients.forward, clusters, topics, observed.remote_partitions, evidence=evidence
         )
         write_failback(back, directory, ranges)
         observed = replace(observed, remote_partitions=back.remote_partitions)
-    if ranges is not None and request.compared and clients.clusters.source is not None:
-        read_from = write_compared(clients.clusters, observed.remote_partitions, ranges, directory)
+    if ranges is not None and request.compared and clusters.source is not None:
+        read_from = write_compared(clusters, observed.remote_partitions, ranges, directory)
         observed = replace(observed, read_from=read_from)
-    if request.mode is Mode.UNPLANNED and clients.ledger:
-        target = clients.clusters.target
-        read_from = write_ledger(request, target, observed.remote_partitions, clients.ledger, directory)
+    if request.mode is Mode.UNPLANNED:
+        ledger = _ledger_of(clients, request)
+        read_from = write_ledger(request, clusters.target, observed.remote_partitions, ledger, directory)
         observed = replace(observed, read_from=read_from)
     if ranges is not None:
-        write_checked_claims(clients.clusters, observed.remote_partitions, ranges, directory)
+        write_checked_claims(clusters, observed.remote_partitions, ranges, directory)
     write_observation(request, directory, observed)
     return observed
 
 
-def await_drained(request: FailoverRequest, clients: FailoverClients, *, timeout: float) -> None:
+def await_drained(request: FailoverRequest, clients: Clients, *, timeout: float) -> None:
     """Wait until no record that concerns the groups is left to replicate.
 
     MirrorSource stores its offsets every ``offset.flush.interval.ms`` (a minute, by default).
@@ -153,10 +138,11 @@ def await_drained(request: FailoverRequest, clients: FailoverClients, *, timeout
     """
     if not request.source_connector:
         return
-    waiting = replace(clients.planned, timeout=timeout)
-    topics = _concerned(groups_of(clients.source, request.groups), request)
+    waiting = replace(clients, timeout=timeout)
+    topics = _concerned(groups_of(_source(clients), request.groups), request)
     undrained = waiting.settle(
-        lambda: _undrained(_remote_partitions(request, clients.isolated(request), topics)), until=lambda some: not some
+        lambda: _undrained(_remote_partitions(request, _isolated(clients, request), topics)),
+        until=lambda some: not some,
     )
     if undrained:
         raise NotDrained(
@@ -176,24 +162,25 @@ def refuse_undrained(remote_partitions: Iterable[RemotePartition]) -> None:
 
 def _planned(
     request: FailoverRequest,
-    clients: FailoverClients,
+    clients: Clients,
     syncs: Mapping[TopicPartition, Sequence[OffsetMapping]],
     ranges: FailoverDirectory | None,
 ) -> GroupsOfFlow:
-    of_source = groups_of(clients.source, request.groups)
-    of_target = groups_named(clients.clusters.target, of_source)
+    clusters, of_source = clients.both, groups_of(_source(clients), request.groups)
+    of_target = groups_named(clusters.target, of_source)
     remote_partitions = _remote_partitions(request, clients, _concerned(of_source, request))
     if ranges is not None:
         refuse_undrained(remote_partitions)  # before anything long is read
-    remote_partitions = anchored(clients.clusters, remote_partitions)
-    kept = kept_mappings(clients.kept, clients.clusters, remote_partitions) if clients.kept else []
+    remote_partitions = anchored(clusters, remote_partitions)
+    root = _rewinds_of(clients, request.source_connector)
+    kept = kept_mappings(root, clusters, remote_partitions) if root else []
     if ranges is not None:
         proved = {(partition_of(row), mapping_of(row)) for row in kept}
         rows = read_dataset(ranges.kept_mappings, KEPT_MAPPINGS)
         earlier = [row for row in rows if (partition_of(row), mapping_of(row)) not in proved]
-        kept += still_proved(earlier, clients.clusters, remote_partitions)
+        kept += still_proved(earlier, clusters, remote_partitions)
     known = _mappings(remote_partitions, syncs, kept)
-    searched = bisected(clients.clusters, remote_partitions, known, _lowest(of_source))
+    searched = bisected(clusters, remote_partitions, known, _lowest(of_source))
     return GroupsOfFlow(of_source, of_target, remote_partitions, kept=[*kept, *searched])
 
 
@@ -216,10 +203,10 @@ def _lowest(groups: Mapping[str, Group]) -> dict[TopicPartition, int]:
     return lowest
 
 
-def _unplanned(request: FailoverRequest, clients: FailoverClients) -> GroupsOfFlow:
+def _unplanned(request: FailoverRequest, clients: Clients) -> GroupsOfFlow:
     """Observe without the source: groups that do not exist on the target yet are named by the checkpoints."""
-    of_target = groups_of(clients.clusters.target, request.groups)
-    return GroupsOfFlow({}, of_target, remote_partitions_without_source(request.flow, clients.clusters.target))
+    of_target = groups_of(clients.both.target, request.groups)
+    return GroupsOfFlow({}, of_target, remote_partitions_without_source(request.flow, clients.both.target))
 
 
 def _concerned(groups: Mapping[str, Group], request: FailoverRequest) -> set[str]:
@@ -227,10 +214,11 @@ def _concerned(groups: Mapping[str, Group], request: FailoverRequest) -> set[str
     return {where.topic for group in groups.values() for where in group.offsets if selected.fullmatch(where.topic)}
 
 
-def _remote_partitions(request: FailoverRequest, clients: FailoverClients, topics: set[str]) -> list[RemotePartition]:
+def _remote_partitions(request: FailoverRequest, clients: Clients, topics: set[str]) -> list[RemotePartition]:
     if not request.source_connector:
         return []
-    return remote_partitions_of(clients.info(request), clients.planned, clients.clusters, topics)
+    info = clients.control.info(request.source_connector)
+    return remote_partitions_of(info, clients, clients.both, topics)
 
 
 def _undrained(remote_partitions: Iterable[RemotePartition]) -> list[RemotePartition]:

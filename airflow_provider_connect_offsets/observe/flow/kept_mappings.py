@@ -13,8 +13,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.observe.flow.flow_snapshot import remote_bounds
-from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters, RemotePartition
+from airflow_provider_connect_offsets.observe.flow.remote_partitions import RemotePartition
 from airflow_provider_connect_offsets.observe.flow.single_records import (
     mapping_of,
     mapping_rows,
@@ -42,7 +43,7 @@ _RESETS = 20
 def keep_rewinds(run: ResetDirectory, plan: OffsetPlan, at_stop: Offsets, clients: Clients, flow: Flow) -> None:
     """Write the dataset ``rewinds``; the flow must be stopped on ``at_stop``. Raises store errors."""
     names = {row.topic: flow.target_topic(row.topic) for row in plan.rows if row.topic is not None}
-    source, target = clients.clusters[Side.SOURCE], clients.clusters[Side.TARGET]
+    source, target = clients.both.on(Side.SOURCE), clients.both.target
     ends = {where: bounds.log_end for where, bounds in remote_bounds(target, flow, set(names)).items()}
     ids = TopicIds.observed(names, source, target)
     write_dataset(run.rewinds, REWINDS, rewinds(plan, at_stop, ends, flow, now=datetime.now(tz=UTC), ids=ids))

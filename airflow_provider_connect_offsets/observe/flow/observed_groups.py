@@ -9,7 +9,8 @@ from typing import Any
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.groups import Committed
 from airflow_provider_connect_offsets.kafka.topic_reader import TopicReader
-from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters, ReadFrom, RemotePartition
+from airflow_provider_connect_offsets.observe.clusters import Clusters
+from airflow_provider_connect_offsets.observe.flow.remote_partitions import ReadFrom, RemotePartition
 from airflow_provider_connect_offsets.observe.stored_records import stored_of_topic
 from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
@@ -86,7 +87,8 @@ def write_internal_records(request: FailoverRequest, clusters: Clusters, directo
     topic of the same name. Raises store errors.
     """
     files.write_json(directory.request, request.as_json())
-    _write_syncs(request.flow, clusters.on(request.flow.syncs_on), directory)
+    here = clusters.source if request.flow.syncs_on is Side.SOURCE else clusters.target
+    _write_syncs(request.flow, here, directory)
     if request.forward is not None:
         here = clusters.source if request.forward.syncs_on is Side.TARGET else clusters.target
         _write_syncs(request.forward, here, directory.forward)

@@ -10,11 +10,11 @@ from typing import Any
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.observe.flow.kept_mappings import kept_mappings
 from airflow_provider_connect_offsets.observe.flow.ledger_observed import records_before
 from airflow_provider_connect_offsets.observe.flow.observed_groups import group_rows, groups_named, groups_of
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
-    Clusters,
     RemotePartition,
     remote_partitions_replicated,
     remote_partitions_without_source,

@@ -2,49 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo
-from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
-from airflow_provider_connect_offsets.kafka.spans import Isolation, Spans
 from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.observe.lag import Replicated, isolation_of, replicated
 from airflow_provider_connect_offsets.observe.partitions import existing, partitions_of
 from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from airflow_provider_connect_offsets.offsets.flow import Flow, Side
-
-
-@dataclass(frozen=True, slots=True)
-class Clusters:
-    """The clusters of a flow.
-
-    Attributes:
-        source: The source; None if it is gone.
-        target: The target.
-        isolation: Which records MirrorSource reads from the source.
-    """
-
-    source: KafkaCluster | None
-    target: KafkaCluster
-    isolation: Isolation = Isolation.READ_UNCOMMITTED
-
-    def on(self, side: Side) -> KafkaCluster | None:
-        """The cluster on that side."""
-        return self.source if side is Side.SOURCE else self.target
-
-    @contextmanager
-    def spans(self) -> Iterator[tuple[Spans, Spans]]:
-        """Open the records of both clusters; raises :class:`InvalidInput` if the source is gone."""
-        if self.source is None:
-            raise InvalidInput("The source's records can't be compared: the source is gone.")
-        with self.source.spans(self.isolation) as source, self.target.spans() as target:
-            yield source, target
+from airflow_provider_connect_offsets.offsets.flow import Flow
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from airflow_provider_connect_offsets.kafka.spans import Spans
-from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters, RemotePartition, timed_topics
+from airflow_provider_connect_offsets.observe.clusters import Clusters
+from airflow_provider_connect_offsets.observe.flow.remote_partitions import RemotePartition, timed_topics
 from airflow_provider_connect_offsets.observe.partitions import partition_of
 from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping, RecordOffsets, Records
 from airflow_provider_connect_offsets.offsets.families import TopicPartition

@@ -11,21 +11,19 @@ from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.operations.connector import outcomes
 from airflow_provider_connect_offsets.operations.connector.plans import refuse_outdated
-from airflow_provider_connect_offsets.operations.registry import reached
+from airflow_provider_connect_offsets.operations.registry import on_connector
 from airflow_provider_connect_offsets.operations.stages.captured import (
     alteration_in,
     deleted_in,
     is_applied,
     prior_state_in,
 )
-from airflow_provider_connect_offsets.operations.stages.explained import ConnectorExplained
 from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets, change_stages, group_stages
 from airflow_provider_connect_offsets.saga import (
     Downtime,
     Journal,
     Left,
     Operated,
-    Operation,
     Owner,
     SagaState,
     Stage,
@@ -34,7 +32,7 @@ from airflow_provider_connect_offsets.saga import (
 from airflow_provider_connect_offsets.workspace.outcome import Outcome
 
 
-def apply_plan(plan: OffsetPlan, clients: Clients, journal: Journal, owner: Owner) -> Outcome:
+def apply_plan(plan: OffsetPlan, clients: Clients, owner: Owner) -> Outcome:
     """Apply ``plan`` while its connector is stopped; leave the connector as planned, or as it was before.
 
     What a dead run left unfinished is finished or undone first.
@@ -42,7 +40,6 @@ def apply_plan(plan: OffsetPlan, clients: Clients, journal: Journal, owner: Owne
     Args:
         plan: The approved plan.
         clients: Clients of its connector.
-        journal: The connector's journal.
         owner: This process.
 
     Raises:
@@ -54,7 +51,7 @@ def apply_plan(plan: OffsetPlan, clients: Clients, journal: Journal, owner: Owne
         RecordsDeleted: Offsets and state are as planned; records at its positions are gone.
         StoreError: A system could not be reached before anything was written.
     """
-    return carry_out(plan, clients, journal, owner, _stages(plan, clients), operation="the change of offsets")
+    return carry_out(plan, clients, owner, _stages(plan, clients), operation="the change of offsets")
 
 
 def _stages(plan: OffsetPlan, clients: Clients) -> Sequence[Stage]:
@@ -63,10 +60,9 @@ def _stages(plan: OffsetPlan, clients: Clients) -> Sequence[Stage]:
     return group_stages(plan, clients) if clients.origin is Origin.GROUP else change_stages(plan, clients)
 
 
-def carry_out(  # noqa: PLR0913 - each has its own meaning
+def carry_out(
     plan: OffsetPlan,
     clients: Clients,
-    journal: Journal,
     owner: Owner,
     stages: Sequence[Stage],
     *,
@@ -78,7 +74,6 @@ def carry_out(  # noqa: PLR0913 - each has its own meaning
     Args:
         plan: The approved plan.
         clients: Clients of its connector.
-        journal: The connector's journal.
         owner: This process.
         stages: The stages; empty: there is nothing to change.
         operation: What is done, in words.
@@ -90,22 +85,15 @@ def carry_out(  # noqa: PLR0913 - each has its own meaning
         return stages
 
     started = datetime.now(tz=UTC)
-    change = Operation(
-        journal,
-        operation,
-        checked,
-        ConnectorExplained(journal.resource, clients.control),
-        reached(clients),
-        others,
-        key=outcomes.key_of(plan),
+    change = replace(
+        on_connector(clients, plan.connector, operation, checked, key=outcomes.key_of(plan), others=others),
         is_empty=not stages,
         stops=[one.name for one in stages if one.downtime is Downtime.BEGINS],
-        clock=clients.clock,
     )
     try:
         made = operate(change, owner)
     except NotRunning as error:
-        record = journal.record_of(owner.run, change.key)
+        record = change.journal.record_of(owner.run, change.key)
         if record is None or record.state is not SagaState.DONE:
             raise
         raise NotRunning(f"The change was applied and read back, but {error}") from error

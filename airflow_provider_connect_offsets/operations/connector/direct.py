@@ -14,29 +14,19 @@ from airflow_provider_connect_offsets.observe import log_positions
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.operations.connector.stepwise import refuse_unless_stopped
-from airflow_provider_connect_offsets.operations.registry import reached
+from airflow_provider_connect_offsets.operations.registry import on_connector
 from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import Alteration, PriorState, alteration_in
 from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets
-from airflow_provider_connect_offsets.saga import (
-    Captures,
-    Explanation,
-    Journal,
-    JsonMap,
-    Left,
-    Operation,
-    Owner,
-    Settled,
-    operate,
-)
+from airflow_provider_connect_offsets.saga import Captures, Explanation, JsonMap, Left, Owner, Settled, operate
 
 
-def alter(clients: Clients, journal: Journal, owner: Owner, changes: Offsets) -> Alteration:
+def alter(connector: str, clients: Clients, owner: Owner, changes: Offsets) -> Alteration:
     """Write ``changes`` to a STOPPED connector, and prove them; what a dead run left is undone first.
 
     Args:
-        clients: Clients of the connector.
-        journal: Its journal.
+        connector: The connector.
+        clients: Its clients.
         owner: This process.
         changes: The offsets to write.
 
@@ -51,7 +41,6 @@ def alter(clients: Clients, journal: Journal, owner: Owner, changes: Offsets) ->
         NotApplied: The prior offsets are restored.
         LeftStopped: The prior offsets could not be proved.
     """
-    connector = journal.resource
     clients.control.require_offset_changes()
     info = clients.control.info(connector)
     steps.refuse_invalid(info, changes, otherwise="Nothing was written")
@@ -60,35 +49,35 @@ def alter(clients: Clients, journal: Journal, owner: Owner, changes: Offsets) ->
     if gone:
         raise InvalidRequest(f"Nothing was written: {log_positions.described(connector, gone)}")
 
-    return _changed(clients, journal, owner, WriteOffsets(connector, clients, changes))
+    return _changed(clients, owner, WriteOffsets(connector, clients, changes))
 
 
-def reset(clients: Clients, journal: Journal, owner: Owner) -> Alteration:
+def reset(connector: str, clients: Clients, owner: Owner) -> Alteration:
     """Remove all offsets of a STOPPED connector, and prove it; returns the prior offsets, and their removal.
 
     Raises as :func:`alter` does, and the worker's error if it refuses.
     """
-    connector = journal.resource
     clients.control.require_offset_changes()
     refuse_unless_stopped(clients, connector)
 
-    return _changed(clients, journal, owner, ResetOffsets(connector, clients))
+    return _changed(clients, owner, ResetOffsets(connector, clients))
 
 
-def _changed(clients: Clients, journal: Journal, owner: Owner, stage: AlterOffsets) -> Alteration:
+def _changed(clients: Clients, owner: Owner, stage: AlterOffsets) -> Alteration:
     """Make the stage as a saga of its own; returns what it captured."""
-    if journal.is_open_for(owner.run):
+    connector = stage.subject
+    if clients.journal(connector).is_open_for(owner.run):
         raise InvalidRequest(
-            f"Nothing was written: this run has claimed {journal.resource!r} for the plan that it has begun. Give "
+            f"Nothing was written: this run has claimed {connector!r} for the plan that it has begun. Give "
             "run_uri and digest of that plan, or leave the begin out."
         )
 
     def stages(_left: Sequence[Left]) -> list[AlterOffsets]:
-        refuse_unless_stopped(clients, journal.resource)
+        refuse_unless_stopped(clients, connector)
         return [stage]
 
     name = "a change of offsets without a plan"
-    made = operate(Operation(journal, name, stages, _Explained(), reached(clients), clock=clients.clock), owner)
+    made = operate(on_connector(clients, connector, name, stages, explanation=_Explained()), owner)
     return Alteration.from_json(made.saga.captures[stage.name])
 
 

@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Drift, InvalidInput, NotApplied, Overlap
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.replay import Range, ReplayPlan, clone_config, refuse_unbounded
-from airflow_provider_connect_offsets.offsets.requests.replay import clone_prefix
-from airflow_provider_connect_offsets.operations.registry import reached
+from airflow_provider_connect_offsets.offsets.requests.replay import ReplayRequest, clone_prefix
+from airflow_provider_connect_offsets.operations.registry import on_connector, reached, settle_of
 from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import HALT
 from airflow_provider_connect_offsets.operations.stages.existence_stages import CreateConnector, registry_of
@@ -29,9 +29,7 @@ from airflow_provider_connect_offsets.operations.stages.replay_stages import (
 )
 from airflow_provider_connect_offsets.saga import (
     Explanation,
-    Journal,
     Left,
-    Operation,
     Owner,
     SagaRecord,
     SagaState,
@@ -48,7 +46,7 @@ from airflow_provider_connect_offsets.workspace.replay import DeliveredRange, Re
 log = logging.getLogger(__name__)
 
 
-def replay(plan: ReplayPlan, clients: Clients, journal: Journal, owner: Owner) -> ReplayOutcome:
+def replay(plan: ReplayPlan, clients: Clients, owner: Owner) -> ReplayOutcome:
     """Create the clone, let it deliver the ranges of ``plan``, and remove it with its offsets; or leave nothing behind.
 
     A retry goes on with the clone of an earlier attempt, if that was delivering.
@@ -56,7 +54,6 @@ def replay(plan: ReplayPlan, clients: Clients, journal: Journal, owner: Owner) -
     Args:
         plan: The approved plan.
         clients: Clients of the original, with logs.
-        journal: The journal of the clone.
         owner: This process.
 
     Raises:
@@ -67,7 +64,7 @@ def replay(plan: ReplayPlan, clients: Clients, journal: Journal, owner: Owner) -
         StoreError: A system does not answer, or refuses. If that was after the delivery, the clone may be left until
             the next attempt.
     """
-    started, settled_others = datetime.now(tz=UTC), settle_left(plan.request.connector, clients, journal, owner)
+    started, settled_others = datetime.now(tz=UTC), settle_left(plan.request, clients, owner)
 
     def stages(_left: Sequence[Left]) -> list[Stage]:
         registry_of(clients)
@@ -85,15 +82,15 @@ def replay(plan: ReplayPlan, clients: Clients, journal: Journal, owner: Owner) -
             RemoveClone(name, clients),
         ]
 
-    operation = Operation(
-        journal, "the replay", stages, _Replayed(plan), reached(clients), key=_key(plan), clock=clients.clock
+    how = _Replayed(plan)
+    made = operate(
+        on_connector(clients, plan.request.clone, "the replay", stages, key=_key(plan), explanation=how), owner
     )
-    made = operate(operation, owner)
     warnings = (*settled_others, *made.sentences, *(made.made.warnings if made.made else ()))
     return delivered(plan, owner, made.saga, started_at=started, warnings=warnings)
 
 
-def release(plan: ReplayPlan, clients: Clients, journal: Journal, owner: Owner) -> ReplayOutcome | None:
+def release(plan: ReplayPlan, clients: Clients, owner: Owner) -> ReplayOutcome | None:
     """Settle what the tasks of a run have left: undo it, or finish it if the interval is delivered.
 
     Returns:
@@ -103,7 +100,7 @@ def release(plan: ReplayPlan, clients: Clients, journal: Journal, owner: Owner) 
         Overlap: Another run uses the clone.
         StoreError: A system does not answer, or refuses; something may be left.
     """
-    started, left = datetime.now(tz=UTC), settle(journal, owner, reached(clients), run=owner.run, clock=clients.clock)
+    started, left = datetime.now(tz=UTC), settle_of(clients, plan.request.clone, owner, run=owner.run)
     if left is None:
         return None
     if left.record.state is SagaState.DONE:
@@ -111,12 +108,13 @@ def release(plan: ReplayPlan, clients: Clients, journal: Journal, owner: Owner) 
     return outcome(plan, owner, ReplayResult.UNDONE, left.sentence, started_at=started)
 
 
-def settle_left(connector: str, clients: Clients, journal: Journal, owner: Owner) -> list[str]:
-    """Settle what dead replays of ``connector`` have left; returns a sentence for each.
+def settle_left(request: ReplayRequest, clients: Clients, owner: Owner) -> list[str]:
+    """Settle what other, dead replays of the connector have left; returns a sentence for each.
 
     Replays that are under way are left alone.
     """
-    root, prefix = journal.uri.rpartition("/")[0], unique_segment(clone_prefix(connector))
+    journal, prefix = clients.journal(request.clone), unique_segment(clone_prefix(request.connector))
+    root = journal.uri.rpartition("/")[0]
     sentences = []
     for name in files.list_names(root):
         other = journal.at(name, join(root, name))
@@ -156,9 +154,9 @@ def delivered(
     return replace(result, message=message)
 
 
-def failed(plan: ReplayPlan, owner: Owner, error: BaseException, journal: Journal, *, at: datetime) -> ReplayOutcome:
+def failed(plan: ReplayPlan, clients: Clients, owner: Owner, error: BaseException, *, at: datetime) -> ReplayOutcome:
     """Return the outcome of a task that ended with ``error``; ``at``: when it began."""
-    record = journal.record_of(owner.run, _key(plan))
+    record = clients.journal(plan.request.clone).record_of(owner.run, _key(plan))
     if isinstance(error, NotApplied):
         result = ReplayResult.UNDONE
     elif record is None or record.state is SagaState.UNDONE or isinstance(error, InvalidInput | Drift):

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import NotStopped
@@ -15,33 +16,21 @@ from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.operations.connector import outcomes
 from airflow_provider_connect_offsets.operations.connector.plans import refuse_outdated
-from airflow_provider_connect_offsets.operations.registry import reached
+from airflow_provider_connect_offsets.operations.registry import on_connector, reached, settle_of
 from airflow_provider_connect_offsets.operations.stages.captured import RESUME, PriorState, alteration_in
 from airflow_provider_connect_offsets.operations.stages.connector_stages import SetState
-from airflow_provider_connect_offsets.operations.stages.explained import ConnectorExplained
 from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets, change_stages
-from airflow_provider_connect_offsets.saga import (
-    Journal,
-    Left,
-    Operation,
-    Owner,
-    Stage,
-    continued,
-    open_saga,
-    operate,
-    settle,
-)
+from airflow_provider_connect_offsets.saga import Executor, Left, Owner, Stage, continued, open_saga, operate
 from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace.outcome import Outcome
 
 
-def begin(plan: OffsetPlan, clients: Clients, journal: Journal, owner: Owner, *, seconds: float) -> State:
+def begin(plan: OffsetPlan, clients: Clients, owner: Owner, *, seconds: float) -> State:
     """Claim the connector for the run, and make its prior state durable; what a dead run left is undone first.
 
     Args:
         plan: The approved plan.
         clients: Clients of its connector.
-        journal: The connector's journal.
         owner: This process.
         seconds: How long the lease lasts; the next step continues it.
 
@@ -59,22 +48,12 @@ def begin(plan: OffsetPlan, clients: Clients, journal: Journal, owner: Owner, *,
         refuse_outdated(left, plan, clients)
         return stages
 
-    operation = Operation(
-        journal,
-        "the change of offsets",
-        checked,
-        ConnectorExplained(journal.resource, clients.control),
-        reached(clients),
-        key=outcomes.key_of(plan),
-        clock=clients.clock,
-    )
+    operation = on_connector(clients, plan.connector, "the change of offsets", checked, key=outcomes.key_of(plan))
     record = open_saga(operation, owner, seconds=seconds, make=lambda executor: executor.announce(stages[0]))
     return PriorState.from_json(record.captures[stages[0].name]).state
 
 
-def set_state(
-    connector: str, state: State, clients: Clients, journal: Journal, owner: Owner, *, seconds: float
-) -> None:
+def set_state(connector: str, state: State, clients: Clients, owner: Owner, *, seconds: float) -> None:
     """Request a state of a connector, as a saga of one stage or within the one that the run has begun; does not wait.
 
     What a dead run left of the connector is undone first. ``seconds``: how long a lease lasts that the run has begun.
@@ -83,13 +62,12 @@ def set_state(
         Overlap: Another run changes the connector.
         StoreError: Connect does not answer, or refuses.
     """
-    stage, registry = SetState(connector, clients, state=state.value), reached(clients)
-    if journal.is_open_for(owner.run):
-        with continued(journal, owner, registry, seconds=seconds, clock=clients.clock):
+    stage = SetState(connector, clients, state=state.value)
+    if clients.journal(connector).is_open_for(owner.run):
+        with _continued(connector, clients, owner, seconds):
             stage.do({})
-        return
-    how = ConnectorExplained(connector, clients.control)
-    operate(Operation(journal, f"the request for {state}", lambda _left: [stage], how, registry), owner)
+    else:
+        operate(on_connector(clients, connector, f"the request for {state}", lambda _left: [stage]), owner)
 
 
 def refuse_unless_stopped(clients: Clients, connector: str) -> None:
@@ -102,7 +80,7 @@ def refuse_unless_stopped(clients: Clients, connector: str) -> None:
         )
 
 
-def alter(plan: OffsetPlan, clients: Clients, journal: Journal, owner: Owner, *, seconds: float) -> Offsets:
+def alter(plan: OffsetPlan, clients: Clients, owner: Owner, *, seconds: float) -> Offsets:
     """Write the plan, and prove it; ``begin`` and a stop must come first.
 
     Returns:
@@ -112,7 +90,7 @@ def alter(plan: OffsetPlan, clients: Clients, journal: Journal, owner: Owner, *,
         NotStopped, Overlap, Drift: Nothing was written.
         NotApplied: Something may be written; ``undo`` restores the prior offsets.
     """
-    with continued(journal, owner, reached(clients), seconds=seconds, clock=clients.clock) as executor:
+    with _continued(plan.connector, clients, owner, seconds) as executor:
         refuse_unless_stopped(clients, plan.connector)
         stage = AlterOffsets(plan.connector, clients, plan)
         executor.make(stage)
@@ -120,12 +98,12 @@ def alter(plan: OffsetPlan, clients: Clients, journal: Journal, owner: Owner, *,
     return Offsets() if alteration is None else alteration.expected
 
 
-def read_back(clients: Clients, journal: Journal, owner: Owner, *, seconds: float) -> Offsets:
+def read_back(connector: str, clients: Clients, owner: Owner, *, seconds: float) -> Offsets:
     """Prove once more that the plan's offsets are stored, and their records exist; returns the connector's offsets.
 
     Raises :class:`NotApplied`, and :class:`Drift` if records were deleted; ``undo`` then restores the prior offsets.
     """
-    with continued(journal, owner, reached(clients), seconds=seconds, clock=clients.clock) as executor:
+    with _continued(connector, clients, owner, seconds) as executor:
         executor.check()
         resume = next(stage for stage in executor.stages if stage.title == RESUME)
         executor.announce(resume)
@@ -133,7 +111,7 @@ def read_back(clients: Clients, journal: Journal, owner: Owner, *, seconds: floa
     return Offsets() if alteration is None else alteration.expected
 
 
-def undo(plan: OffsetPlan, clients: Clients, journal: Journal, owner: Owner) -> Outcome | None:
+def undo(plan: OffsetPlan, clients: Clients, owner: Owner) -> Outcome | None:
     """End the run's lease, and undo what it left unfinished.
 
     If the connector has its prior state already (it is not STOPPED any more, or was STOPPED before), the change counts
@@ -142,5 +120,10 @@ def undo(plan: OffsetPlan, clients: Clients, journal: Journal, owner: Owner) -> 
     Returns:
         The outcome; None if nothing was left.
     """
-    left = settle(journal, owner, reached(clients), run=owner.run, clock=clients.clock)
+    left = settle_of(clients, plan.connector, owner, run=owner.run)
     return None if left is None else outcomes.recovered(plan, left.sentence, left.record)
+
+
+def _continued(connector: str, clients: Clients, owner: Owner, seconds: float) -> AbstractContextManager[Executor]:
+    """Continue the saga that an earlier task of the run has begun."""
+    return continued(clients.journal(connector), owner, reached(clients), seconds=seconds, clock=clients.clock)

@@ -4,33 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
+from typing import TypeAlias
 
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import Interfered, InvalidRequest
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.operations.registry import Reached, reached
+from airflow_provider_connect_offsets.operations.registry import Reached, on_connector, reached
 from airflow_provider_connect_offsets.operations.stages.captured import PriorState
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
-from airflow_provider_connect_offsets.operations.stages.explained import ConnectorExplained
-from airflow_provider_connect_offsets.saga import (
-    Executor,
-    Journal,
-    Operation,
-    Owner,
-    SagaState,
-    continued,
-    open_saga,
-    settle,
-)
+from airflow_provider_connect_offsets.saga import Executor, Journal, Owner, SagaState, continued, open_saga, settle
 
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A connector that is stopped: its clients and its journal. The saga is kept in the first member's journal."""
-
-    clients: Clients
-    journal: Journal
+#: A connector that is stopped, with the clients of its Connect cluster. The saga is kept in the journal of the first.
+Member: TypeAlias = tuple[Clients, str]
 
 
 def stop_for_run(members: Sequence[Member], owner: Owner, *, seconds: float) -> list[tuple[str, State]]:
@@ -54,29 +40,26 @@ def stop_for_run(members: Sequence[Member], owner: Owner, *, seconds: float) -> 
     """
     if not members:
         return []
-    counts = Counter(one.journal.uri for one in members)
-    if twice := [one.journal.resource for one in members if counts[one.journal.uri] > 1]:
+    counts = Counter((clients.cluster, name) for clients, name in members)
+    (_first, twice), times = counts.most_common(1)[0]
+    if times > 1:
         raise InvalidRequest(
-            f"Nothing was stopped, and no group was moved: {twice[0]!r} is named for two connectors of the flow, and "
+            f"Nothing was stopped, and no group was moved: {twice!r} is named for two connectors of the flow, and "
             "both lead to the same Connect cluster. Name the MirrorSource, the MirrorCheckpoint and the forward flow's "
             "connector, each with its own Connect connection."
         )
-    home, *others = members
-    stages = [StopConnector(one.journal.resource, one.clients) for one in members]
+    (home, first), *others = members
+    stages = [StopConnector(name, clients) for clients, name in members]
 
     def stop_all(executor: Executor) -> None:
         for stage in stages:
             executor.make(stage)
 
-    operation = Operation(
-        home.journal,
-        "the failover",
-        lambda _left: stages,
-        ConnectorExplained(home.journal.resource, home.clients.control),
-        _registry(members),
-        [one.journal for one in others],
+    journals = [clients.journal(name) for clients, name in others]
+    operation = replace(
+        on_connector(home, first, "the failover", lambda _left: stages, others=journals),
+        registry=_registry(members),
         stops=[stage.name for stage in stages],
-        clock=home.clients.clock,
     )
     record = open_saga(operation, owner, seconds=seconds, make=stop_all)
     return [(stage.subject, PriorState.from_json(record.captures[stage.name]).state) for stage in stages]
@@ -85,7 +68,7 @@ def stop_for_run(members: Sequence[Member], owner: Owner, *, seconds: float) -> 
 def leave_stopped(members: Sequence[Member], owner: Owner, *, seconds: float) -> None:
     """End the saga with the connectors STOPPED; the lease lasts ``seconds`` more."""
     if members:
-        with continued(members[0].journal, owner, _registry(members), seconds=seconds) as executor:
+        with continued(_home(members), owner, _registry(members), seconds=seconds) as executor:
             executor.finish()
 
 
@@ -96,8 +79,8 @@ def resume(members: Sequence[Member], owner: Owner, *, seconds: float) -> None:
     """
     if not members:
         return
-    with continued(members[0].journal, owner, _registry(members), seconds=seconds) as executor:
-        executor.add([ResumeConnector(one.journal.resource, one.clients) for one in members])
+    with continued(_home(members), owner, _registry(members), seconds=seconds) as executor:
+        executor.add([ResumeConnector(name, clients) for clients, name in members])
         executor.run()
 
 
@@ -115,7 +98,7 @@ def restore(members: Sequence[Member], owner: Owner) -> str | None:
     """
     if not members:
         return None
-    left = settle(members[0].journal, owner, _registry(members), run=owner.run, clock=members[0].clients.clock)
+    left = settle(_home(members), owner, _registry(members), run=owner.run, clock=members[0][0].clock)
     if left is None:
         return None
     if left.record.state is SagaState.ABANDONED:
@@ -123,5 +106,10 @@ def restore(members: Sequence[Member], owner: Owner) -> str | None:
     return left.sentence
 
 
+def _home(members: Sequence[Member]) -> Journal:
+    clients, name = members[0]
+    return clients.journal(name)
+
+
 def _registry(members: Sequence[Member]) -> Reached:
-    return reached(*(one.clients for one in members))
+    return reached(*(clients for clients, _name in members))

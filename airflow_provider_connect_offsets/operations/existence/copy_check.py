@@ -43,6 +43,11 @@ class Copying:
     rename: bool = False
     stop_original: bool = False
 
+    @property
+    def both(self) -> tuple[str, str]:
+        """The original and its copy."""
+        return self.connector, self.new_name
+
 
 @dataclass(frozen=True, slots=True)
 class Copied:

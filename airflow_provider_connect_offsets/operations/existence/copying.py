@@ -20,7 +20,7 @@ from airflow_provider_connect_offsets.operations.existence.create_delete import 
     StartingOffsets,
     stored_in,
 )
-from airflow_provider_connect_offsets.operations.registry import reached
+from airflow_provider_connect_offsets.operations.registry import on_connector, settle_of
 from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import RESUME, PriorState
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
@@ -30,20 +30,10 @@ from airflow_provider_connect_offsets.operations.stages.existence_stages import 
     registry_of,
 )
 from airflow_provider_connect_offsets.operations.stages.explained import CopyExplained
-from airflow_provider_connect_offsets.saga import (
-    Journal,
-    Left,
-    Operation,
-    Owner,
-    SagaRecord,
-    SagaState,
-    Stage,
-    operate,
-    settle,
-)
+from airflow_provider_connect_offsets.saga import Left, Owner, SagaRecord, SagaState, Stage, operate
 
 
-def copy(copying: Copying, clients: Clients, journal: Journal, owner: Owner) -> int:
+def copy(copying: Copying, clients: Clients, owner: Owner) -> int:
     """Create a connector with the settings and offsets of another one, and delete that one if it is renamed.
 
     The copy is created STOPPED, gets the offsets, which are read back, and then the state that the original had. Until
@@ -53,7 +43,6 @@ def copy(copying: Copying, clients: Clients, journal: Journal, owner: Owner) -> 
     Args:
         copying: What is copied.
         clients: Clients of the Connect cluster.
-        journal: Journal of the original.
         owner: This process.
 
     Returns:
@@ -67,21 +56,19 @@ def copy(copying: Copying, clients: Clients, journal: Journal, owner: Owner) -> 
         LeftStopped: The original could not be deleted or resumed; the message says what is stored.
     """
     if not (copying.rename or copying.stop_original):
-        return _beside(copying, clients, journal, owner)
-    key = _key(copying, owner)
+        return _beside(copying, clients, owner)
 
     def stages(_left: Sequence[Left]) -> list[Stage]:
         return _stages(copying, check(copying, clients), clients)
 
-    operation = Operation(
-        journal,
+    operation = on_connector(
+        clients,
+        copying.connector,
         "the renaming" if copying.rename else "the copying",
         stages,
-        CopyExplained(copying.connector, copying.new_name),
-        reached(clients),
-        [journal.sibling(copying.new_name)],
-        key=key,
-        clock=clients.clock,
+        key=_key(copying, owner),
+        explanation=CopyExplained(copying.connector, copying.new_name),
+        others=[clients.journal(copying.new_name)],
     )
     try:
         made = operate(operation, owner)
@@ -90,11 +77,11 @@ def copy(copying: Copying, clients: Clients, journal: Journal, owner: Owner) -> 
     return _again(made.saga, copying, clients) if made.is_earlier else stored_in(made.saga)
 
 
-def release(copying: Copying, clients: Clients, journal: Journal, owner: Owner) -> tuple[str, int | None] | None:
+def release(copying: Copying, clients: Clients, owner: Owner) -> tuple[str, int | None] | None:
     """Undo what the tasks of a run have left of a copy or rename; one whose original is deleted is finished.
 
     Args:
-        copying, clients, journal, owner: As of :func:`copy`.
+        copying, clients, owner: As of :func:`copy`.
 
     Returns:
         A sentence about what was done, and how many partitions of the copy have an offset, None if there is no copy;
@@ -104,26 +91,21 @@ def release(copying: Copying, clients: Clients, journal: Journal, owner: Owner) 
         LeftStopped: The original could neither be restored nor be deleted; the message says what is stored.
         StoreError: A system does not answer, or refuses; something may be left.
     """
-    for one in _both(copying, journal):
-        left = settle(one, owner, reached(clients), run=owner.run, clock=clients.clock)
+    for one in copying.both:  # one of them has the saga
+        left = settle_of(clients, one, owner, run=owner.run)
         if left is not None:
             return left.sentence, stored_in(left.record) if left.record.state is SagaState.DONE else None
     return None
 
 
-def settle_left(copying: Copying, clients: Clients, journal: Journal, owner: Owner) -> list[str]:
+def settle_left(copying: Copying, clients: Clients, owner: Owner) -> list[str]:
     """Undo what dead runs have left of either connector, or finish a rename that has begun to delete the original.
 
     Without that, a check would find a name that is taken by half a copy. Returns a sentence for each that was left, and
     raises as :func:`release`; :class:`Overlap` if a run works on one of the two.
     """
-    left = (settle(one, owner, reached(clients), clock=clients.clock) for one in _both(copying, journal))
+    left = (settle_of(clients, one, owner) for one in copying.both)
     return [one.sentence for one in left if one is not None]
-
-
-def _both(copying: Copying, journal: Journal) -> tuple[Journal, Journal]:
-    """Return the journals of the original and of the copy: one of them has the saga."""
-    return journal, journal.sibling(copying.new_name)
 
 
 class CopiedOffsets(StartingOffsets):
@@ -158,11 +140,11 @@ def _stages(copying: Copying, checked: Copied, clients: Clients) -> list[Stage]:
     return [*copied, *last, ResumeConnector(new.name, clients, state_of=original.name)]
 
 
-def _beside(copying: Copying, clients: Clients, journal: Journal, owner: Owner) -> int:
+def _beside(copying: Copying, clients: Clients, owner: Owner) -> int:
     """Copy a connector that keeps running: as any other new connector, while no other run may change the original."""
-    settle(journal, owner, reached(clients), clock=clients.clock)
+    settle_of(clients, copying.connector, owner)
     return create_delete.create_checked(
-        lambda: check(copying, clients).new, clients, journal.sibling(copying.new_name), owner, others=[journal]
+        copying.new_name, lambda: check(copying, clients).new, clients, owner, others=[copying.connector]
     )
 
 

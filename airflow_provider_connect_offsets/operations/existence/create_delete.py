@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorRegistry, State
 from airflow_provider_connect_offsets.exceptions import (
@@ -17,7 +18,7 @@ from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_document
 from airflow_provider_connect_offsets.operations.connector.direct import ResetOffsets, WriteOffsets
 from airflow_provider_connect_offsets.operations.existence.new_connector import NewConnector, checked, latest_warning
-from airflow_provider_connect_offsets.operations.registry import reached
+from airflow_provider_connect_offsets.operations.registry import on_connector
 from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import CREATE, DELETE, PriorState, alteration_in
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
@@ -26,16 +27,13 @@ from airflow_provider_connect_offsets.operations.stages.existence_stages import 
     DeleteConnector,
     registry_of,
 )
-from airflow_provider_connect_offsets.operations.stages.explained import ConnectorExplained
 from airflow_provider_connect_offsets.saga import (
     Captures,
     Done,
     Explanation,
-    Journal,
     JsonMap,
     Kind,
     Left,
-    Operation,
     Owner,
     SagaRecord,
     Settled,
@@ -46,10 +44,9 @@ from airflow_provider_connect_offsets.saga import (
 from airflow_provider_connect_offsets.workspace.files import write_bytes
 
 log = logging.getLogger(__name__)
-_OPERATIONS = {CREATE: "the creation", DELETE: "the deletion"}
 
 
-def create(new: NewConnector, clients: Clients, journal: Journal, owner: Owner) -> int:
+def create(new: NewConnector, clients: Clients, owner: Owner) -> int:
     """Create a connector STOPPED, write its offsets and prove them, and start it; or leave nothing behind.
 
     Returns:
@@ -62,20 +59,15 @@ def create(new: NewConnector, clients: Clients, journal: Journal, owner: Owner) 
         NotApplied: It could not be created, its offsets could not be proved, or it failed right after its start;
             nothing is left of it.
     """
-    return create_checked(lambda: new, clients, journal, owner)
+    return create_checked(new.name, lambda: new, clients, owner)
 
 
 def create_checked(
-    check: Callable[[], NewConnector],
-    clients: Clients,
-    journal: Journal,
-    owner: Owner,
-    *,
-    others: Sequence[Journal] = (),
+    name: str, check: Callable[[], NewConnector], clients: Clients, owner: Owner, *, others: Sequence[str] = ()
 ) -> int:
     """Create what ``check`` returns once what was left of one of its name is settled; else as :func:`create`.
 
-    ``others``: journals of connectors that no other run may change meanwhile.
+    ``others``: connectors that no other run may change meanwhile.
     """
 
     def stages(_left: Sequence[Left]) -> list[Stage]:
@@ -88,17 +80,17 @@ def create_checked(
             *([] if new.state is State.STOPPED else [StartConnector(new.name, clients, new.state)]),
         ]
 
-    how = _Created(journal.resource, registry_of(clients))
-    return stored_in(_made(stages, clients, journal, owner, title=CREATE, how=how, others=others))
+    how = _Created(name, registry_of(clients))
+    creation = on_connector(clients, name, "the creation", stages, key=_key(owner, CREATE), explanation=how)
+    return stored_in(operate(replace(creation, others=[clients.journal(one) for one in others]), owner).saga)
 
 
-def delete(connector: str, clients: Clients, journal: Journal, owner: Owner, *, kept: str) -> int:
+def delete(connector: str, clients: Clients, owner: Owner, *, kept: str) -> int:
     """Stop a connector, remove its offsets and prove it, and delete it; or leave it as it was.
 
     Args:
         connector: Its name.
         clients: Clients of the Connect cluster.
-        journal: Journal of the connector.
         owner: This process.
         kept: URI to which the offsets are written before, as KIP-199 JSON.
 
@@ -120,8 +112,8 @@ def delete(connector: str, clients: Clients, journal: Journal, owner: Owner, *, 
             DeleteConnector(connector, clients),
         ]
 
-    how = ConnectorExplained(connector, clients.control)
-    return stored_in(_made(stages, clients, journal, owner, title=DELETE, how=how))
+    deletion = on_connector(clients, connector, "the deletion", stages, key=_key(owner, DELETE))
+    return stored_in(operate(deletion, owner).saga)
 
 
 class StartingOffsets(WriteOffsets):
@@ -207,21 +199,6 @@ class _Created(Explanation):
 def _key(owner: Owner, title: str) -> str:
     """Identify the saga for a retry of the same task."""
     return f"{title} {owner.task}"
-
-
-def _made(  # noqa: PLR0913 - each has its own meaning
-    stages: Callable[[Sequence[Left]], Sequence[Stage]],
-    clients: Clients,
-    journal: Journal,
-    owner: Owner,
-    *,
-    title: str,
-    how: Explanation,
-    others: Sequence[Journal] = (),
-) -> SagaRecord:
-    """Make the operation of that title."""
-    key, registry, name = _key(owner, title), reached(clients), _OPERATIONS[title]
-    return operate(Operation(journal, name, stages, how, registry, others, key=key, clock=clients.clock), owner).saga
 
 
 def stored_in(record: SagaRecord) -> int:

@@ -7,7 +7,7 @@ are emptied, which can't be undone, but does no harm to a flow whose offsets are
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from airflow_provider_connect_offsets.connect.protocols import State
@@ -20,21 +20,19 @@ from airflow_provider_connect_offsets.observe.waiting import consumes
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan, plan_digest
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
 from airflow_provider_connect_offsets.offsets.sync_record import parse_sync
-from airflow_provider_connect_offsets.operations.connector import outcomes
 from airflow_provider_connect_offsets.operations.connector.apply import carry_out
 from airflow_provider_connect_offsets.operations.connector.plans import read_plan, refuse_unapproved
 from airflow_provider_connect_offsets.operations.connector.stepwise import refuse_unless_stopped
 from airflow_provider_connect_offsets.operations.flow.new_syncs import await_new_syncs, openings
-from airflow_provider_connect_offsets.operations.registry import reached
+from airflow_provider_connect_offsets.operations.registry import on_connector
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
-from airflow_provider_connect_offsets.operations.stages.explained import ConnectorExplained
 from airflow_provider_connect_offsets.operations.stages.flow_stages import EmptyTopics
 from airflow_provider_connect_offsets.operations.stages.offset_stages import change_stages
-from airflow_provider_connect_offsets.saga import Journal, Left, Operation, Owner, Stage, operate, settle
+from airflow_provider_connect_offsets.saga import Journal, Left, Owner, Stage, operate
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.flow_schemas import RESET_TOPICS, REWINDS
-from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
+from airflow_provider_connect_offsets.workspace.layout import ResetDirectory, journal_root, rewinds_root
 from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
 
 log = logging.getLogger(__name__)
@@ -61,36 +59,23 @@ def read_reset(run: ResetDirectory, *, digest: str | None = None) -> ResetPlan:
     return plan
 
 
-@dataclass(frozen=True, slots=True)
-class ResetJournals:
-    """The journals that a reset claims.
-
-    Attributes:
-        journal: The journal of the MirrorSource.
-        locks: Journals of what the reset may share with other resets: the MirrorCheckpoint, the internal topics.
-        history: URI of the datasets ``rewinds`` of all its resets.
-    """
-
-    journal: Journal
-    locks: Sequence[Journal]
-    history: str
+def topic_journals(reset: FlowReset, clients: Clients) -> Iterator[Journal]:
+    """Yield the journals of what a reset may share with other resets: the MirrorCheckpoint, the internal topics."""
+    if reset.checkpoint_connector:
+        yield clients.journal(reset.checkpoint_connector)
+    for emptied in reset.emptied:
+        cluster = clients.both.on(emptied.side).cluster_id()
+        yield Journal(journal_root(clients.workspace), cluster=cluster, resource=f"topic {emptied.topic}")
 
 
 def reset_flow(
-    plan: ResetPlan,
-    clients: Clients,
-    journals: ResetJournals,
-    owner: Owner,
-    run: ResetDirectory,
-    *,
-    sync_timeout: float = 180.0,
+    plan: ResetPlan, clients: Clients, owner: Owner, run: ResetDirectory, *, sync_timeout: float = 180.0
 ) -> Outcome:
     """Make the planned reset, and wait for the new offset syncs that prove it.
 
     Args:
         plan: The approved plan.
         clients: Clients of the flow's connectors and both clusters.
-        journals: The journals of the reset.
         owner: This process.
         run: Directory of the run.
         sync_timeout: Seconds to wait for new syncs.
@@ -102,15 +87,15 @@ def reset_flow(
     outcome = carry_out(
         plan.offsets,
         clients,
-        journals.journal,
         owner,
         reset_stages(plan, clients, run),
         operation="the reset of the flow",
-        others=journals.locks,
+        others=list(topic_journals(plan.reset, clients)),
     )
     if outcome.result is not Result.APPLIED:
         return outcome
-    append_rewinds(run, journals.history, digest=plan.offsets.digest)
+    history = rewinds_root(clients.workspace, cluster=clients.cluster, connector=plan.reset.source_connector)
+    append_rewinds(run, history, digest=plan.offsets.digest)
     return _proved(outcome, plan, clients, run, sync_timeout)
 
 
@@ -130,14 +115,8 @@ def reset_stages(plan: ResetPlan, clients: Clients, run: ResetDirectory) -> list
     return [first, stop, alter, empty, resume, last, check]
 
 
-def undo_reset(plan: ResetPlan, clients: Clients, journals: ResetJournals, owner: Owner) -> Outcome | None:
-    """Undo what a reset of the same run left unfinished; returns None if nothing was left."""
-    left = settle(journals.journal, owner, reached(clients), run=owner.run, clock=clients.clock)
-    return None if left is None else outcomes.recovered(plan.offsets, left.sentence, left.record)
-
-
 def clear_syncs(
-    reset: FlowReset, clients: Clients, journals: ResetJournals, owner: Owner, run: ResetDirectory, *, foreign: bool
+    reset: FlowReset, clients: Clients, owner: Owner, run: ResetDirectory, *, foreign: bool
 ) -> dict[str, int]:
     """Keep the records of the flow's internal topics in ``run``, and empty the topics, as a step of its own.
 
@@ -146,7 +125,6 @@ def clear_syncs(
     Args:
         reset: The flow, and which topics are emptied.
         clients: Clients of its connectors and both clusters.
-        journals: The journals of the reset.
         owner: This process.
         run: Directory of the run.
         foreign: True if syncs of topics that the flow does not replicate may be deleted as well.
@@ -170,16 +148,9 @@ def clear_syncs(
         keep_records(reset, clients, run)
         return [stage]
 
-    operation = Operation(
-        journals.journal,
-        "the emptying of the flow's topics",
-        stages,
-        ConnectorExplained(reset.source_connector, clients.control),
-        reached(clients),
-        journals.locks,
-        clock=clients.clock,
-    )
-    made = operate(operation, owner)
+    others = list(topic_journals(reset, clients))
+    name = "the emptying of the flow's topics"
+    made = operate(on_connector(clients, reset.source_connector, name, stages, others=others), owner)
     return dict(made.saga.stage(stage.name).facts.get("emptied", {}))
 
 
@@ -243,6 +214,6 @@ def _foreign_topics(reset: FlowReset, clients: Clients, *, foreseen: Collection[
     replicates = consumes(clients.control.info(reset.source_connector))
     if replicates is None:
         return []
-    records = clients.clusters[reset.syncs.side].records(reset.syncs.topic)
+    records = clients.both.on(reset.syncs.side).records(reset.syncs.topic)
     synced = {sync.where.topic for record in records if (sync := parse_sync(record.key, record.value)) is not None}
     return sorted(topic for topic in synced.difference(foreseen) if not replicates(topic))

@@ -115,7 +115,7 @@ def _observe(
     reset: FlowReset, expected: Mapping[TopicPartition, Opening], awaited: frozenset[TopicPartition], clients: Clients
 ) -> Proof:
     first: dict[TopicPartition, OffsetSync] = {}
-    for record in clients.clusters[reset.syncs.side].records(reset.syncs.topic):
+    for record in clients.both.on(reset.syncs.side).records(reset.syncs.topic):
         sync = parse_sync(record.key, record.value)
         if sync is not None and sync.where in expected:
             first.setdefault(sync.where, sync)

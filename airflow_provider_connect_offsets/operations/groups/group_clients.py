@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from airflow_provider_connect_offsets.connect.group_offsets import GroupOffsets
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
@@ -9,17 +11,30 @@ from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 _CLUSTER = "groups of "
 
 
-def group_clients(kafka: KafkaCluster, *, timeout: float = 120.0) -> Clients:
+def group_clients(
+    kafka: KafkaCluster, workspace: str, *, timeout: float = 120.0, connections: Mapping[str, str] | None = None
+) -> Clients:
     """Return clients of the consumer groups of a Kafka cluster; raises store errors.
 
     Args:
         kafka: The cluster.
+        workspace: URI of the workspace that has the journals.
         timeout: Seconds to wait for Kafka.
+        connections: As of :class:`Clients`.
     """
     offsets = GroupOffsets(kafka.groups)
     # A group may have the name of a connector whose workers use this Kafka: the journals must differ.
     cluster = groups_of(kafka.cluster_id())
-    return Clients(offsets, offsets, kafka, timeout=timeout, origin=Origin.GROUP, cluster=cluster)
+    return Clients(
+        offsets,
+        offsets,
+        kafka,
+        timeout=timeout,
+        origin=Origin.GROUP,
+        cluster=cluster,
+        connections=connections or {},
+        workspace=workspace,
+    )
 
 
 def groups_of(cluster: str) -> str:

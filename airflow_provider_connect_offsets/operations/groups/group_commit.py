@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, NotDrained, PlanRefused, StoreError
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.groups import Committed
+from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.observe.flow.observed_groups import Group, groups_named
-from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters
 from airflow_provider_connect_offsets.observe.partitions import first_few, partition_of
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord

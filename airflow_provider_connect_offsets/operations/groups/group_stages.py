@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import tenacity
 
 from airflow_provider_connect_offsets.clock import retrying
 from airflow_provider_connect_offsets.exceptions import Overlap
-from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
+from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.offsets.requests.failover import Move
-from airflow_provider_connect_offsets.operations.groups.group_clients import group_clients, groups_of
+from airflow_provider_connect_offsets.operations.groups.group_clients import kafka_cluster_of
 from airflow_provider_connect_offsets.operations.registry import reached
 from airflow_provider_connect_offsets.operations.stages.groups.move_groups import (
     MoveExplained,
@@ -32,48 +31,33 @@ T = TypeVar("T")
 TIMEOUT = 600.0
 
 
-def groups_journal(workspace: str, *, cluster: str) -> Journal:
-    """Return the journal of all consumer groups of the Kafka cluster with that id."""
-    return Journal(journal_root(workspace), cluster=cluster, resource=groups_resource(cluster))
+def groups_journal(clients: Clients) -> Journal:
+    """Return the journal of all consumer groups of a Kafka cluster; ``clients``: of its groups."""
+    cluster = kafka_cluster_of(clients)
+    return Journal(journal_root(clients.workspace), cluster=cluster, resource=groups_resource(cluster))
 
 
-@dataclass(frozen=True, slots=True)
-class TargetGroups:
-    """The consumer groups of a cluster, and their journal.
+def refuse_moved(clients: Clients, run: str) -> None:
+    """Raise :class:`Overlap` if these are consumer groups, and the failover of another run is moving some now."""
+    if clients.origin is Origin.GROUP:
+        groups_journal(clients).refuse_overlap(run)
 
-    Attributes:
-        cluster: The cluster.
-        workspace: URI of the workspace.
-        journal: The journal of all its groups.
-        connections: Parameter → id of the Airflow connection that it named; shown in messages.
-    """
 
-    cluster: KafkaCluster
-    workspace: str
-    journal: Journal
-    connections: Mapping[str, str]
-
-    @classmethod
-    def of(cls, cluster: KafkaCluster, workspace: str, **connections: str) -> TargetGroups:
-        """Return the groups of ``cluster``, with their journal in ``workspace``; raises store errors."""
-        return cls(cluster, workspace, groups_journal(workspace, cluster=cluster.cluster_id()), connections)
-
-    def refuse_changed(self, directory: FailoverDirectory, run: str) -> None:
-        """Raise :class:`Overlap` if another run is changing the offsets of a group that ``directory`` translates."""
-        rows = iterate_dataset(directory.translation, TRANSLATION)
-        moved = sorted({row["group"] for row in rows if row["action"] == Move.COMMIT})
-        cluster = groups_of(self.cluster.cluster_id())
-        for journal in journals_of(journal_root(self.workspace), cluster=cluster, resources=moved):
-            journal.refuse_overlap(run)
+def refuse_changed(clients: Clients, directory: FailoverDirectory, run: str) -> None:
+    """Raise :class:`Overlap` if another run is changing the offsets of a group that ``directory`` translates."""
+    rows = iterate_dataset(directory.translation, TRANSLATION)
+    moved = sorted({row["group"] for row in rows if row["action"] == Move.COMMIT})
+    for journal in journals_of(journal_root(clients.workspace), cluster=clients.cluster, resources=moved):
+        journal.refuse_overlap(run)
 
 
 def move_groups(
-    groups: TargetGroups, owner: Owner, directory: FailoverDirectory, move: Callable[[], T], *, timeout: float = TIMEOUT
+    clients: Clients, owner: Owner, directory: FailoverDirectory, move: Callable[[], T], *, timeout: float = TIMEOUT
 ) -> T:
     """Call ``move`` while no other run moves these groups; repairs first what a dead run has left of them.
 
     Args:
-        groups: The groups.
+        clients: Clients of the groups (``group_clients``).
         owner: This process.
         directory: Directory of the run.
         move: Moves the groups.
@@ -89,25 +73,19 @@ def move_groups(
         Exception: What ``move`` raises.
     """
     results: list[T] = []
-    stage = MoveGroups(
-        groups.journal.resource,
-        groups.cluster,
-        directory,
-        lambda: results.append(move()),
-        connections=groups.connections,
-    )
+    stage = MoveGroups(clients, directory, lambda: results.append(move()))
 
     def stages(_left: Sequence[Left]) -> Sequence[MoveGroups]:
         # A change that begins later finds this journal claimed.
-        groups.refuse_changed(directory, owner.run)
+        refuse_changed(clients, directory, owner.run)
         return [stage]
 
     operation = Operation(
-        groups.journal,
+        groups_journal(clients),
         f"the move of groups by {directory.uri}",
         stages,
         MoveExplained(),
-        reached(group_clients(groups.cluster)),
+        reached(clients),
         completes=lambda record: {one.spec["directory"] for one in record.stages} == {directory.uri},
     )
     waiting = retrying(

@@ -36,20 +36,10 @@ from airflow_provider_connect_offsets.operations.poison.found_records import (
 )
 from airflow_provider_connect_offsets.operations.poison.kept_records import KeptRecords
 from airflow_provider_connect_offsets.operations.poison.skip_records import SkipRecords
-from airflow_provider_connect_offsets.operations.registry import reached
+from airflow_provider_connect_offsets.operations.registry import on_connector, settle_of
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
-from airflow_provider_connect_offsets.operations.stages.explained import ConnectorExplained
 from airflow_provider_connect_offsets.operations.stages.poison_stages import RunOneByOne
-from airflow_provider_connect_offsets.saga import (
-    Journal,
-    Operation,
-    Owner,
-    SagaRecord,
-    SagaState,
-    Stage,
-    operate,
-    settle,
-)
+from airflow_provider_connect_offsets.saga import Owner, SagaRecord, SagaState, Stage, operate
 from airflow_provider_connect_offsets.words import counted
 
 log = logging.getLogger(__name__)
@@ -68,7 +58,6 @@ class PoisonedSink:
         request: Which sink, and how much may be done to it.
         clients: Clients of its Connect cluster, with the logs of its topics.
         kafka: The cluster of these logs.
-        journal: Journal of the sink.
         owner: This process.
         kept: Where its records are kept.
         skipped: The records that were skipped so far.
@@ -77,7 +66,6 @@ class PoisonedSink:
     request: PoisonRequest
     clients: Clients
     kafka: KafkaCluster
-    journal: Journal
     owner: Owner
     kept: KeptRecords
     skipped: list[Place] = field(default_factory=list)
@@ -146,10 +134,10 @@ class PoisonedSink:
             LeftStopped: They could not be restored; the message says what is stored.
             StoreError: A system does not answer, or refuses; something may be left.
         """
-        left = settle(self.journal, self.owner, reached(self.clients), run=self.owner.run, clock=self.clients.clock)
+        name = self.request.connector
+        left = settle_of(self.clients, name, self.owner, run=self.owner.run)
         if left is None:
             return None
-        name = self.request.connector
         self._reports.append(reports_topic(name, cluster=self.clients.cluster))
         self._remove_reports()
         self.skipped.extend(self.kept.passed(observe_sink(self.clients, name).positions))
@@ -253,7 +241,7 @@ class PoisonedSink:
         try:
             self._operate(f"the skip of {counted(len(records), 'record')}", stages)
         except NotRunning as error:
-            record = self.journal.record_of(self.owner.run, _KEY)
+            record = self._record()
             if record is None or record.state is not SagaState.DONE:
                 raise
             log.warning("%s", error)
@@ -271,18 +259,17 @@ class PoisonedSink:
 
     def _operate(self, name: str, stages: Sequence[Stage]) -> SagaRecord:
         """Make the stages as a saga; each attempt makes it anew, as the sink may fail on another record."""
-        how, registry = ConnectorExplained(self.journal.resource, self.clients.control), reached(self.clients)
-        operation = replace(
-            Operation(self.journal, name, lambda _left: stages, how, registry, key=_KEY, clock=self.clients.clock),
-            is_made_once=False,
-            stops=[stages[0].name],
-        )
-        return operate(operation, self.owner).saga
+        made = on_connector(self.clients, self.request.connector, name, lambda _left: stages, key=_KEY)
+        return operate(replace(made, is_made_once=False, stops=[stages[0].name]), self.owner).saga
 
     def _settled(self) -> bool:
         """Settle what a dead run has left; returns whether that, or this run before, may have resumed the sink."""
-        left = settle(self.journal, self.owner, reached(self.clients), toward=None, clock=self.clients.clock)
-        return left is not None or self.journal.record_of(self.owner.run, _KEY) is not None
+        left = settle_of(self.clients, self.request.connector, self.owner, toward=None)
+        return left is not None or self._record() is not None
+
+    def _record(self) -> SagaRecord | None:
+        """Return the record of this run's saga; None if it has none."""
+        return self.clients.journal(self.request.connector).record_of(self.owner.run, _KEY)
 
     def _remove_reports(self) -> None:
         """Delete the topic of the reports; if that fails, it stays, which a warning says."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
 from airflow_provider_connect_offsets.exceptions import NotApplied
-from airflow_provider_connect_offsets.kafka.cluster import CleanupPolicy, KafkaCluster
+from airflow_provider_connect_offsets.kafka.cluster import CleanupPolicy
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
@@ -66,7 +66,7 @@ class EmptyTopics(ConnectorStage):
     @classmethod
     def is_reached(cls, clients: Clients, record: StageRecord) -> bool:
         """Whether they are of the same Connect cluster, and reach both clusters of the flow."""
-        return bool(clients.clusters) and super().is_reached(clients, record)
+        return clients.clusters is not None and super().is_reached(clients, record)
 
     @classmethod
     def built(cls, subject: str, clients: Clients, spec: JsonMap) -> Self:
@@ -90,7 +90,9 @@ class EmptyTopics(ConnectorStage):
 
     def do(self, captured: JsonMap) -> Done:
         """Empty them; raises store errors, after which some records may be gone. Facts: emptied offsets by topic."""
-        counts = {one.topic: self._clusters[one.side].empty(one.topic, one.policy) for one in _topics_in(captured)}
+        counts = {
+            one.topic: self._clients.both.on(one.side).empty(one.topic, one.policy) for one in _topics_in(captured)
+        }
         return Done(facts={"emptied": counts})
 
     def find(self, captured: JsonMap) -> StageState:
@@ -107,7 +109,7 @@ class EmptyTopics(ConnectorStage):
         """Restore the policies, which may have been changed; returns which records may be gone."""
         is_touched = self.find(captured).found is not Found.BEFORE
         for one in _topics_in(captured):
-            self._clusters[one.side].restore_policy(one.topic, one.policy)
+            self._clients.both.on(one.side).restore_policy(one.topic, one.policy)
         if not is_touched:
             return ""
         return (
@@ -120,12 +122,8 @@ class EmptyTopics(ConnectorStage):
     def _names(self) -> str:
         return ", ".join(repr(one.topic) for one in self._topics)
 
-    @property
-    def _clusters(self) -> Mapping[Side, KafkaCluster]:
-        return self._clients.clusters
-
     def _observed(self, side: Side, topic: str) -> ObservedTopic:
-        cluster = self._clusters[side]
+        cluster = self._clients.both.on(side)
         bounds = cluster.bounds(cluster.partitions(topic))
         in_order, policy = [bounds[one] for one in sorted(bounds)], cluster.policy(topic)
         starts, ends = tuple(one.log_start for one in in_order), tuple(one.log_end for one in in_order)

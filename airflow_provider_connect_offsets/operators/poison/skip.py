@@ -86,14 +86,13 @@ class _PoisonOperator(ReportedOperator):
         )
         directory = PoisonDirectory(new_directory(self, context).uri)
         with (
-            open_connect(connections, self.given(WaitingParams)) as connect,
+            open_connect(connections, self.given(WaitingParams)) as clients,
             kafka_cluster(connections.kafka_conn_id) as kafka,
         ):
             yield PoisonedSink(
                 request,
-                connect.clients,
+                clients,
                 kafka,
-                connect.journal(request.connector),
                 owner_of(context),
                 KeptRecords(directory, request.connector, content=request.keep_content),
             )

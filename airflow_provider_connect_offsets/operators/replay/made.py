@@ -49,12 +49,11 @@ class ReplayIntervalOperator(Interruptible, ReportedOperator):
         run, owner, began = ReplayDirectory(self.given(RunParams).run_uri), owner_of(context), datetime.now(tz=UTC)
         with failing_clearly():
             plan = read_replay(run, digest=self.given(ApprovedParams).digest)
-            with open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams)) as connect:
-                journal = connect.journal(plan.request.clone)
+            with open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams)) as clients:
                 try:
                     outcome = recorded(
-                        lambda: replay.replay(plan, connect.clients, journal, owner),
-                        lambda error: replay.failed(plan, owner, error, journal, at=began),
+                        lambda: replay.replay(plan, clients, owner),
+                        lambda error: replay.failed(plan, clients, owner, error, at=began),
                         run.outcome,
                     )
                 finally:
@@ -76,10 +75,10 @@ class ReleaseReplayOperator(ReportedOperator):
         run = ReplayDirectory(self.given(RunParams).run_uri)
         with (
             failing_clearly(except_for=NotApplied),
-            open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams)) as connect,
+            open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams)) as clients,
         ):
             plan = read_replay(run)
-            outcome = replay.release(plan, connect.clients, connect.journal(plan.request.clone), owner_of(context))
+            outcome = replay.release(plan, clients, owner_of(context))
             if outcome is None:
                 return "Nothing was left to remove."
             outcome.write(run.outcome)

@@ -57,8 +57,8 @@ class SnapshotReplayOperator(ReportedOperator):
                 why="a replay creates a connector, and a storage can't.",
             )
             request = given.request(run=run_key(context), now=datetime.now(tz=UTC))
-            with open_connect(self.given(ConnectorConnectionParams)) as connect:
-                count = take_replay_snapshot(request, connect.clients, run)
+            with open_connect(self.given(ConnectorConnectionParams)) as clients:
+                count = take_replay_snapshot(request, clients, run)
         self.log.info(
             "%r reads %s; interval: %s; datasets under %s",
             request.connector,
@@ -128,13 +128,13 @@ class BeginReplayOperator(ReportedOperator):
         """Check the plan and the connector."""
         from airflow_provider_connect_offsets.operations.connector.plans import read_replay, refuse_stale
 
-        with failing_clearly(), open_connect(self.given(ConnectorConnectionParams)) as connect:
+        with failing_clearly(), open_connect(self.given(ConnectorConnectionParams)) as clients:
             run = ReplayDirectory(self.given(RunParams).run_uri)
             plan = read_replay(run)
             refuse_outside(self.given(WindowParams))
             refuse_stale(run, ttl=timedelta(seconds=self.given(PlanAgeParams).plan_ttl))
-            connect.journal(plan.request.clone).refuse_overlap(run_key(context))
-            connect.clients.control.info(plan.request.connector)
+            clients.journal(plan.request.clone).refuse_overlap(run_key(context))
+            clients.control.info(plan.request.connector)
         return plan.request.clone
 
 

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from airflow_provider_connect_offsets.hooks.clients import ConnectCluster, open_clients
+from airflow_provider_connect_offsets.hooks.clients import open_clients
 from airflow_provider_connect_offsets.hooks.reports import report_url
 from airflow_provider_connect_offsets.hooks.runs import directory_of, map_index_of
 from airflow_provider_connect_offsets.offsets.requests.window import Window
@@ -21,6 +21,7 @@ from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from airflow_provider_connect_offsets.observe.clients import Clients
     from airflow_provider_connect_offsets.report import Pending
     from airflow_provider_connect_offsets.saga.lease import Owner
     from airflow_provider_connect_offsets.workspace.outcome import Outcome
@@ -71,7 +72,7 @@ def run_of(operator: TakesParameters) -> RunDirectory:
 
 def open_connect(
     connections: ConnectorConnectionParams, waiting: WaitingParams | None = None
-) -> AbstractContextManager[ConnectCluster]:
+) -> AbstractContextManager[Clients]:
     """Open the clients of a connector's Connect cluster; raises as ``hooks.clients.open_clients``."""
     return open_clients(
         connections,

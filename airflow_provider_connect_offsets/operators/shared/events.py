@@ -16,7 +16,6 @@ from airflow_provider_connect_offsets.workspace.outcome import Result
 if TYPE_CHECKING:
     from airflow.sdk import Asset, Context
 
-    from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
     from airflow_provider_connect_offsets.observe.clients import Clients
     from airflow_provider_connect_offsets.operations.stages.captured import Alteration
     from airflow_provider_connect_offsets.workspace.layout import RunDirectory
@@ -63,7 +62,7 @@ class TellsChanges:
     def tell_outcome(
         self,
         context: Context,
-        connect: ConnectCluster,
+        clients: Clients,
         outcome: Outcome,
         run: RunDirectory,
         *,
@@ -75,18 +74,18 @@ class TellsChanges:
         if outcome.result is Result.APPLIED:
             of_plan = {"run": outcome.run, "run_uri": run.uri, "plan_uri": run.offset_plan, "digest": outcome.digest}
             moved = summary_of(outcome.offsets)
-            self.tell_change(context, connect.clients, outcome.connector, kind=kind, **of_plan, **moved)
+            self.tell_change(context, clients, outcome.connector, kind=kind, **of_plan, **moved)
 
     def tell_step(
-        self, context: Context, connect: ConnectCluster, name: str, alteration: Alteration, *, kind: ChangeKind
+        self, context: Context, clients: Clients, name: str, alteration: Alteration, *, kind: ChangeKind
     ) -> None:
         """Add the event of offsets that were written without a plan, if there were any."""
         from airflow_provider_connect_offsets.operations.connector.event_summary import moved_by, summary_of
 
         with _not_failing(f"{kind} of {name!r}"):
             if len(alteration.changes):
-                moved = summary_of(moved_by(alteration, connect.clients.control.info(name).family))
-                self.tell_change(context, connect.clients, name, kind=kind, **moved)
+                moved = summary_of(moved_by(alteration, clients.control.info(name).family))
+                self.tell_change(context, clients, name, kind=kind, **moved)
 
 
 @contextmanager

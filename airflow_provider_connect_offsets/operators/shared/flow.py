@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import WaitingParams
 
 if TYPE_CHECKING:
-    from airflow_provider_connect_offsets.hooks.flow import FlowClusters
+    from airflow_provider_connect_offsets.observe.clients import Clients
     from airflow_provider_connect_offsets.observe.flow.flow_snapshot import FlowConnectors
 
 
@@ -22,7 +22,7 @@ class FlowOperator(ReportedOperator):
 
     parameters: ClassVar[Models] = (FlowConnectionParams,)
 
-    def open_flow(self, waiting: WaitingParams | None = None) -> AbstractContextManager[FlowClusters]:
+    def open_flow(self, waiting: WaitingParams | None = None) -> AbstractContextManager[Clients]:
         """Open the clients of the flow; raises as ``hooks.clients.open_clients``."""
         timeout = (waiting or WaitingParams()).timeout
         return flow_hook.open_flow(self.given(FlowConnectionParams), timeout=timeout)

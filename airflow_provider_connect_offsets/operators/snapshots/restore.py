@@ -38,17 +38,17 @@ class SnapshotForRestoreOperator(ReportedOperator):
         with failing_clearly():
             fleet, given = FleetDirectory(new_directory(self, context).uri), self.given(RestoreSnapshotParams)
             snapshot = read_snapshot(given.snapshot_uri)
-            with open_connect(self.given(ConnectorConnectionParams)) as connect:
+            with open_connect(self.given(ConnectorConnectionParams)) as clients:
                 restore = restore_of(
                     snapshot,
                     given.connectors or ALL,
-                    connect.clients,
+                    clients,
                     fleet,
                     clear_new=given.clear_new,
                     now=datetime.now(tz=UTC),
                 )
                 requests = [(fleet.member(request.connector), request) for request in restore.requests]
-                take_snapshots(requests, connect.clients)
+                take_snapshots(requests, clients)
             fleet.publish((request.connector for request in restore.requests), notes=restore.notes)
         for note in restore.notes:
             self.log.warning("%s", note)

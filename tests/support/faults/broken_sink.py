@@ -21,7 +21,6 @@ from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.operations.connector.plans import read_plan
 from airflow_provider_connect_offsets.operations.registry import reached
 from airflow_provider_connect_offsets.saga import Toward, settle
-from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from sandbox import Sandbox, wait_until
 from tests.support.faults.fault_table import Ending
@@ -159,12 +158,12 @@ class SinkCell:
         """Applied or not, in the prior state; None if the fault did not happen, as there is no such call."""
         self.case.prepare(self.state)
         changer, error = elsewhere(self.case), None
-        journal = changer.journal(self.case.flow.name)
+        clients = replace(self.clients, workspace=changer.workspace)
         try:
             if self.faults.fault is Outage.BROKER_KILLED:
                 self._elsewhere(changer)
             else:
-                self.broken.operation(self.case.requested, self.faults.clients(self.clients), journal, self.owner)
+                self.broken.operation(self.case.requested, self.faults.clients(clients), self.owner)
         except (Killed, SystemExit, ConnectOffsetsError) as raised:
             error = raised
         if not self.faults.happened:  # another state takes fewer calls
@@ -174,10 +173,10 @@ class SinkCell:
         # Whoever comes next has connections of its own, which know nothing of the outage.
         with changer.clients() as self.clients:
             if self.successor is RecoveredBy.RETRY and self.faults.fault is not Fault.THEIRS:  # whose it is now
-                self.broken.operation(self.case.requested, self.clients, journal, self.owner)
+                self.broken.operation(self.case.requested, self.clients, self.owner)
                 assert self._is_applied() is self.broken.moves
                 return Ending.APPLIED if error is None else Ending.NEXT
-            self._settle(changer, journal)
+            self._settle(changer)
             return self._ending(error)
 
     def _elsewhere(self, changer: Changer) -> None:
@@ -191,7 +190,6 @@ class SinkCell:
             self.broken.operation,
             self.case.requested,
             changer.address,
-            changer.workspace,
             self.owner.run,
             self.faults.at,
         )
@@ -215,11 +213,12 @@ class SinkCell:
         most = 2 * AGAIN if isinstance(self.faults.fault, Outage) else AGAIN
         return self.case.is_applied(frozenset({self.state, *theirs}), most=most)
 
-    def _settle(self, changer: Changer, journal: Journal) -> None:
+    def _settle(self, changer: Changer) -> None:
         """As a teardown of the same run does, a person, or another run: refused as long as the connector is leased."""
+        journal = changer.journal(self.case.flow.name)
         if self.successor is RecoveredBy.PERSON:
-            systems = recovering.Systems(changer.worker, kafka=changer.kafka.bootstrap)
-            recovering.recover(changer.workspace, journal.resource, systems, toward=Toward.BACK, run=self.owner.run)
+            systems = {"url": changer.worker, "kafka": changer.kafka.bootstrap}
+            recovering.recover(changer.workspace, journal.resource, toward=Toward.BACK, run=self.owner.run, **systems)
             return
         if self.successor is RecoveredBy.OTHER_RUN:
             stranger = Owner.here(run=f"test/{uuid4().hex}", task="apply")
@@ -234,7 +233,8 @@ def calls_of(case: SinkCase, broken: Broken, clients: Clients) -> list[str]:
     case.prepare(broken.states[0])
     counted = Faults()
     owner = Owner.here(run=f"test/{uuid4().hex}", task="apply")
-    broken.operation(case.requested, counted.clients(clients), elsewhere(case).journal(case.flow.name), owner)
+    clients = replace(clients, workspace=elsewhere(case).workspace)
+    broken.operation(case.requested, counted.clients(clients), owner)
     assert counted.calls
     return counted.calls
 

@@ -19,11 +19,12 @@ from typing import Any
 from airflow_provider_connect_offsets.kafka import groups
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.groups import Committed, ConsumerGroups
-from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters
+from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.operations.groups.group_clients import group_clients
 from airflow_provider_connect_offsets.operations.groups.group_commit import commit_translation
 from airflow_provider_connect_offsets.operations.groups.group_restore import restore_groups
-from airflow_provider_connect_offsets.operations.groups.group_stages import TargetGroups, move_groups
+from airflow_provider_connect_offsets.operations.groups.group_stages import move_groups
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
@@ -128,7 +129,7 @@ def main(action: str, bootstrap: str, uri: str, digest: str, writes: str, worksp
         if not workspace:
             move()
             return
-        target = TargetGroups.of(cluster, workspace, target_kafka_conn_id="eu")
+        target = group_clients(cluster, workspace, connections={"target_kafka_conn_id": "eu"})
         move_groups(target, Owner.here(run="dag/dead", task=action), directory, move)
 
 

@@ -96,7 +96,8 @@ class Faults:
     def clients(self, clients: Clients) -> Clients:
         """The same clients, with the fault."""
         self.registry = self.registry or reached(clients)
-        wrapped = {side: self.around(cluster) for side, cluster in clients.clusters.items()}
+        both = clients.clusters
+        wrapped = both and replace(both, source=self.around(both.source), target=self.around(both.target))
         behind = {name: self.around(getattr(clients, name)) for name in ("offsets", "control", "logs", "groups")}
         return replace(clients, clusters=wrapped, **behind)
 

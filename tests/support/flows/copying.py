@@ -33,11 +33,10 @@ class CopiedSink:
     def copy(self, by: Owner | None = None, clients: Clients | None = None) -> int:
         """Copy or rename it."""
         changer = self.original.changer
-        journal = changer.journal(self.how.connector)
         if clients is not None:
-            return copying.copy(self.how, clients, journal, by or owner())
+            return copying.copy(self.how, replace(clients, workspace=changer.workspace), by or owner())
         with changer.clients() as own:
-            return copying.copy(self.how, own, journal, by or owner())
+            return copying.copy(self.how, own, by or owner())
 
     @property
     def exists(self) -> bool:

@@ -52,19 +52,19 @@ class NewSink:
 
     def create(self, by: Owner | None = None, clients: Clients | None = None) -> int:
         """Create it."""
-        journal = self.changer.journal(self.new.name)
         if clients is not None:
-            return create_delete.create(self.new, clients, journal, by or owner())
+            here = replace(clients, workspace=self.changer.workspace)
+            return create_delete.create(self.new, here, by or owner())
         with self.changer.clients() as own:
-            return create_delete.create(self.new, own, journal, by or owner())
+            return create_delete.create(self.new, own, by or owner())
 
     def delete(self, kept: str, by: Owner | None = None, clients: Clients | None = None) -> int:
         """Delete it."""
-        journal = self.changer.journal(self.new.name)
         if clients is not None:
-            return create_delete.delete(self.new.name, clients, journal, by or owner(), kept=kept)
+            here = replace(clients, workspace=self.changer.workspace)
+            return create_delete.delete(self.new.name, here, by or owner(), kept=kept)
         with self.changer.clients() as own:
-            return create_delete.delete(self.new.name, own, journal, by or owner(), kept=kept)
+            return create_delete.delete(self.new.name, own, by or owner(), kept=kept)
 
     @property
     def exists(self) -> bool:

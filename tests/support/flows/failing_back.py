@@ -11,9 +11,8 @@ from typing import Any
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.observe.flow import failover
-from airflow_provider_connect_offsets.observe.flow.failover import FailoverClients
-from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
 from airflow_provider_connect_offsets.operations.connector import stopped
@@ -94,7 +93,7 @@ class FailingBack:
     back: Leading | None
 
     @contextmanager
-    def clients(self) -> Iterator[FailoverClients]:
+    def clients(self) -> Iterator[Clients]:
         """Open the clients of a failback."""
         sandbox = self.there.flowing.sandbox
         with (
@@ -102,8 +101,8 @@ class FailingBack:
             cluster(sandbox.source) as home,
             cluster(sandbox.target) as away,
         ):
-            clients = Clients(connect, connect, timeout=60, cluster="sandbox")
-            yield FailoverClients(Clusters(away, home), clients, clients)
+            clients = Clients(connect, connect, timeout=60, cluster="sandbox", workspace=self.there.workspace)
+            yield replace(clients, clusters=Clusters(away, home), forward=clients)
 
     def request(self, **requested: Any) -> FailoverRequest:
         """The request of a failback of the flow's groups."""
@@ -122,9 +121,8 @@ class FailingBack:
             if summary["errors"]:
                 return before, summary
             failover.await_drained(request, clients, timeout=60)
-            assert clients.connect is not None
             names = filter(None, (request.source_connector, request.forward_connector))
-            members = [stopped.Member(clients.connect, self.there.journal(name)) for name in names]
+            members = [(clients, name) for name in names]
             stopped.stop_for_run(members, self.there.owner(), seconds=600)
             failover.observe_failover(request, clients, after, ranges=before)
         return after, translate_job.run(self.there.spark, after)
@@ -132,7 +130,7 @@ class FailingBack:
     def commit(self, directory: FailoverDirectory, digest: str) -> Moved:
         """Commit the translation on the source."""
         with self.clients() as clients:
-            return commit_translation(directory, clients.clusters, digest=digest)
+            return commit_translation(directory, clients.both, digest=digest)
 
 
 @dataclass(frozen=True)

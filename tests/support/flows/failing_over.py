@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 from uuid import uuid4
@@ -14,9 +14,8 @@ from pyspark.sql import SparkSession
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.observe.flow import failover
-from airflow_provider_connect_offsets.observe.flow.failover import FailoverClients
-from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
@@ -153,28 +152,27 @@ class Flowing:
 
 @dataclass(frozen=True)
 class FailingOver:
-    """The tasks of a failover; ledger: the directory of the ledger that readiness runs keep."""
+    """The tasks of a failover."""
 
     spark: SparkSession
     workspace: str
     flowing: Flowing
     run: str = "test/run"
-    ledger: str = ""
 
     @contextmanager
-    def clients(self, *, source: bool = True) -> Iterator[FailoverClients]:
+    def clients(self, *, source: bool = True) -> Iterator[Clients]:
         """Open the clients of a failover."""
         sandbox = self.flowing.sandbox
         with (
             ConnectRest(ConnectEndpoint((sandbox.connect.url,)), timeout=60) as connect,
             cluster(sandbox.target) as target,
         ):
-            clients = Clients(connect, connect, timeout=60, cluster="sandbox")
+            clients = Clients(connect, connect, timeout=60, cluster="sandbox", workspace=self.workspace)
             if not source:
-                yield FailoverClients(Clusters(None, target), clients, ledger=self.ledger)
+                yield replace(clients, clusters=Clusters(None, target))
                 return
             with cluster(sandbox.source) as client:
-                yield FailoverClients(Clusters(client, target), clients)
+                yield replace(clients, clusters=Clusters(client, target))
 
     def request(self, **requested: Any) -> FailoverRequest:
         """The request of a failover of the flow's groups."""
@@ -200,9 +198,8 @@ class FailingOver:
         request, after = self.request(**requested), self.directory()
         with self.clients() as clients:
             failover.await_drained(request, clients, timeout=60)
-            assert clients.connect is not None
             names = (self.flowing.source_connector, self.flowing.checkpoint_connector)
-            members = [stopped.Member(clients.connect, self.journal(name)) for name in names]
+            members = [(clients, name) for name in names]
             stopped.stop_for_run(members, self.owner(), seconds=600)
             failover.observe_failover(request, clients, after, ranges=before)
         return after, translate_job.run(self.spark, after)
@@ -210,7 +207,7 @@ class FailingOver:
     def commit(self, directory: FailoverDirectory, digest: str) -> Moved:
         """Commit the translation."""
         with self.clients() as clients:
-            return commit_translation(directory, clients.clusters, digest=digest)
+            return commit_translation(directory, clients.both, digest=digest)
 
     def journal(self, connector: str) -> Journal:
         """The journal of a connector."""

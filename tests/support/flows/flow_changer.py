@@ -15,23 +15,17 @@ from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.observe.flow.flow_snapshot import FlowConnectors, find_flow, take_flow_snapshot
-from airflow_provider_connect_offsets.offsets.flow import Side
-from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
 from airflow_provider_connect_offsets.offsets.requests.request import Request
-from airflow_provider_connect_offsets.operations.flow.flow_reset import (
-    ResetJournals,
-    read_reset,
-    reset_flow,
-    undo_reset,
-)
+from airflow_provider_connect_offsets.operations.connector import stepwise
+from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset, reset_flow
 from airflow_provider_connect_offsets.pipeline.flow import mirror_reset_job
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.layout import (
     ResetDirectory,
     journal_root,
-    rewinds_root,
     run_directory,
 )
 from airflow_provider_connect_offsets.workspace.outcome import Outcome
@@ -64,8 +58,8 @@ class FlowChanger:
             self.cluster({"bootstrap.servers": self.source}) as source,
             self.cluster({"bootstrap.servers": self.target}) as target,
         ):
-            clusters = {Side.SOURCE: source, Side.TARGET: target}
-            yield Clients(connect, connect, logs=source, timeout=60, clusters=clusters, cluster=self.cluster_id)
+            known = Clients(connect, connect, cluster=self.cluster_id, workspace=self.workspace)
+            yield replace(known, logs=source, timeout=60, clusters=Clusters(source, target))
 
     def plan(
         self, requested: dict[str, Any], to: str = "earliest", value: str = "", **selection: str
@@ -85,20 +79,13 @@ class FlowChanger:
         plan = read_reset(run)
         owner = Owner.here(run=name, task="apply")
         with self.clients() as clients:
-            return reset_flow(plan, clients, self.journals_of(plan.reset), owner, run, sync_timeout=60)
+            return reset_flow(plan, clients, owner, run, sync_timeout=60)
 
     def take_back(self, run: ResetDirectory, *, name: str = "test/run") -> Outcome | None:
         """Undo what an earlier task of the run left unfinished."""
         plan = read_reset(run)
         with self.clients() as clients:
-            return undo_reset(plan, clients, self.journals_of(plan.reset), Owner.here(run=name, task="restore"))
-
-    def journals_of(self, reset: FlowReset) -> ResetJournals:
-        """The journals that a reset has claimed."""
-        names = [reset.checkpoint_connector, *(f"topic {where.topic}" for where in reset.emptied)]
-        locks = [self.journal(name) for name in names if name]
-        history = rewinds_root(self.workspace, cluster=self.cluster_id, connector=reset.source_connector)
-        return ResetJournals(self.journal(reset.source_connector), locks, history)
+            return stepwise.undo(plan.offsets, clients, Owner.here(run=name, task="restore"))
 
     def journal(self, name: str) -> Journal:
         """The journal of a connector."""

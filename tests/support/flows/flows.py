@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -39,12 +39,13 @@ Create = Callable[[str, dict[str, str]], object]
 
 @dataclass(frozen=True)
 class Address:
-    """URLs of workers, and the cluster that the positions refer to; ``timeout`` in seconds."""
+    """URLs of workers, the cluster that the positions refer to, and the workspace; ``timeout`` in seconds."""
 
     workers: tuple[str, ...]
     bootstrap: str
     cluster: str
     timeout: float
+    workspace: str
 
     @contextmanager
     def clients(self) -> Iterator[Clients]:
@@ -55,7 +56,8 @@ class Address:
             RemainingRecords(config) as logs,
             ConsumerGroups(config) as groups,
         ):
-            yield Clients(connect, connect, logs=logs, groups=groups, timeout=self.timeout, cluster=self.cluster)
+            known = Clients(connect, connect, timeout=self.timeout, cluster=self.cluster, workspace=self.workspace)
+            yield replace(known, logs=logs, groups=groups)
 
 
 @dataclass(frozen=True)
@@ -70,16 +72,14 @@ class Changer:
     timeout: float = 60
     others: tuple[str, ...] = ()
 
-    @contextmanager
-    def clients(self) -> Iterator[Clients]:
+    def clients(self) -> AbstractContextManager[Clients]:
         """Open the clients of the worker and of the cluster that the positions refer to."""
-        with self.address.clients() as clients:
-            yield clients
+        return self.address.clients()
 
     @property
     def address(self) -> Address:
         """The addresses for another process."""
-        return Address((self.worker, *self.others), self.kafka.bootstrap, self.cluster, self.timeout)
+        return Address((self.worker, *self.others), self.kafka.bootstrap, self.cluster, self.timeout, self.workspace)
 
     def plan(self, connector: str, to: str, value: str = "", **selection: str) -> tuple[RunDirectory, dict[str, Any]]:
         """Take a snapshot and plan; returns the run's directory and the plan's summary."""
@@ -106,14 +106,13 @@ class Changer:
         """Apply the plan."""
         plan = read_plan(run)
         with self.clients() as clients:
-            return apply_plan(plan, clients, self.journal(plan.connector), Owner.here(run=name, task="apply"))
+            return apply_plan(plan, clients, Owner.here(run=name, task="apply"))
 
     def take_back(self, run: RunDirectory, *, name: str) -> Outcome | None:
         """Undo what an earlier task of the run left unfinished."""
         plan = read_plan(run)
         with self.clients() as clients:
-            owner = Owner.here(run=name, task="restore")
-            return stepwise.undo(plan, clients, self.journal(plan.connector), owner)
+            return stepwise.undo(plan, clients, Owner.here(run=name, task="restore"))
 
     def change(self, connector: str, to: str, value: str = "", **selection: str) -> Outcome:
         """Plan and apply."""
@@ -124,12 +123,12 @@ class Changer:
     def alter(self, clients: Clients, connector: str, changes: Offsets) -> int:
         """Write offsets without a plan."""
         owner = Owner.here(run=f"test/{uuid4().hex}", task="alter")
-        return len(direct.alter(clients, self.journal(connector), owner, changes).changes)
+        return len(direct.alter(connector, clients, owner, changes).changes)
 
     def reset(self, clients: Clients, connector: str) -> int:
         """Remove all offsets."""
         owner = Owner.here(run=f"test/{uuid4().hex}", task="reset")
-        return len(direct.reset(clients, self.journal(connector), owner).prior_offsets.stored())
+        return len(direct.reset(connector, clients, owner).prior_offsets.stored())
 
     def journal(self, connector: str) -> Journal:
         """The journal of a connector."""

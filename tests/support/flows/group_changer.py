@@ -30,7 +30,7 @@ class GroupChanger(Changer):
     def clients(self) -> Iterator[Clients]:
         """Open the clients of the groups."""
         with KafkaCluster({"bootstrap.servers": self.kafka.bootstrap}) as client:
-            yield group_clients(client, timeout=self.timeout)
+            yield group_clients(client, self.workspace, timeout=self.timeout)
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import Any
 from uuid import uuid4
 
 from airflow_provider_connect_offsets.kafka.groups import Committed
+from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.observe.flow.observed_groups import groups_named
-from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.offsets.requests.failover import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -117,9 +117,8 @@ class Poisoned:
         request = PoisonRequest.parse(connector=self.name, **given)
         return PoisonedSink(
             request,
-            clients or stack.enter_context(self.changer.clients()),
+            replace(clients or stack.enter_context(self.changer.clients()), workspace=self.changer.workspace),
             stack.enter_context(KafkaCluster({"bootstrap.servers": self.sandbox.target.bootstrap})),
-            self.changer.journal(self.name),
             Owner.here(run=self.run, task="skip"),
             KeptRecords(self._directory, self.name, content=request.keep_content),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -125,17 +125,16 @@ class Replayed:
     def replay(self, run: ReplayDirectory, by: Owner, clients: Clients | None = None) -> ReplayOutcome:
         """Make a planned replay."""
         plan = read_replay(run)
-        journal = self.changer.journal(plan.request.clone)
         if clients is not None:
-            return replay(plan, clients, journal, by)
+            return replay(plan, replace(clients, workspace=self.changer.workspace), by)
         with self.changer.clients() as own:
-            return replay(plan, own, journal, by)
+            return replay(plan, own, by)
 
     def release(self, run: ReplayDirectory, by: Owner) -> ReplayOutcome | None:
         """Settle what the run has left."""
         plan = read_replay(run)
         with self.changer.clients() as own:
-            return release(plan, own, self.changer.journal(plan.request.clone), by)
+            return release(plan, own, by)
 
     def delivered(self) -> Counter[str]:
         """How many records of each day the sink has written."""

@@ -15,9 +15,7 @@ from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.operations.connector import direct, stepwise, stopped
 from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
-from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
-from airflow_provider_connect_offsets.workspace.layout import journal_root
 from tests.support.faults.faulty_clients import Faults, Killed, Outage
 from tests.support.flows.flows import Address
 
@@ -32,36 +30,35 @@ class Requested:
     changes: Offsets
 
 
-Operation = Callable[[Requested, Clients, Journal, Owner], object]
+Operation = Callable[[Requested, Clients, Owner], object]
 
 
-def change(requested: Requested, clients: Clients, journal: Journal, owner: Owner) -> object:
+def change(requested: Requested, clients: Clients, owner: Owner) -> object:
     """Change the sink by a plan."""
-    return apply_plan(requested.plan, clients, journal, owner)
+    return apply_plan(requested.plan, clients, owner)
 
 
-def write(requested: Requested, clients: Clients, journal: Journal, owner: Owner) -> object:
+def write(requested: Requested, clients: Clients, owner: Owner) -> object:
     """Write offsets without a plan."""
-    return direct.alter(clients, journal, owner, requested.changes)
+    return direct.alter(requested.plan.connector, clients, owner, requested.changes)
 
 
-def single_steps(requested: Requested, clients: Clients, journal: Journal, owner: Owner) -> object:
+def single_steps(requested: Requested, clients: Clients, owner: Owner) -> object:
     """Change the sink in single steps, each a task of its own."""
     plan, name = requested.plan, requested.plan.connector
-    prior = stepwise.begin(plan, clients, journal, owner, seconds=60)
-    stepwise.set_state(name, State.STOPPED, clients, journal, owner, seconds=60)
+    prior = stepwise.begin(plan, clients, owner, seconds=60)
+    stepwise.set_state(name, State.STOPPED, clients, owner, seconds=60)
     clients.settle(lambda: clients.control.status(name), until=lambda seen: seen.is_stopped)
-    stepwise.alter(plan, clients, journal, owner, seconds=60)
-    stepwise.read_back(clients, journal, owner, seconds=60)
+    stepwise.alter(plan, clients, owner, seconds=60)
+    stepwise.read_back(name, clients, owner, seconds=60)
     if prior is not State.STOPPED:
-        stepwise.set_state(name, prior, clients, journal, owner, seconds=60)
-    return stepwise.undo(plan, clients, journal, owner)
+        stepwise.set_state(name, prior, clients, owner, seconds=60)
+    return stepwise.undo(plan, clients, owner)
 
 
-def keep_stopped(requested: Requested, clients: Clients, journal: Journal, owner: Owner) -> object:
+def keep_stopped(requested: Requested, clients: Clients, owner: Owner) -> object:
     """Keep the sink STOPPED between tasks, as a failover does, and resume it."""
-    del requested
-    members = [stopped.Member(clients, journal)]
+    members = [(clients, requested.plan.connector)]
     stopped.stop_for_run(members, owner, seconds=60)
     stopped.resume(members, owner, seconds=60)
     return stopped.restore(members, owner)
@@ -74,16 +71,13 @@ class Order:
     operation: Operation
     requested: Requested
     address: Address
-    workspace: str
     run: str
     at: int
 
     def carry_out(self, faults: Faults) -> None:
-        """Run the operation with a journal, as in the tests' own process."""
-        connector = self.requested.plan.connector
-        journal = Journal(journal_root(self.workspace), cluster=self.address.cluster, resource=connector)
+        """Run the operation with the journal of the workspace, as in the tests' own process."""
         with self.address.clients() as clients:
-            self.operation(self.requested, faults.clients(clients), journal, Owner.here(run=self.run, task="apply"))
+            self.operation(self.requested, faults.clients(clients), Owner.here(run=self.run, task="apply"))
 
 
 def run_elsewhere(order: Order, *, after: bool, world: Callable[[], None]) -> None:

@@ -40,9 +40,9 @@ def main(  # noqa: PLR0917 - one for each word
         ConsumerGroups({"bootstrap.servers": of_groups}) as groups,
     ):
         clients = Clients(connect, connect, logs=logs, groups=groups, timeout=float(timeout), cluster="sandbox")
-        journal = Journal(journal_root(workspace), cluster="sandbox", resource=plan.connector)
+        Journal(journal_root(workspace), cluster="sandbox", resource=plan.connector)
         try:
-            outcome = apply_plan(plan, clients, journal, Owner.here(run=owner, task="apply"))
+            outcome = apply_plan(plan, clients, Owner.here(run=owner, task="apply"))
         except ConnectOffsetsError as error:
             _tell(type(error).__name__, str(error))
         else:

@@ -14,7 +14,7 @@ from typing import Any
 from airflow_provider_connect_offsets.kafka import groups
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.groups import Committed, ConsumerGroups
-from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters
+from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.operations.groups.group_commit import commit_translation
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory

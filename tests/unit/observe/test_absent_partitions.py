@@ -11,12 +11,12 @@ import pytest
 
 from airflow_provider_connect_offsets.exceptions import NotDrained
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
+from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.observe.flow.compared import write_checked_claims, write_compared
 from airflow_provider_connect_offsets.observe.flow.failback import HomeEvidence, observe_failback
 from airflow_provider_connect_offsets.observe.flow.failover import refuse_undrained
 from airflow_provider_connect_offsets.observe.flow.kept_mappings import kept_mappings
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
-    Clusters,
     RemotePartition,
     remote_partitions_of,
 )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from airflow_provider_connect_offsets.exceptions import NotDrained
 from airflow_provider_connect_offsets.kafka.spans import Digest, Span
-from airflow_provider_connect_offsets.observe.flow.failover import FailoverClients, observe_failover
+from airflow_provider_connect_offsets.observe.flow.failover import observe_failover
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
@@ -35,4 +36,4 @@ def test_records_that_are_left_refuse_it_before_any_log_is_read(tmp_path: Path) 
     before, after = (FailoverDirectory(f"{tmp_path.as_uri()}/{name}") for name in ("before", "after"))
 
     with pytest.raises(NotDrained, match="topic 'orders', partition 0 ends at 3"):
-        observe_failover(request, FailoverClients(made_up.clusters, made_up.clients), after, ranges=before)
+        observe_failover(request, replace(made_up.clients, clusters=made_up.clusters), after, ranges=before)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,6 @@ from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
 from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
-from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
 
@@ -97,9 +96,9 @@ def change(store: StandaloneFile, *starts: int | None) -> Outcome:
     )
     request = Request.parse(connector="flow", to="offset", value="10", now=datetime.now(tz=UTC))
     control = StorageControl(store, lambda urls, timeout: ConnectRest(ConnectEndpoint(urls), timeout=timeout))
-    clients = Clients(store, control, Logs(iter(starts)), timeout=0.05, origin=Origin.FILE)
-    journal = Journal((store.path.parent / "journal").as_uri(), cluster="alone", resource="flow")
-    return apply_plan(OffsetPlan.of(request, [row]), clients, journal, Owner.here(run="test/run", task="apply"))
+    known = Clients(store, control, cluster="alone", workspace=store.path.parent.as_uri())
+    clients = replace(known, logs=Logs(iter(starts)), timeout=0.05, origin=Origin.FILE)
+    return apply_plan(OffsetPlan.of(request, [row]), clients, Owner.here(run="test/run", task="apply"))
 
 
 def stored_in(store: StandaloneFile) -> str | None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
 from airflow_provider_connect_offsets.kafka.topic_reader import TopicRecord
-from airflow_provider_connect_offsets.observe.flow.failover import FailoverClients, observe_failover
+from airflow_provider_connect_offsets.observe.flow.failover import observe_failover
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
@@ -63,7 +64,7 @@ def test_no_sync_is_of_a_record_beyond_the_log_end(tmp_path: Path) -> None:
     )
     directory = FailoverDirectory(tmp_path.as_uri())
 
-    observe_failover(request, FailoverClients(made_up.clusters, made_up.clients), directory)
+    observe_failover(request, replace(made_up.clients, clusters=made_up.clusters), directory)
 
     [sync] = read_dataset(directory.stored_syncs, STORED_RECORDS)
     [partition] = read_dataset(directory.mirror_partitions, MIRROR_PARTITIONS)

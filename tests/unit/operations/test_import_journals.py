@@ -139,4 +139,4 @@ def test_a_change_by_airflow_has_the_same_journal(
     monkeypatch.setenv("AIRFLOW_CONN_STORED", json.dumps({"conn_type": "kafka_connect", "extra": extra}))
     config.write_text("offset.storage.file.filename=connect.offsets\n")
 
-    assert open_storage(config, None).storage.cluster() == open_by_connection("stored").cluster
+    assert open_storage(config, None).storage.cluster() == open_by_connection("stored").control.cluster_names()[0]

@@ -78,7 +78,7 @@ def imports(store: StandaloneFile, refuse_running: Callable[[object], None] = la
     """Imports by this process."""
     control = cast("Any", SimpleNamespace(refuse_running=refuse_running))
     owner = Owner.here(run="next", task="import")
-    return Imports.into(Clients(store, control), owner, workspace=own_workspace())
+    return Imports(Clients(store, control, cluster=store.cluster(), workspace=own_workspace()), owner)
 
 
 def test_a_dead_import_is_not_undone_under_a_running_worker(config: Path, store: StandaloneFile) -> None:

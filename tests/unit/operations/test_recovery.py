@@ -13,10 +13,9 @@ from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, Overlap
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
-from airflow_provider_connect_offsets.operations.connector.stopped import Member, stop_for_run
+from airflow_provider_connect_offsets.operations.connector.stopped import stop_for_run
 from airflow_provider_connect_offsets.operations.registry import reached
 from airflow_provider_connect_offsets.operations.stages.captured import ADDRESSES, EMPTY, STOP, Alteration, by_hand
-from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.record import SagaRecord, StageRecord
 from airflow_provider_connect_offsets.saga.stage import Undoing
@@ -53,8 +52,7 @@ def test_they_are_refused_and_the_error_names_what_to_run(
 
 def test_a_connector_that_is_named_twice_is_not_claimed(tmp_path: Path) -> None:
     """Refused before anything is requested of it."""
-    journal = Journal(tmp_path.as_uri(), cluster="here", resource="mirror")
-    members = [Member(Clients(NO_CLIENT, NO_CLIENT), journal)] * 2
+    members = [(Clients(NO_CLIENT, NO_CLIENT, cluster="here", workspace=tmp_path.as_uri()), "mirror")] * 2
 
     with pytest.raises(InvalidRequest, match=r"Nothing was stopped, .* 'mirror' is named for two connectors"):
         stop_for_run(members, Owner("dag/run", "begin", "host", 1), seconds=60)

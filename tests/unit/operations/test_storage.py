@@ -19,15 +19,15 @@ from airflow_provider_connect_offsets.connect.storage.standalone import Standalo
 from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
 from airflow_provider_connect_offsets.exceptions import Drift, LeftStopped, Unreachable
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
+from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
-from airflow_provider_connect_offsets.offsets.flow import Flow, Side
+from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
 from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.operations.connector import direct, stepwise, stopped
 from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
 from airflow_provider_connect_offsets.operations.flow.flow_reset import (
-    ResetJournals,
     ResetPlan,
     clear_syncs,
     reset_flow,
@@ -36,7 +36,7 @@ from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import RESET_TOPICS
-from airflow_provider_connect_offsets.workspace.layout import ResetDirectory, journal_root
+from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Result
 from tests.support.programs.import_process import killed
 
@@ -96,16 +96,17 @@ def clients_of(store: StandaloneFile) -> Clients:
         lambda urls, timeout: ConnectRest(ConnectEndpoint(urls), timeout=timeout),
         rest_urls=("http://127.0.0.1:1",),
     )
-    return Clients(store, control, timeout=1.0, origin=Origin.FILE)
+    workspace = store.path.parent.as_uri()
+    return Clients(store, control, timeout=1.0, origin=Origin.FILE, cluster=store.cluster(), workspace=workspace)
 
 
 def journal_of(store: StandaloneFile) -> Journal:
-    return Journal(journal_root(store.path.parent.as_uri()), cluster=store.cluster(), resource="lines")
+    return clients_of(store).journal("lines")
 
 
 def apply(plan: OffsetPlan, store: StandaloneFile) -> Result:
     """Apply it."""
-    return apply_plan(plan, clients_of(store), journal_of(store), OWNER).result
+    return apply_plan(plan, clients_of(store), OWNER).result
 
 
 def test_it_is_written_and_proved(path: Path) -> None:
@@ -136,7 +137,7 @@ def test_what_connect_warns_of_is_logged(path: Path, caplog: pytest.LogCaptureFi
     store = Elsewhere(path)
 
     apply(set_back(store, before=8, was_running=False), store)
-    direct.alter(clients_of(store), journal_of(store), OWNER, Offsets.of([Entry(PARTITION, '{"position":5}')]))
+    direct.alter("lines", clients_of(store), OWNER, Offsets.of([Entry(PARTITION, '{"position":5}')]))
 
     assert caplog.messages.count("Alter them manually in its system, too.") == 2
 
@@ -165,12 +166,17 @@ def kept_from_the_import(store: StandaloneFile) -> OffsetPlan:
 class Silent:
     """A Kafka cluster that does not answer."""
 
+    def cluster_id(self) -> str:
+        return "silent"
+
     def topics(self) -> dict[str, int]:
         raise Unreachable("no answer")
 
 
-def journals_of(store: StandaloneFile) -> ResetJournals:
-    return ResetJournals(journal_of(store), (), "")
+def both_of(store: StandaloneFile) -> Clients:
+    """With both clusters of a flow."""
+    silent = cast("Any", Silent())
+    return replace(clients_of(store), clusters=Clusters(silent, silent))
 
 
 def test_a_change_undoes_what_a_killed_import_has_left(after_a_killed_import: StandaloneFile) -> None:
@@ -178,7 +184,7 @@ def test_a_change_undoes_what_a_killed_import_has_left(after_a_killed_import: St
     store = after_a_killed_import
     plan = set_back(store, before=8, was_running=False)
 
-    outcome = apply_plan(plan, clients_of(store), journal_of(store), OWNER)
+    outcome = apply_plan(plan, clients_of(store), OWNER)
 
     assert outcome.result is Result.APPLIED
     assert "was undone, and read back." in outcome.warnings[0]
@@ -190,7 +196,7 @@ def test_a_plan_that_rests_on_what_a_killed_import_has_left_is_refused(after_a_k
     store = after_a_killed_import
 
     with pytest.raises(Drift, match=r"its plan was made from what a dead run had left.* was undone, .*new run"):
-        apply_plan(kept_from_the_import(store), clients_of(store), journal_of(store), OWNER)
+        apply_plan(kept_from_the_import(store), clients_of(store), OWNER)
 
     assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":8}'}}
 
@@ -203,7 +209,7 @@ def test_so_is_a_reset_of_a_flow(after_a_killed_import: StandaloneFile) -> None:
     write_dataset(run.reset_topics, RESET_TOPICS, [])
 
     with pytest.raises(Drift, match=r"its plan was made from what a dead run had left.* was undone, .*new run"):
-        reset_flow(ResetPlan(plan, RESET), clients_of(store), journals_of(store), OWNER, run)
+        reset_flow(ResetPlan(plan, RESET), both_of(store), OWNER, run)
 
     assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":8}'}}
 
@@ -212,14 +218,11 @@ def test_so_is_a_reset_of_a_flow(after_a_killed_import: StandaloneFile) -> None:
 def test_so_does_the_emptying_of_a_flows_topics(after_a_killed_import: StandaloneFile, imported: str) -> None:
     """Whichever of its connectors the import has written; before it reads the topics, which fails here."""
     store = after_a_killed_import
-    theirs, other = journal_of(store), journal_of(store).sibling("other")
-    source, checkpoint = (theirs, other) if imported == "source" else (other, theirs)
-    journals = ResetJournals(source, (checkpoint,), "")
-    clients = replace(clients_of(store), clusters={Side.SOURCE: cast("Any", Silent())})
+    checkpoint = replace(RESET, source_connector="other", checkpoint_connector="lines")
     run = ResetDirectory((store.path.parent / "reset").as_uri())
 
     with pytest.raises(Unreachable, match="no answer"):
-        clear_syncs(RESET, clients, journals, OWNER, run, foreign=True)
+        clear_syncs(RESET if imported == "source" else checkpoint, both_of(store), OWNER, run, foreign=True)
 
     assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":8}'}}
 
@@ -228,7 +231,7 @@ def test_so_does_a_run_that_keeps_connectors_stopped(after_a_killed_import: Stan
     """A failover, which reads their offsets."""
     store = after_a_killed_import
 
-    stopped.stop_for_run([stopped.Member(clients_of(store), journal_of(store))], OWNER, seconds=60)
+    stopped.stop_for_run([(clients_of(store), "lines")], OWNER, seconds=60)
 
     assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":8}'}}
 
@@ -247,7 +250,7 @@ def test_single_steps_that_do_not_begin_leave_no_lease(path: Path) -> None:
     plan = set_back(store, before=8, was_running=False)
 
     with pytest.raises(Unreachable, match="no answer about lines"):
-        stepwise.begin(plan, silenced, journal_of(store), OWNER, seconds=3600)
+        stepwise.begin(plan, silenced, OWNER, seconds=3600)
 
     journal_of(store).refuse_overlap("another/run")
 
@@ -256,7 +259,7 @@ def test_so_do_offsets_without_a_plan(after_a_killed_import: StandaloneFile) -> 
     """An operator of single steps, too."""
     store = after_a_killed_import
 
-    direct.alter(clients_of(store), journal_of(store), OWNER, Offsets.of([Entry(PARTITION, '{"position":5}')]))
+    direct.alter("lines", clients_of(store), OWNER, Offsets.of([Entry(PARTITION, '{"position":5}')]))
 
     assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":5}'}}
     assert journal_of(store).left() is None
@@ -268,7 +271,7 @@ def test_a_change_of_what_no_import_has_touched_leaves_it(after_a_killed_import:
     journal = journal_of(store).sibling("else")
     store.write_all({"else": Offsets.of([Entry(PARTITION, '{"position":1}')])})
 
-    direct.alter(clients_of(store), journal, OWNER, Offsets.of([Entry(PARTITION, '{"position":5}')]))
+    direct.alter(journal.resource, clients_of(store), OWNER, Offsets.of([Entry(PARTITION, '{"position":5}')]))
 
     stored = {name: offsets.stored()[PARTITION] for name, offsets in store.read_all()}
     assert stored == {"else": '{"position":5}', "lines": '{"position":100}', "others": '{"position":100}'}

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import Self, cast
 
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, StoreError
@@ -43,30 +42,19 @@ class MoveGroups(ReachedStage):
     them.
 
     Args:
-        groups: The journal's name of the groups.
-        target: Their cluster.
+        clients: Clients of the groups.
         directory: Directory of the run, which keeps what it has replaced and deleted.
         move: Moves the groups; its errors say what stays committed. None in a later process.
-        connections: Parameter → id of the Airflow connection that it named.
     """
 
     title = MOVE
     kind = Kind.UNDOABLE
 
-    def __init__(
-        self,
-        groups: str,
-        target: KafkaCluster,
-        directory: FailoverDirectory,
-        move: Callable[[], None] | None = None,
-        *,
-        connections: Mapping[str, str] = MappingProxyType({}),
-    ) -> None:
-        super().__init__(groups)
-        self._target = target
+    def __init__(self, clients: Clients, directory: FailoverDirectory, move: Callable[[], None] | None = None) -> None:
+        super().__init__(groups_resource(_cluster(clients).cluster_id()))
+        self._clients = clients
         self._directory = directory
         self._move = move
-        self._connections = connections
 
     @classmethod
     def is_reached(cls, clients: Clients, record: StageRecord) -> bool:
@@ -76,11 +64,12 @@ class MoveGroups(ReachedStage):
     @classmethod
     def built(cls, subject: str, clients: Clients, spec: JsonMap) -> Self:
         """Build the stage from what :meth:`spec` has returned; it can only be undone."""
-        return cls(subject, _cluster(clients), FailoverDirectory(spec["directory"]))
+        del subject
+        return cls(clients, FailoverDirectory(spec["directory"]))
 
     def spec(self) -> JsonMap:
         """Return the run's directory, and the connections."""
-        return {"directory": self._directory.uri, CONNECTIONS: dict(self._connections)}
+        return {"directory": self._directory.uri, CONNECTIONS: dict(self._clients.connections)}
 
     def do(self, captured: JsonMap) -> Done:
         """Move them; raises what ``move`` does."""
@@ -95,7 +84,7 @@ class MoveGroups(ReachedStage):
 
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
         """Commit what deleted groups lack; raises :class:`StoreError` if some still lack offsets."""
-        left = commit_deleted(self._directory, self._target)
+        left = commit_deleted(self._directory, _cluster(self._clients))
         if not is_whole(self._directory):
             raise StoreError(f"Groups were deleted to clear single offsets, and lack others since: {reasons(left)}.")
         return f" {reasons(left)}." if left else ""

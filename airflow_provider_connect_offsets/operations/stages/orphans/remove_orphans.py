@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Self
 
-from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
-from airflow_provider_connect_offsets.exceptions import DatasetError, NotRemoved, PlanRefused
+from airflow_provider_connect_offsets.exceptions import DatasetError, InvalidInput, NotRemoved, PlanRefused
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS, ORPHANS
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ReachedStage
 from airflow_provider_connect_offsets.operations.stages.orphans.orphaned_offsets import (
-    Exist,
     Keep,
     Removal,
     existing_on,
@@ -39,10 +35,8 @@ class RemoveOrphans(ReachedStage):
 
     Args:
         directory: Directory of the run.
-        topic: The offsets topic.
-        exist: Returns the names of the connectors that exist now.
+        clients: Clients of the Connect cluster, and the topic.
         digest: Digest of the approved orphans.
-        connections: Parameter → id of the Airflow connection that it named; shown in messages.
         keep: Writes the removed offsets elsewhere as well; None: nowhere else.
 
     Attributes:
@@ -52,22 +46,15 @@ class RemoveOrphans(ReachedStage):
     title = ORPHANS
     kind = Kind.PIVOT
 
-    def __init__(
-        self,
-        directory: OrphansDirectory,
-        topic: OffsetsTopic,
-        *,
-        exist: Exist,
-        digest: str,
-        connections: Mapping[str, str] = MappingProxyType({}),
-        keep: Keep | None = None,
-    ) -> None:
-        super().__init__(topic.topic)
+    def __init__(self, directory: OrphansDirectory, clients: Clients, *, digest: str, keep: Keep | None = None) -> None:
+        if clients.topic is None:
+            raise InvalidInput("Nothing was removed: the workers' offsets topic must be named.")
+        super().__init__(clients.topic.topic)
         self.directory = directory
-        self.topic = topic
-        self.exist = exist
+        self.topic = clients.topic
+        self.exist = existing_on(clients.control, clients.topic)
         self._digest = digest
-        self._connections = connections
+        self._connections = clients.connections
         self._keep = keep
         self.removal: Removal | None = None
 
@@ -79,10 +66,8 @@ class RemoveOrphans(ReachedStage):
     @classmethod
     def built(cls, subject: str, clients: Clients, spec: JsonMap) -> Self:
         """Build the stage from what :meth:`spec` has returned."""
-        if clients.topic is None:
-            raise ValueError(f"no clients of the topic {subject!r}")
-        exist = existing_on(clients.control, clients.topic)
-        return cls(OrphansDirectory(spec["directory"]), clients.topic, exist=exist, digest=spec["digest"])
+        del subject
+        return cls(OrphansDirectory(spec["directory"]), clients, digest=spec["digest"])
 
     def spec(self) -> JsonMap:
         """Return the run's directory, the digest of what was approved, and the connections."""
