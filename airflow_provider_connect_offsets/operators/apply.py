@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import timedelta
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import AirflowSkipException
@@ -24,7 +26,7 @@ from airflow_provider_connect_offsets.operators.shared.common import (
 from airflow_provider_connect_offsets.operators.shared.events import TellsChanges
 from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
 from airflow_provider_connect_offsets.parameters.backfill import WindowParams
-from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams, Control
+from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import (
     ApprovedParams,
@@ -34,6 +36,7 @@ from airflow_provider_connect_offsets.parameters.tasks import (
     StepLeaseParams,
     WaitingParams,
 )
+from airflow_provider_connect_offsets.workspace.fleet import members_of
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 
 if TYPE_CHECKING:
@@ -41,8 +44,8 @@ if TYPE_CHECKING:
 
     from airflow_provider_connect_offsets.observe.clients import Clients
     from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
-    from airflow_provider_connect_offsets.report import Pending
     from airflow_provider_connect_offsets.saga.lease import Owner
+    from airflow_provider_connect_offsets.saga.many import ManySagas
     from airflow_provider_connect_offsets.workspace.outcome import Outcome
 
 
@@ -68,17 +71,6 @@ class ApproveOffsetPlanOperator(AskAboutRunOperator):
             self.write_report(Pending.APPROVAL)
         return given.approval
 
-    def write_report(self, pending: Pending) -> None:
-        """Write the report with the current state of the approval."""
-        report_of(RunDirectory(self.summary["run_uri"]), pending=pending)
-
-    def question(self) -> tuple[str, str]:
-        """Return subject and body, in Markdown."""
-        from airflow_provider_connect_offsets.report import Change, question
-
-        change = Change.read(RunDirectory(self.summary["run_uri"]))
-        return f"Change the offsets of {self.summary['connector']}?", question(change, link=self.link)
-
 
 class BeginOffsetChangeOperator(ReportedOperator):
     """Check once more before anything is stopped: the setup of a change, which only records.
@@ -96,24 +88,44 @@ class BeginOffsetChangeOperator(ReportedOperator):
         StepLeaseParams,
     )
     preset: ClassVar[dict[str, Any]] = {"multiple_outputs": True}
+    directory: ClassVar[type[RunDirectory]] = RunDirectory
 
     def execute(self, context: Context) -> dict[str, Any]:
-        """Check the plan and the connector; lease the connector to the run if ``hold`` is set."""
-        from airflow_provider_connect_offsets.operations.connector import stepwise
-        from airflow_provider_connect_offsets.operations.connector.plans import read_plan, refuse_stale
-
+        """Check each plan and its connector; refuses what has gone stale or overlaps."""
         with failing_clearly(), open_connect(self.given(ConnectorConnectionParams)) as clients:
-            run, hold = run_of(self), self.given(StepLeaseParams).hold
-            plan = read_plan(run)
-            refuse_outside(self.given(WindowParams))
-            refuse_stale(run, ttl=timedelta(seconds=self.given(PlanAgeParams).plan_ttl))
-            if self.given(ConnectorConnectionParams).control == Control.STORAGE:
-                clients.control.stop(plan.connector)  # which only checks that it is down
-            if hold is None:
-                clients.journal(plan.connector).refuse_overlap(run_key(context))
-                state = clients.control.status(plan.connector).state
-            else:
-                state = stepwise.begin(plan, clients, owner_of(context), seconds=hold)
+            return self.begun(self.checked(clients, run_key(context)), clients, owner_of(context))
+
+    def checked(self, clients: Clients, run: str) -> list[OffsetPlan]:
+        """Return the plans of all connectors; raises if one may not be begun now by ``run``."""
+        from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
+        from airflow_provider_connect_offsets.observe.clients import Origin
+        from airflow_provider_connect_offsets.operations.connector.plans import read_plan, refuse_stale
+        from airflow_provider_connect_offsets.operations.groups.group_stages import refuse_moved
+
+        members = members_of(self.directory(self.given(RunParams).run_uri))
+        refuse_outside(self.given(WindowParams))
+        if isinstance(clients.control, StorageControl):
+            clients.control.refuse_running(members)
+        plans = []
+        for directory in members.values():
+            plan = read_plan(directory)
+            refuse_stale(directory, ttl=timedelta(seconds=self.given(PlanAgeParams).plan_ttl))
+            clients.journal(plan.connector).refuse_overlap(run)
+            refuse_moved(clients, run)
+            if plan.request.noun == Origin.GROUP.noun and plan.changed_rows():
+                clients.control.stop(plan.connector)  # which only requires that it has no members
+            plans.append(plan)
+        return plans
+
+    def begun(self, plans: list[OffsetPlan], clients: Clients, owner: Owner) -> dict[str, Any]:
+        """Return what the task returns; leases the connector to the run if ``hold`` is set."""
+        from airflow_provider_connect_offsets.operations.connector import stepwise
+
+        [plan], hold = plans, self.given(StepLeaseParams).hold
+        if hold is None:
+            state = clients.control.status(plan.connector).state
+        else:
+            state = stepwise.begin(plan, clients, owner, seconds=hold)
         return {"connector": plan.connector, "digest": plan.digest, "state": state.value}
 
 
@@ -127,25 +139,62 @@ class ApplyOffsetPlanOperator(Interruptible, TellsChanges, ReportedOperator):
     """
 
     parameters: ClassVar[Models] = (RunParams, ApprovedParams, ConnectorConnectionParams, WaitingParams)
+    changing: ManySagas[OffsetPlan, Outcome] | None = None
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Apply the plan."""
         from airflow_provider_connect_offsets.operations.connector.plans import read_plan
 
-        run, owner = run_of(self), owner_of(context)
+        run = run_of(self)
         with failing_clearly():
             plan = read_plan(run, digest=self.given(ApprovedParams).digest)
-            with open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams)) as clients:
+            with self.opened() as clients:
                 try:
-                    outcome = applied(plan, clients, owner, run)
+                    [(_name, outcome)] = self.ended([clients], {plan.connector: plan}, {plan.connector: run}, context)
                 finally:
                     report = report_of(run)
+                if isinstance(outcome, Exception):
+                    raise outcome
                 self.tell_outcome(context, clients, outcome, run)
         return summary_of(outcome, report, dag_id=self.dag_id, downtime_seconds=outcome.downtime_seconds)
 
+    def opened(self) -> AbstractContextManager[Clients]:
+        """Open clients of the Connect cluster."""
+        return open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams))
 
-def applied(plan: OffsetPlan, clients: Clients, owner: Owner, run: RunDirectory) -> Outcome:
-    """Apply the plan, and write its true outcome however it ends; the caller writes the report."""
+    def ended(
+        self,
+        opened: Sequence[Clients],
+        plans: Mapping[str, OffsetPlan],
+        members: Mapping[str, RunDirectory],
+        context: Context,
+        *,
+        max_failures: int = 1,
+    ) -> Iterator[tuple[str, Outcome | Exception]]:
+        """Apply plans, as many at a time as clients are opened, and yield each connector as its change has ended.
+
+        Its outcome is written however it ends.
+        """
+        from airflow_provider_connect_offsets.saga.many import ManySagas
+
+        owner = owner_of(context)
+        free: SimpleQueue[Clients] = SimpleQueue()
+        for clients in opened:
+            free.put(clients)
+
+        def change(plan: OffsetPlan) -> Outcome:
+            clients = free.get()  # no two threads share some
+            try:
+                return _applied(plan, clients, owner, members[plan.connector])
+            finally:
+                free.put(clients)
+
+        self.changing = ManySagas(change, at_once=len(opened), max_failures=max_failures)
+        for plan, ended in self.changing.run(plans.values()):
+            yield plan.connector, ended
+
+
+def _applied(plan: OffsetPlan, clients: Clients, owner: Owner, run: RunDirectory) -> Outcome:
     from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
     from airflow_provider_connect_offsets.operations.groups.group_stages import refuse_moved
 

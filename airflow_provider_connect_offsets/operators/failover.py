@@ -10,8 +10,8 @@ from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.reports import report_address
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.operators.apply import ApproveOffsetPlanOperator
-from airflow_provider_connect_offsets.operators.failover_flow import FailoverOperator, failover_report
-from airflow_provider_connect_offsets.operators.shared.common import new_directory, report_at
+from airflow_provider_connect_offsets.operators.failover_flow import FailoverOperator
+from airflow_provider_connect_offsets.operators.shared.common import new_directory, report_at, report_of
 from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator
 from airflow_provider_connect_offsets.parameters.connections import FailoverClientsParams
 from airflow_provider_connect_offsets.parameters.failover import FailoverParams
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo
     from airflow_provider_connect_offsets.observe.clients import Clients
     from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
-    from airflow_provider_connect_offsets.report import Pending
 
 _HANDED_ON = (
     "digest",
@@ -128,7 +127,7 @@ class TranslateGroupOffsetsOperator(OffsetsJobOperator):
         if "digest" not in summary:
             raise PlanRefused(f"No group was moved. {' '.join(summary['errors'])}")
         self.log.info("%s", as_text(Failover.read(directory).table()))
-        uri = failover_report(directory)
+        uri = report_of(directory)
         report = report_at(uri, dag_id=self.dag_id)
         if summary["errors"]:
             address = report_address(uri, dag_id=self.dag_id)
@@ -139,13 +138,4 @@ class TranslateGroupOffsetsOperator(OffsetsJobOperator):
 class ApproveFailoverOperator(ApproveOffsetPlanOperator):
     """Ask a person whether the groups are to be moved; as ``ApproveOffsetPlanOperator`` does for a change."""
 
-    def write_report(self, pending: Pending) -> None:
-        """Write the report with the current state of the approval."""
-        failover_report(FailoverDirectory(self.summary["run_uri"]), pending=pending)
-
-    def question(self) -> tuple[str, str]:
-        """Return subject and body, in Markdown."""
-        from airflow_provider_connect_offsets.report import Failover
-
-        found = Failover.read(FailoverDirectory(self.summary["run_uri"]))
-        return f"Move {found.title[0].lower()}{found.title[1:]}?", found.question(link=self.link)
+    directory = FailoverDirectory

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from airflow_provider_connect_offsets.hooks.failover import flow_connectors, open_failover
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest, Mode
-from airflow_provider_connect_offsets.operators.shared.common import LEASE_SECONDS, owner_of, report_written
+from airflow_provider_connect_offsets.operators.shared.common import LEASE_SECONDS, owner_of
 from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
 from airflow_provider_connect_offsets.parameters.connections import FailoverClientsParams
 from airflow_provider_connect_offsets.parameters.failover import DrainingParams
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_connect_offsets.observe.clients import Clients
-    from airflow_provider_connect_offsets.report import Pending
 
 
 class FailoverOperator(ReportedOperator):
@@ -46,13 +45,6 @@ class FailoverOperator(ReportedOperator):
 def request_in(directory: FailoverDirectory) -> FailoverRequest:
     """Return the request that the run's first task has written."""
     return FailoverRequest.from_json(read_json(directory.request))
-
-
-def failover_report(directory: FailoverDirectory, *, pending: Pending | None = None) -> str:
-    """Write the report and the CSV, and return the URI of the report."""
-    from airflow_provider_connect_offsets.report import Failover
-
-    return report_written(lambda: Failover.read(directory, pending=pending).write(), directory.report)
 
 
 class OpenFailoverOperator(FailoverOperator):

@@ -8,8 +8,14 @@ from airflow_provider_connect_offsets.assets import moved_groups_asset
 from airflow_provider_connect_offsets.hooks.failover import flow_connectors
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.offsets.requests.failover import Mode
-from airflow_provider_connect_offsets.operators.failover_flow import FailoverOperator, failover_report, request_in
-from airflow_provider_connect_offsets.operators.shared.common import LEASE_SECONDS, owner_of, report_at, run_key
+from airflow_provider_connect_offsets.operators.failover_flow import FailoverOperator, request_in
+from airflow_provider_connect_offsets.operators.shared.common import (
+    LEASE_SECONDS,
+    owner_of,
+    report_at,
+    report_of,
+    run_key,
+)
 from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
 from airflow_provider_connect_offsets.parameters.failover import FlowAfterwardsParams
 from airflow_provider_connect_offsets.parameters.taking import Models
@@ -58,7 +64,7 @@ class CommitGroupOffsetsOperator(TellsChanges, FailoverOperator):
                         lambda: commit_translation(directory, clusters, digest=digest),
                     )
                 finally:
-                    report = failover_report(directory)
+                    report = report_of(directory)
                 members = flow_connectors(clients, request)
                 end = stopped.resume if resume else stopped.leave_stopped
                 end(members, owner_of(context), seconds=LEASE_SECONDS)

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from airflow_provider_connect_offsets.exceptions import LeftStopped
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.apply import (
     ApproveOffsetPlanOperator,
     failure_of,
 )
 from airflow_provider_connect_offsets.operators.plan import PlanConnectorOffsetsOperator
-from airflow_provider_connect_offsets.operators.restore import refuse_deleted
+from airflow_provider_connect_offsets.operators.restore import RestoresRun
 from airflow_provider_connect_offsets.operators.shared.common import (
     Interruptible,
     new_directory,
     owner_of,
     recorded,
-    report_written,
+    report_of,
     run_key,
     summary_of,
 )
@@ -42,7 +42,7 @@ from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_connect_offsets.report import Pending
+    from airflow_provider_connect_offsets.observe.clients import Clients
 
 
 class SnapshotMirrorFlowOperator(FlowOperator):
@@ -77,6 +77,7 @@ class PlanMirrorResetOperator(PlanConnectorOffsetsOperator):
     """
 
     job = "mirror-reset"
+    directory = ResetDirectory
 
     def judged(self) -> dict[str, Any]:
         """Show what the job found; raises :class:`PlanRefused` if that is an error."""
@@ -89,24 +90,11 @@ class PlanMirrorResetOperator(PlanConnectorOffsetsOperator):
         more = {name: summary[name] for name in ("duplicates", "syncs", "checkpoints", "stale_checkpoints")}
         return {**plan, **more, "digest": read_reset(run).digest}
 
-    def write_report(self) -> str:
-        """Write the report of the reset, and return its URI."""
-        return _report(ResetDirectory(self.run_uri))
-
 
 class ApproveMirrorResetOperator(ApproveOffsetPlanOperator):
     """Ask a person whether a flow is to be reset; else as ``ApproveOffsetPlanOperator``."""
 
-    def write_report(self, pending: Pending) -> None:
-        """Write the report with the current state of the approval."""
-        _report(ResetDirectory(self.summary["run_uri"]), pending=pending)
-
-    def question(self) -> tuple[str, str]:
-        """Return subject and body, in Markdown."""
-        from airflow_provider_connect_offsets.report import Reset
-
-        reset = Reset.read(ResetDirectory(self.summary["run_uri"]))
-        return f"Reset the flow of {self.summary['connector']}?", reset.question(link=self.link)
+    directory = ResetDirectory
 
 
 class BeginMirrorResetOperator(FlowOperator):
@@ -168,12 +156,12 @@ class ApplyMirrorResetOperator(Interruptible, TellsChanges, FlowOperator):
                 try:
                     outcome = recorded(reset, failure_of(plan.offsets, clients, owner), run.outcome)
                 finally:
-                    report = _report(run)
+                    report = report_of(run)
                 self.tell_outcome(context, clients, outcome, run, kind=ChangeKind.FLOW_RESET)
         return summary_of(outcome, report, dag_id=self.dag_id, downtime_seconds=outcome.downtime_seconds)
 
 
-class RestoreMirrorFlowOperator(TellsChanges, FlowOperator):
+class RestoreMirrorFlowOperator(RestoresRun, FlowOperator):
     """Undo what a reset of the same run left unfinished: offsets, cleanup policies, and the connectors' states.
 
     Does nothing if the reset ended in order, applied or undone. Meant as a teardown, with more retries than
@@ -181,25 +169,9 @@ class RestoreMirrorFlowOperator(TellsChanges, FlowOperator):
     """
 
     parameters: ClassVar[Models] = (RunParams, *FlowOperator.parameters, WaitingParams)
+    directory = ResetDirectory
+    kind = ChangeKind.FLOW_RESET
 
-    def execute(self, context: Context) -> str:
-        """Restore what was left unfinished."""
-        from airflow_provider_connect_offsets.operations.connector import stepwise
-        from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset
-
-        with failing_clearly(except_for=LeftStopped), self.open_flow(self.given(WaitingParams)) as clients:
-            run = ResetDirectory(self.given(RunParams).run_uri)
-            outcome = stepwise.undo(read_reset(run).offsets, clients, owner_of(context))
-            if outcome is None:
-                return "Nothing was left to restore."
-            outcome.write(run.outcome)
-            _report(run)
-            refuse_deleted(outcome)
-            self.tell_outcome(context, clients, outcome, run, kind=ChangeKind.FLOW_RESET)
-        return outcome.message
-
-
-def _report(run: ResetDirectory, *, pending: Pending | None = None) -> str:
-    from airflow_provider_connect_offsets.report import Reset
-
-    return report_written(lambda: Reset.read(run, pending=pending).write(), run.report)
+    def opened(self) -> AbstractContextManager[Clients]:
+        """Open clients of the flow."""
+        return self.open_flow(self.given(WaitingParams))

@@ -12,7 +12,7 @@ from airflow_provider_connect_offsets.hooks.clients import require_control, work
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.offsets.requests.orphans import OrphanRequest
 from airflow_provider_connect_offsets.operators.shared.approval import AskAboutRunOperator
-from airflow_provider_connect_offsets.operators.shared.common import new_directory, owner_of, report_at, report_written
+from airflow_provider_connect_offsets.operators.shared.common import new_directory, owner_of, report_at, report_of
 from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
 from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator
 from airflow_provider_connect_offsets.parameters.connections import Control, StorageConnectionParams
@@ -25,8 +25,6 @@ from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
-
-    from airflow_provider_connect_offsets.report import Pending
 
 _HANDED_ON = (
     "digest",
@@ -90,7 +88,7 @@ class FindOrphanedOffsetsOperator(OffsetsJobOperator):
         if summary["problem"]:
             raise InvalidRequest(f"Nothing was removed. {summary['problem']}")
         self.log.info("%s", as_text(Orphans.read(directory).table()))
-        report = report_at(_report(directory), dag_id=self.dag_id)
+        report = report_at(report_of(directory), dag_id=self.dag_id)
         return {"run_uri": self.run_uri, **report, **{name: summary[name] for name in _HANDED_ON}}
 
 
@@ -104,6 +102,7 @@ class ApproveRemovalOperator(AskAboutRunOperator):
 
     parameters: ClassVar[Models] = (FoundParams, RemovalParams)
     undone = "nothing was removed"
+    directory = OrphansDirectory
 
     def is_asked(self) -> bool:
         """Return whether a person is asked; skips what follows if nothing is to be removed."""
@@ -130,17 +129,6 @@ class ApproveRemovalOperator(AskAboutRunOperator):
             "that it is this cluster's, and not that of another one on the same Kafka. Look at the report "
             f"{self.address}, and run it again with approval=true if it is."
         )
-
-    def write_report(self, pending: Pending) -> None:
-        """Write the report with the current state of the approval."""
-        _report(OrphansDirectory(self.summary["run_uri"]), pending=pending)
-
-    def question(self) -> tuple[str, str]:
-        """Return subject and body, in Markdown."""
-        from airflow_provider_connect_offsets.report import Orphans
-
-        found = Orphans.read(OrphansDirectory(self.summary["run_uri"]))
-        return f"Remove the offsets of {found.gone}?", found.question(link=self.link)
 
 
 class RemoveOrphanedOffsetsOperator(ReportedOperator):
@@ -178,7 +166,7 @@ class RemoveOrphanedOffsetsOperator(ReportedOperator):
                 try:
                     removal = remove_orphans(directory, clients, owner_of(context), digest=digest)
                 finally:
-                    report = _report(directory)
+                    report = report_of(directory)
         counts = {"connectors": len(removal.removed), "partitions": removal.partitions}
         self.log.info("Removed and proved: %s. They can be imported again from %s", counts, directory.removed)
         return {**counts, "removed": directory.removed, **report_at(report, dag_id=self.dag_id)}
@@ -194,9 +182,3 @@ def _connections(operator: TakesParameters) -> StorageConnectionParams:
         "connect-offsets orphans finds such offsets.",
     )
     return named
-
-
-def _report(directory: OrphansDirectory, *, pending: Pending | None = None) -> str:
-    from airflow_provider_connect_offsets.report import Orphans
-
-    return report_written(lambda: Orphans.read(directory, pending=pending).write(), directory.report)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from airflow_provider_connect_offsets.operators.shared.common import report_at, report_of
 from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator, refuse_errors
@@ -36,6 +36,7 @@ class PlanConnectorOffsetsOperator(OffsetsJobOperator):
     """
 
     job = "plan"
+    directory: ClassVar[type[RunDirectory]] = RunDirectory
 
     def judged(self) -> dict[str, Any]:
         """Show what the job found; raises :class:`PlanRefused` if a verdict is an error."""
@@ -46,10 +47,6 @@ class PlanConnectorOffsetsOperator(OffsetsJobOperator):
         change = Change.read(run)
         self.log.info("The plan:\n%s", as_text(plan_table(change)))
         self.log.info("The verdicts:\n%s", as_text(verdict_table(change)))
-        report = report_at(self.write_report(), dag_id=self.dag_id)
+        report = report_at(report_of(self.directory(self.run_uri)), dag_id=self.dag_id)
         refuse_errors(summary, nothing="Nothing was stopped or changed.")
         return {"run_uri": self.run_uri, **report, **{name: summary[name] for name in _HANDED_ON}}
-
-    def write_report(self) -> str:
-        """Write the report of the run, and return its URI."""
-        return report_of(RunDirectory(self.run_uri))

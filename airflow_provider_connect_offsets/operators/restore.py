@@ -2,42 +2,42 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, ClassVar
 
 from airflow_provider_connect_offsets.exceptions import LeftStopped, RecordsDeleted
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.operators.shared.common import open_connect, owner_of, report_of, run_of
-from airflow_provider_connect_offsets.operators.shared.events import TellsChanges
+from airflow_provider_connect_offsets.operators.shared.common import open_connect, owner_of, report_of
+from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
 from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import RunParams, WaitingParams
+from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_connect_offsets.observe.clients import Clients
-    from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 
 
-class RestoreConnectorOffsetsOperator(TellsChanges, ReportedOperator):
-    """Undo what a change of the same run left unfinished: prior offsets, then the prior state.
+class RestoresRun(TellsChanges, ReportedOperator):
+    """A teardown: undoes what a change of the same run left unfinished."""
 
-    Does nothing if the change ended in order, applied or undone. A change that turns out applied is an event of the
-    connector's asset, as the task that began it added none. Meant as a teardown, with more retries than anything
-    else in the DAG. Returns a sentence that says what was done.
-    """
+    directory: ClassVar[type[RunDirectory]] = RunDirectory
+    #: What the event says that was done.
+    kind = ChangeKind.CHANGED
 
-    parameters: ClassVar[Models] = (RunParams, ConnectorConnectionParams, WaitingParams)
+    @abstractmethod
+    def opened(self) -> AbstractContextManager[Clients]:
+        """Open clients of what was changed."""
 
     def execute(self, context: Context) -> str:
         """Restore what was left unfinished."""
-        with (
-            failing_clearly(except_for=LeftStopped),
-            open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams)) as clients,
-        ):
-            done = self.restore(run_of(self), clients, context)
+        with failing_clearly(except_for=LeftStopped), self.opened() as clients:
+            done = self.restore(self.directory(self.given(RunParams).run_uri), clients, context)
         return done or "Nothing was left to restore."
 
     def restore(self, run: RunDirectory, clients: Clients, context: Context) -> str | None:
@@ -48,22 +48,31 @@ class RestoreConnectorOffsetsOperator(TellsChanges, ReportedOperator):
         from airflow_provider_connect_offsets.operations.connector import stepwise
         from airflow_provider_connect_offsets.operations.connector.plans import read_plan
 
-        plan = read_plan(run)
-        outcome = stepwise.undo(plan, clients, owner_of(context))
+        outcome = stepwise.undo(read_plan(run), clients, owner_of(context))
         if outcome is None:
             return None
         outcome.write(run.outcome)
         report_of(run)
-        refuse_deleted(outcome)
+        if outcome.result is Result.RECORDS_DELETED:
+            raise RecordsDeleted(outcome.message)
         self.add_event(context, clients, outcome, run)
         return outcome.message
 
     def add_event(self, context: Context, clients: Clients, outcome: Outcome, run: RunDirectory) -> None:
         """Add the event of a change that the task that began it did not add."""
-        self.tell_outcome(context, clients, outcome, run)
+        self.tell_outcome(context, clients, outcome, run, kind=self.kind)
 
 
-def refuse_deleted(outcome: Outcome) -> None:
-    """Raise :class:`RecordsDeleted` for an applied change if records at its positions were deleted meanwhile."""
-    if outcome.result is Result.RECORDS_DELETED:
-        raise RecordsDeleted(outcome.message)
+class RestoreConnectorOffsetsOperator(RestoresRun):
+    """Undo what a change of the same run left unfinished: prior offsets, then the prior state.
+
+    Does nothing if the change ended in order, applied or undone. A change that turns out applied is an event of the
+    connector's asset, as the task that began it added none. Meant as a teardown, with more retries than anything
+    else in the DAG. Returns a sentence that says what was done.
+    """
+
+    parameters: ClassVar[Models] = (RunParams, ConnectorConnectionParams, WaitingParams)
+
+    def opened(self) -> AbstractContextManager[Clients]:
+        """Open clients of the Connect cluster."""
+        return open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams))

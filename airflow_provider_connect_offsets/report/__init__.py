@@ -18,13 +18,14 @@ orphans.write()                       # report.html of the run, whose URI is ret
 
 from airflow_provider_connect_offsets.report.change import Change
 from airflow_provider_connect_offsets.report.change_report import render, write_report
-from airflow_provider_connect_offsets.report.failover import Failover
 from airflow_provider_connect_offsets.report.fleet import FleetChange
-from airflow_provider_connect_offsets.report.mirror_reset import Reset
+from airflow_provider_connect_offsets.report.flow.failover import Failover
+from airflow_provider_connect_offsets.report.flow.mirror_reset import Reset
+from airflow_provider_connect_offsets.report.flow.readiness import Readiness
+from airflow_provider_connect_offsets.report.kinds import read_report
 from airflow_provider_connect_offsets.report.orphans import Orphans
 from airflow_provider_connect_offsets.report.poison.records import PoisonedRecords
 from airflow_provider_connect_offsets.report.question import question
-from airflow_provider_connect_offsets.report.readiness import Readiness
 from airflow_provider_connect_offsets.report.replay.bounded import Replay
 from airflow_provider_connect_offsets.report.snapshots.changes import SnapshotChanges
 from airflow_provider_connect_offsets.report.standing import Pending
@@ -52,6 +53,7 @@ __all__ = [
     "outcome_line",
     "plan_table",
     "question",
+    "read_report",
     "render",
     "verdict_table",
     "write_report",

@@ -120,6 +120,11 @@ class FleetChange:
         """The heading of the report."""
         return f"Offsets of {counted(len(self.members), self.noun)}"
 
+    @property
+    def subject(self) -> str:
+        """The question to the approver, in one line."""
+        return f"Change the {self.title[0].lower()}{self.title[1:]}?"
+
     def table(self, *, limit: int = MOST_ROWS) -> Group:
         """A row for each connector, worst first, with how far its change has come."""
         headings = (self.noun.capitalize(), "Standing", "Partitions", "Again", "Never", "Warnings")

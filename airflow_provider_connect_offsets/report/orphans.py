@@ -159,6 +159,11 @@ class Orphans:
         title = f"Offsets of {self.gone} in {self.topic}"
         return row_table(title, self.shown, limit=limit, note=self.suspicion)
 
+    @property
+    def subject(self) -> str:
+        """The question to the approver, in one line."""
+        return f"Remove the offsets of {self.gone}?"
+
     def question(self, *, link: str | None = None) -> str:
         """The question to the approver: what would be removed; ``link`` as of ``question.question``."""
         summary = self.summary

@@ -1,4 +1,4 @@
-"""Many sagas: a limited number at a time, and none begun after too many have failed."""
+"""Many sagas, or one: a limited number at a time, and none begun after too many have failed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,13 @@ class ManySagas(Generic[Member, Result]):
         self._halted.set()
 
     def run(self, members: Iterable[Member]) -> Iterator[tuple[Member, Result | Exception]]:
-        """Yield each member whose saga was begun, with its result or its exception, as they end."""
+        """Yield each member whose saga was begun, with its result or its exception, as they end.
+
+        One at a time they are carried out in this thread, so that an interruption of it reaches them.
+        """
+        if self.at_once == 1:
+            yield from self._one_by_one(members)
+            return
         waiting, failures = iter(members), 0
         under_way: dict[Future[Result], Member] = {}
         with ThreadPoolExecutor(max_workers=self.at_once) as pool:
@@ -59,3 +65,14 @@ class ManySagas(Generic[Member, Result]):
                         raise error
                     failures += error is not None
                     yield under_way.pop(ended), error if error is not None else ended.result()
+
+    def _one_by_one(self, members: Iterable[Member]) -> Iterator[tuple[Member, Result | Exception]]:
+        failures = 0
+        for member in members:
+            if failures >= self.max_failures or self._halted.is_set():
+                return
+            try:
+                ended: Result | Exception = self.saga(member)
+            except Exception as error:  # noqa: BLE001 - the caller gets it
+                ended, failures = error, failures + 1
+            yield member, ended

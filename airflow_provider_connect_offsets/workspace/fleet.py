@@ -1,4 +1,4 @@
-"""Directory of one change of many connectors: their list, and a run directory for each."""
+"""Directory of one change of many connectors: their list, and a run directory for each; one is a fleet of one."""
 
 from __future__ import annotations
 
@@ -29,3 +29,13 @@ class FleetDirectory(FleetPaths):
     def members(self) -> Mapping[str, RunDirectory]:
         """Return run directories by connector, sorted by name; raises :class:`DatasetError` if there is no list yet."""
         return {name: self.member(name) for name in files.read_json(self.listing)["connectors"]}
+
+
+def members_of(run: RunDirectory) -> Mapping[str, RunDirectory]:
+    """Return the run directories of a change by connector: a fleet's, or the only one itself.
+
+    Raises :class:`DatasetError` if its first task has not ended.
+    """
+    if isinstance(run, FleetDirectory):
+        return run.members()
+    return {files.read_json(run.request)["connector"]: run}

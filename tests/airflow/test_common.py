@@ -53,7 +53,7 @@ def test_an_event_that_can_not_be_made_does_not_fail_the_step(caplog: pytest.Log
     def info(_name: str) -> None:
         raise Unreachable("No worker answers.")
 
-    connect = SimpleNamespace(clients=SimpleNamespace(control=SimpleNamespace(info=info)))
+    connect = SimpleNamespace(control=SimpleNamespace(info=info))
     alter.tell_step({}, connect, "orders", written, kind=ChangeKind.ALTERED)
 
     assert "its asset event could not be made" in caplog.text

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from airflow.providers.common.compat.sdk import AirflowSkipException
 
-from airflow_provider_connect_offsets.operators.poison.skip import report_of_poison
 from airflow_provider_connect_offsets.operators.shared.approval import AskAboutRunOperator
+from airflow_provider_connect_offsets.operators.shared.common import report_of
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import QuestionParams
 from airflow_provider_connect_offsets.workspace.layout import PoisonDirectory
@@ -29,10 +29,7 @@ class ApprovePoisonSkipOperator(AskAboutRunOperator):
     parameters: ClassVar[Models] = (QuestionParams,)
     undone = "nothing was skipped"
 
-    @property
-    def directory(self) -> PoisonDirectory:
-        """Directory of the run."""
-        return PoisonDirectory(self.summary["run_uri"])
+    directory = PoisonDirectory
 
     def is_asked(self) -> bool:
         """Return whether a person is asked; skips what follows in a dry run, and if the sink has not failed."""
@@ -43,18 +40,10 @@ class ApprovePoisonSkipOperator(AskAboutRunOperator):
             raise AirflowSkipException(f"There is nothing to skip. The report: {self.address}")
         return given.approval
 
-    def question(self) -> tuple[str, str]:
-        """Return subject and body, in Markdown."""
-        from airflow_provider_connect_offsets.report import PoisonedRecords
-
-        records = PoisonedRecords.read(self.directory)
-        what = "this record" if len(records.lines) == 1 else f"these {len(records.lines)} records"
-        return f"Skip {what} of {self.summary['connector']}?", records.question(link=self.link)
-
     def write_report(self, pending: Pending) -> None:
         """Write outcome and report of a rejection."""
         del pending
-        found = PoisonOutcome.read(self.directory.outcome)
+        found = PoisonOutcome.read(self.run.outcome)
         rejected = replace(found, result=PoisonResult.REJECTED, message=f"Nothing was skipped. {found.message}")
-        rejected.write(self.directory.outcome)
-        report_of_poison(self.directory)
+        rejected.write(self.run.outcome)
+        report_of(self.run)

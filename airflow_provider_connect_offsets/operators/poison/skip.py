@@ -17,6 +17,7 @@ from airflow_provider_connect_offsets.operators.shared.common import (
     open_connect,
     owner_of,
     report_at,
+    report_of,
     report_written,
 )
 from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
@@ -103,7 +104,7 @@ class _PoisonOperator(ReportedOperator):
         skipped = tuple(SkippedPlace(*place) for place in places) if is_done else ()
         outcome = PoisonOutcome(sink.request.connector, result, message, skipped, datetime.now(tz=UTC))
         outcome.write(sink.kept.directory.outcome)
-        return report_of_poison(sink.kept.directory)
+        return report_of(sink.kept.directory)
 
 
 class FindPoisonRecordOperator(Interruptible, _PoisonOperator):
@@ -188,13 +189,6 @@ class ReleasePoisonedSinkOperator(_PoisonOperator):
                 return "Nothing was left to undo."
             self._publish(sink, PoisonResult.FAILED, message, sink.skipped)
         return message
-
-
-def report_of_poison(directory: PoisonDirectory) -> str:
-    """Write the run's report, and return its URI."""
-    from airflow_provider_connect_offsets.report import PoisonedRecords
-
-    return report_written(lambda: PoisonedRecords.read(directory).write(), directory.report)
 
 
 def _place(record: Any) -> Place:

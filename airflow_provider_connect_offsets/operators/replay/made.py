@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_provider_connect_offsets.exceptions import NotApplied
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.operators.replay.planned import replay_report
 from airflow_provider_connect_offsets.operators.shared.common import (
     Interruptible,
     open_connect,
     owner_of,
     recorded,
+    report_of,
     summary_of,
 )
 from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
@@ -57,7 +57,7 @@ class ReplayIntervalOperator(Interruptible, ReportedOperator):
                         run.outcome,
                     )
                 finally:
-                    report = replay_report(run)
+                    report = report_of(run)
         counts = {"delivered": outcome.delivered, "beyond": outcome.beyond}
         return summary_of(outcome, report, dag_id=self.dag_id, **counts)
 
@@ -82,5 +82,5 @@ class ReleaseReplayOperator(ReportedOperator):
             if outcome is None:
                 return "Nothing was left to remove."
             outcome.write(run.outcome)
-            replay_report(run)
+            report_of(run)
         return outcome.message

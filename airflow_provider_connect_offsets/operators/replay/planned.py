@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.operators.shared.common import (
     open_connect,
     refuse_outside,
     report_at,
-    report_written,
+    report_of,
     run_key,
 )
 from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
@@ -30,8 +30,6 @@ from airflow_provider_connect_offsets.workspace.layout import ReplayDirectory
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
-
-    from airflow_provider_connect_offsets.report import Pending
 
 _HANDED_ON = ("connector", "clone", "digest", "partitions", "left_out", "offsets", "worst", "warnings")
 
@@ -90,7 +88,7 @@ class PlanReplayOperator(OffsetsJobOperator):
         self.log.info("The plan:\n%s", as_text(replay.table()))
         for verdict in replay.verdicts:
             self.log.info("%s: %s", verdict.severity, verdict.message)
-        report = report_at(replay_report(run), dag_id=self.dag_id)
+        report = report_at(report_of(run), dag_id=self.dag_id)
         refuse_errors(summary, nothing="Nothing was created.")
         if not summary["partitions"]:
             raise AirflowSkipException(
@@ -103,16 +101,7 @@ class PlanReplayOperator(OffsetsJobOperator):
 class ApproveReplayOperator(ApproveOffsetPlanOperator):
     """Ask a person whether the interval is to be delivered once more; else as ``ApproveOffsetPlanOperator``."""
 
-    def write_report(self, pending: Pending) -> None:
-        """Write the report with the current state of the approval."""
-        replay_report(ReplayDirectory(self.summary["run_uri"]), pending=pending)
-
-    def question(self) -> tuple[str, str]:
-        """Return subject and body, in Markdown."""
-        from airflow_provider_connect_offsets.report import Replay
-
-        replay = Replay.read(ReplayDirectory(self.summary["run_uri"]))
-        return f"Deliver {replay.request.connector} once more?", replay.question(link=self.link)
+    directory = ReplayDirectory
 
 
 class BeginReplayOperator(ReportedOperator):
@@ -136,10 +125,3 @@ class BeginReplayOperator(ReportedOperator):
             clients.journal(plan.request.clone).refuse_overlap(run_key(context))
             clients.control.info(plan.request.connector)
         return plan.request.clone
-
-
-def replay_report(run: ReplayDirectory, *, pending: Pending | None = None) -> str:
-    """Write the run's report, and return its URI; ``pending`` is why the replay was not made yet."""
-    from airflow_provider_connect_offsets.report import Replay
-
-    return report_written(lambda: Replay.read(run, pending=pending).write(), run.report)

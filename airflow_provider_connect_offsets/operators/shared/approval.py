@@ -12,9 +12,10 @@ from airflow.sdk.definitions.param import ParamsDict
 
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.reports import report_address, report_url
+from airflow_provider_connect_offsets.operators.shared.common import report_of
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 from airflow_provider_connect_offsets.parameters.taking import TakesParameters
-from airflow_provider_connect_offsets.workspace.layout import Directory
+from airflow_provider_connect_offsets.workspace.layout import Directory, RunDirectory
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -79,26 +80,35 @@ class AskAboutRunOperator(AskOperator):
     operator_extra_links = (ReportLink(),)
     #: What was not done after a rejection, for the log.
     undone: ClassVar[str] = "nothing was stopped or changed"
+    #: The kind of the run's directory, which decides about the report.
+    directory: ClassVar[type[Directory]] = RunDirectory
     summary: Any
 
     @property
-    def report(self) -> str:
-        """URI of the run's report."""
-        return Directory(self.summary["run_uri"]).report
+    def run(self) -> Directory:
+        """The run's directory."""
+        return self.directory(self.summary["run_uri"])
 
     @property
     def link(self) -> str | None:
         """URL of the report for a browser; None if reports are not served."""
-        return report_url(self.report, dag_id=self.dag_id)
+        return report_url(self.run.report, dag_id=self.dag_id)
 
     @property
     def address(self) -> str:
         """Address of the report, for messages."""
-        return report_address(self.report, dag_id=self.dag_id)
+        return report_address(self.run.report, dag_id=self.dag_id)
 
-    @abstractmethod
     def write_report(self, pending: Pending) -> None:
         """Write the report with the current state of the approval."""
+        report_of(self.run, pending=pending)
+
+    def question(self) -> tuple[str, str]:
+        """Return subject and body, in Markdown."""
+        from airflow_provider_connect_offsets.report import read_report
+
+        found = read_report(self.run)
+        return found.subject, found.question(link=self.link)
 
     def record_rejection(self) -> None:
         """Record the rejection in log and report."""

@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.parameters.backfill import WindowParams
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
 from airflow_provider_connect_offsets.parameters.taking import TakesParameters
 from airflow_provider_connect_offsets.parameters.tasks import PartParams, RunParams, WaitingParams
-from airflow_provider_connect_offsets.workspace.layout import RunDirectory
+from airflow_provider_connect_offsets.workspace.layout import Directory, RunDirectory
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -89,11 +89,11 @@ def refuse_outside(given: WindowParams) -> None:
         window.refuse_outside(datetime.now(tz=UTC))
 
 
-def report_of(run: RunDirectory, *, pending: Pending | None = None) -> str:
-    """Write the run's report, and return its URI; ``pending`` is why its plan is not applied yet."""
-    from airflow_provider_connect_offsets.report import write_report
+def report_of(run: Directory, *, pending: Pending | None = None) -> str:
+    """Write the report of a run of any kind, and return its URI; ``pending``: why its plan is not applied yet."""
+    from airflow_provider_connect_offsets.report import read_report
 
-    return report_written(lambda: write_report(run, pending=pending), run.report)
+    return report_written(lambda: read_report(run, pending=pending).write(), run.report)
 
 
 def report_written(write: Callable[[], object], uri: str) -> str:

@@ -83,6 +83,12 @@ class PoisonedRecords:
         is_applied = self.outcome.result is PoisonResult.SKIPPED
         return Standing(headline, tone, self.outcome.message, applied=is_applied)
 
+    @property
+    def subject(self) -> str:
+        """The question to the approver, in one line."""
+        what = "this record" if len(self.lines) == 1 else f"these {len(self.lines)} records"
+        return f"Skip {what} of {self.outcome.connector}?"
+
     def question(self, *, link: str | None = None) -> str:
         """Where the records are, why they fail, and what they hold, shortened; ``link`` as of ``question.question``."""
         headings = ("Topic", "Partition", "Offset", "Why", "Key", "Value")

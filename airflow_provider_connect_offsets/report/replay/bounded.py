@@ -105,6 +105,11 @@ class Replay:
         """The ranges, and what was delivered of each."""
         return row_table(f"Replay of {self.request.connector}, {self.request.interval}", self.shown, limit=limit)
 
+    @property
+    def subject(self) -> str:
+        """The question to the approver, in one line."""
+        return f"Deliver {self.request.connector} once more?"
+
     def question(self, *, link: str | None = None) -> str:
         """The question to the approver: what would be delivered once more; ``link`` as of ``question.question``."""
         request, summary = self.request, self.summary

@@ -11,7 +11,7 @@ from rich.console import Group
 
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest, Method, Mode
 from airflow_provider_connect_offsets.report import words
-from airflow_provider_connect_offsets.report.failover_groups import NUMBERS, GroupLine, as_csv
+from airflow_provider_connect_offsets.report.flow.failover_groups import NUMBERS, GroupLine, as_csv
 from airflow_provider_connect_offsets.report.html import Figure, publish
 from airflow_provider_connect_offsets.report.question import MOST_ROWS, Rows, markdown, plain, report_link
 from airflow_provider_connect_offsets.report.standing import Pending, Standing, Tone
@@ -181,6 +181,11 @@ class Failover:
         """A row for each group, those left alone first."""
         title = f"{self.title}: {counted(len(self.groups), 'group')}"
         return row_table(title, self.shown, limit=limit)
+
+    @property
+    def subject(self) -> str:
+        """The question to the approver, in one line."""
+        return f"Move {self.title[0].lower()}{self.title[1:]}?"
 
     def question(self, *, link: str | None = None) -> str:
         """The question to the approver: groups that would be moved; ``link`` as of ``question.question``."""

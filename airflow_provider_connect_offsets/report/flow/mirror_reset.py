@@ -139,6 +139,11 @@ class Reset:
         """The effects on each topic, those of other flows first."""
         return row_table(self.change.title, self.shown, limit=limit)
 
+    @property
+    def subject(self) -> str:
+        """The question to the approver, in one line."""
+        return f"Reset the flow of {self.reset.source_connector}?"
+
     def question(self, *, link: str | None = None) -> str:
         """The question to the approver: effects on offsets, syncs and topics; ``link`` as of ``question``."""
         if self.summary is None:

@@ -1,0 +1,1 @@
+"""Reports on flows of MirrorMaker 2: reset, failover, readiness."""
