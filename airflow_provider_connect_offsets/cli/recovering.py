@@ -24,7 +24,7 @@ from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.operations.groups.group_clients import group_clients
 from airflow_provider_connect_offsets.operations.groups.group_stages import groups_journal
 from airflow_provider_connect_offsets.operations.orphans import orphans_journal
-from airflow_provider_connect_offsets.operations.registry import reached
+from airflow_provider_connect_offsets.operations.registry import journal_of, reached
 from airflow_provider_connect_offsets.operations.stages.captured import connections_of
 from airflow_provider_connect_offsets.saga import Journal, Lease, Owner, SagaRecord, Toward, journals, settle
 from airflow_provider_connect_offsets.workspace.layout import journal_root
@@ -128,7 +128,7 @@ def recover(workspace: str, connector: str, *, toward: Toward, run: str | None, 
         StoreError: A system does not answer, or refuses.
     """
     with opened(workspace, **systems) as clients:
-        journal = clients.journal(connector)
+        journal = journal_of(clients, connector)
         if systems.get("strimzi_cluster") is None:
             _refuse_strimzi(journal)
         _settle(journal, clients, f"of {connector!r}", toward=toward, run=run)
@@ -138,7 +138,7 @@ def recover_group(workspace: str, group: str, kafka: str, *, toward: Toward, run
     """Finish or undo what was left of a consumer group on the Kafka ``kafka``; else as :func:`recover`."""
     with KafkaCluster(_settings(kafka)) as cluster:
         clients = group_clients(cluster, workspace, timeout=_TIMEOUT)
-        _settle(clients.journal(group), clients, f"of {group!r}", toward=toward, run=run)
+        _settle(journal_of(clients, group), clients, f"of {group!r}", toward=toward, run=run)
 
 
 def _settle(

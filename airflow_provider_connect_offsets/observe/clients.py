@@ -27,8 +27,6 @@ from airflow_provider_connect_offsets.kafka.remaining import Remaining
 from airflow_provider_connect_offsets.kafka.spans import Isolation
 from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from airflow_provider_connect_offsets.saga.journal import Journal
-from airflow_provider_connect_offsets.workspace.layout import journal_root
 
 Reading = TypeVar("Reading")
 
@@ -105,7 +103,7 @@ NO_CONNECT: Any = _NoConnect()
 
 @dataclass(frozen=True, slots=True)
 class Clients:
-    """All that an operation reaches: a Connect cluster, the Kafka clusters that its connectors use, and their journals.
+    """All that an operation reaches: a Connect cluster, and the Kafka clusters that its connectors use.
 
     Attributes:
         offsets: The store of the connectors' offsets.
@@ -141,10 +139,6 @@ class Clients:
     connections: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     topic: OffsetsTopic | None = None
     workspace: str = ""
-
-    def journal(self, resource: str) -> Journal:
-        """Return the journal of a connector, consumer group or other resource of this cluster."""
-        return Journal(journal_root(self.workspace), cluster=self.cluster, resource=resource, also=self.also)
 
     @property
     def has_connect(self) -> bool:

@@ -10,7 +10,7 @@ from typing import cast
 from airflow_provider_connect_offsets.connect.storage.storage_control import Storage
 from airflow_provider_connect_offsets.exceptions import JournalLost, WorkspaceUnwritable
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.operations.registry import Reached, reached
+from airflow_provider_connect_offsets.operations.registry import Reached, journal_of, reached
 from airflow_provider_connect_offsets.operations.stages.import_stages import (
     ImportExplained,
     ImportOffsets,
@@ -38,7 +38,7 @@ class Imports:
     @property
     def journal(self) -> Journal:
         """The journal of all imports into the storage."""
-        return self.clients.journal(f"{_storage(self.clients).resource} (imports)")
+        return journal_of(self.clients, f"{_storage(self.clients).resource} (imports)")
 
     def write(self, changes: Sequence[StoredChange], *, connectors: Iterable[str], keep: Callable[[], None]) -> None:
         """Write all changes and prove them; if one can't be proved, undo all of them.

@@ -59,6 +59,7 @@ from airflow_provider_connect_offsets.saga import (
     Toward,
     settle,
 )
+from airflow_provider_connect_offsets.workspace.layout import journal_root
 
 _STAGES: Mapping[str, type[ReachedStage]] = {
     one.title: one
@@ -125,6 +126,14 @@ def reached(*clients: Clients) -> Reached:
     return Reached(clients)
 
 
+def journal_of(clients: Clients, resource: str) -> Journal:
+    """Return the journal of a connector, consumer group or other resource of a Connect cluster."""
+    if not clients.workspace:
+        raise ValueError(f"clients without a workspace, which has the journal of {resource!r}")
+    root = journal_root(clients.workspace)
+    return Journal(root, cluster=clients.cluster, resource=resource, also=clients.also)
+
+
 def on_connector(  # noqa: PLR0913 - each has its own meaning
     clients: Clients,
     connector: str,
@@ -138,7 +147,7 @@ def on_connector(  # noqa: PLR0913 - each has its own meaning
     """Return an operation on a connector, which its own journal keeps; arguments as of :class:`Operation`."""
     how = explanation or ConnectorExplained(connector, clients.control)
     return Operation(
-        clients.journal(connector), name, stages, how, reached(clients), others, key=key, clock=clients.clock
+        journal_of(clients, connector), name, stages, how, reached(clients), others, key=key, clock=clients.clock
     )
 
 
@@ -146,7 +155,7 @@ def settle_of(
     clients: Clients, connector: str, owner: Owner, *, run: str | None = None, toward: Toward | None = Toward.BACK
 ) -> Left | None:
     """Settle what was left of a connector; arguments and errors as of :func:`settle`."""
-    return settle(clients.journal(connector), owner, reached(clients), run=run, toward=toward, clock=clients.clock)
+    return settle(journal_of(clients, connector), owner, reached(clients), run=run, toward=toward, clock=clients.clock)
 
 
 def _unreached(record: SagaRecord, stage: StageRecord, clients: tuple[Clients, ...]) -> str:

@@ -101,6 +101,7 @@ class BeginOffsetChangeOperator(ReportedOperator):
         from airflow_provider_connect_offsets.observe.clients import Origin
         from airflow_provider_connect_offsets.operations.connector.plans import read_plan, refuse_stale
         from airflow_provider_connect_offsets.operations.groups.group_stages import refuse_moved
+        from airflow_provider_connect_offsets.operations.registry import journal_of
 
         members = members_of(self.directory(self.given(RunParams).run_uri))
         refuse_outside(self.given(WindowParams))
@@ -110,7 +111,7 @@ class BeginOffsetChangeOperator(ReportedOperator):
         for directory in members.values():
             plan = read_plan(directory)
             refuse_stale(directory, ttl=timedelta(seconds=self.given(PlanAgeParams).plan_ttl))
-            clients.journal(plan.connector).refuse_overlap(run)
+            journal_of(clients, plan.connector).refuse_overlap(run)
             refuse_moved(clients, run)
             if plan.request.noun == Origin.GROUP.noun and plan.changed_rows():
                 clients.control.stop(plan.connector)  # which only requires that it has no members
@@ -208,6 +209,7 @@ def _applied(plan: OffsetPlan, clients: Clients, owner: Owner, run: RunDirectory
 def failure_of(plan: OffsetPlan, clients: Clients, owner: Owner) -> Callable[[BaseException], Outcome]:
     """Return a function that returns the outcome of a change that failed, by its error and its journal."""
     from airflow_provider_connect_offsets.operations.connector import outcomes
+    from airflow_provider_connect_offsets.operations.registry import journal_of
 
-    journal = clients.journal(plan.connector)
+    journal = journal_of(clients, plan.connector)
     return lambda error: outcomes.failed(plan, owner, error, journal.record_of(owner.run, outcomes.key_of(plan)))

@@ -59,6 +59,7 @@ class OpenFailoverOperator(FailoverOperator):
     def execute(self, context: Context) -> None:
         """Check."""
         from airflow_provider_connect_offsets.operations.groups.group_stages import refuse_changed
+        from airflow_provider_connect_offsets.operations.registry import journal_of
         from airflow_provider_connect_offsets.operations.stages.steps import lasting_status
 
         with failing_clearly():
@@ -68,7 +69,7 @@ class OpenFailoverOperator(FailoverOperator):
             with self.open_flow(planned=planned) as clients:
                 refuse_changed(self.target_groups(clients), directory, owner_of(context).run)
                 for connect, name in flow_connectors(clients, request):
-                    connect.journal(name).refuse_overlap(owner_of(context).run)
+                    journal_of(connect, name).refuse_overlap(owner_of(context).run)
                     self.log.info("%r is %s.", name, lasting_status(connect, name).state)
 
 

@@ -111,6 +111,7 @@ class BeginMirrorResetOperator(FlowOperator):
         """Record."""
         from airflow_provider_connect_offsets.operations.connector.plans import refuse_stale
         from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset, topic_journals
+        from airflow_provider_connect_offsets.operations.registry import journal_of
 
         with failing_clearly(), self.open_flow() as clients:
             run = ResetDirectory(self.given(RunParams).run_uri)
@@ -118,7 +119,7 @@ class BeginMirrorResetOperator(FlowOperator):
             refuse_stale(run, ttl=timedelta(seconds=self.given(PlanAgeParams).plan_ttl))
             if self.given(FlowConnectionParams).control == Control.STORAGE:
                 clients.control.stop(plan.offsets.connector)  # which only checks that it is down
-            for journal in (clients.journal(plan.offsets.connector), *topic_journals(plan.reset, clients)):
+            for journal in (journal_of(clients, plan.offsets.connector), *topic_journals(plan.reset, clients)):
                 journal.refuse_overlap(run_key(context))
             state = clients.control.status(plan.offsets.connector).state
         return {"connector": plan.offsets.connector, "digest": plan.digest, "state": state.value}

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 class RestoresRun(TellsChanges, ReportedOperator):
     """A teardown: undoes what a change of the same run left unfinished."""
 
+    parameters: ClassVar[Models] = (RunParams, WaitingParams)
     directory: ClassVar[type[RunDirectory]] = RunDirectory
     #: What the event says that was done.
     kind = ChangeKind.CHANGED

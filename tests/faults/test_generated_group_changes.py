@@ -1,21 +1,16 @@
-"""Each call to Kafka that a change of a consumer group's offsets makes is broken in turn."""
+"""Every call that a change of a consumer group makes is broken in turn; a group is never left deleted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
-from enum import StrEnum
-from itertools import product
-from pathlib import Path
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import pytest
-from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.cli import recovering
-from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
-from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.operations.connector import stepwise
 from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
@@ -24,112 +19,91 @@ from airflow_provider_connect_offsets.operations.groups.group_clients import gro
 from airflow_provider_connect_offsets.operations.registry import reached
 from airflow_provider_connect_offsets.saga import Toward
 from airflow_provider_connect_offsets.saga.lease import Owner
-from sandbox import Sandbox
-from tests.support.faults.fault_table import Ending, Note
-from tests.support.faults.faulty_clients import Fault, Faults, Killed
-from tests.support.faults.moments import each_call
+from tests.support.faults.faulty_clients import Fault, Faults
+from tests.support.faults.matrix import FAULTS, Generated, Row
 from tests.support.faults.recovered_by import RecoveredBy
-from tests.support.flows.existence import owner
 from tests.support.flows.group_changer import GroupChanger, PlainGroup
+from tests.support.flows.groups import commit_groups
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(3600)]
-# None comes late: a broker carries out what has reached it in the order in which it came.
-FAULTS = [fault for fault in Fault if fault not in {Fault.THEIRS, Fault.LATE}]
-PRIOR = {0: 60, 1: 20}
-SETTLING = (RecoveredBy.RETRY, RecoveredBy.TEARDOWN, RecoveredBy.PERSON)
 
 
-class Action(StrEnum):
-    """What is broken."""
+@dataclass
+class GroupChange(Row):
+    """A change of the offsets of a group that has also committed an offset of another topic."""
 
-    MOVE = "commit of a group's offsets"
-    CLEAR = "removal of one of a group's offsets"
+    changer: GroupChanger
+    group: PlainGroup
+    plan: OffsetPlan
 
+    kind = "group"
+    share = 5
+    # None comes late: a broker carries out what has reached it in the order in which it came.
+    faults = tuple(fault for fault in FAULTS if fault is not Fault.LATE)
+    successors = (RecoveredBy.RETRY, RecoveredBy.TEARDOWN, RecoveredBy.PERSON)
+    prior: ClassVar[Mapping[int, int]] = {0: 60, 1: 20}
+    goal: ClassVar[Mapping[int, int]]
+    requested: ClassVar[tuple[str, str, dict[str, str]]]
 
-REQUESTS = {Action.MOVE: ("offset", "5", {}), Action.CLEAR: ("clear", "", {"partitions": "1"})}
-GOALS = {Action.MOVE: {0: 5, 1: 5, 2: 5}, Action.CLEAR: {0: 60}}
-CELLS: list[tuple[Action, Fault]] = list(product(Action, FAULTS))
-# Of the calls one in so many, another one in each run.
-SHARE = 5
+    @classmethod
+    @contextmanager
+    def opened(cls, request: pytest.FixtureRequest) -> Iterator[GroupChange]:
+        sandbox, folder = request.getfixturevalue("sandbox"), request.getfixturevalue("tmp_path")
+        changer = GroupChanger.of(request.getfixturevalue("spark"), folder.as_uri(), sandbox.target)
+        group, (to, value, selection) = PlainGroup.start(changer.kafka), cls.requested
+        plan = read_plan(changer.plan(group.name, to, value, topics=group.topic, **selection)[0])
+        yield cls(changer, group, plan)
 
+    def ready(self, turn: int) -> None:
+        del turn
+        self.group.commit()
 
-@pytest.fixture
-def changer(spark: SparkSession, sandbox: Sandbox, tmp_path: Path) -> GroupChanger:
-    """Changes groups on the sandbox's target."""
-    return GroupChanger.of(spark, tmp_path.as_uri(), sandbox.target)
+    def act(self, faults: Faults, by: Owner) -> None:
+        """With the fault behind the store: each request for groups and logs is a call of its own."""
+        with KafkaCluster({"bootstrap.servers": self.changer.kafka.bootstrap}) as opened:
+            faults.registry = reached(group_clients(opened, self.changer.workspace, timeout=self.changer.timeout))
+            clients = group_clients(faults.around(opened), self.changer.workspace, timeout=self.changer.timeout)
+            apply_plan(self.plan, clients, by)
 
+    def is_done(self) -> bool:
+        assert self.group.aside is not None
+        assert self.group.aside.offset == 7
+        found = dict(self.group.offsets)
+        assert found in (self.prior, self.goal)
+        return found == self.goal
 
-@pytest.mark.parametrize(("action", "fault"), CELLS)
-@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.long)])
-def test_broken_at_each_call(
-    changer: GroupChanger,
-    note_generated: Note,
-    monkeypatch: pytest.MonkeyPatch,
-    *,
-    action: Action,
-    fault: Fault,
-    whole: bool,
-) -> None:
-    """The group has the plan's offsets or its prior ones, whoever recovers it; the next attempt applies the plan."""
-    group, nth = PlainGroup.start(changer.kafka), CELLS.index((action, fault))
-    to, value, selection = REQUESTS[action]
-    plan = read_plan(changer.plan(group.name, to, value, topics=group.topic, **selection)[0])
-    counted = Faults()
-    _apply(changer, plan, counted, owner())
-    endings: set[Ending] = set()
-    share = 1 if whole else SHARE
-    for faults, successor in each_call(fault, counted, index=nth, share=share, successors=SETTLING):
-        group.commit()
-        with faults.naming(action, successor), faults.files(monkeypatch):
-            endings |= _cell(changer, group, plan, action, faults, successor)
-    for ending in sorted(endings):
-        note_generated(fault, action, "group", ending)
+    def recover(self, by: Owner) -> None:
+        where = {"workspace": self.changer.workspace, "group": self.group.name}
+        recovering.recover_group(**where, kafka=self.changer.kafka.bootstrap, toward=Toward.BACK, run=by.run)
 
+    def tear_down(self, by: Owner) -> None:
+        with self.changer.clients() as clients:
+            stepwise.undo(self.plan, clients, replace(by, task="restore"))
 
-def _cell(
-    changer: GroupChanger, group: PlainGroup, plan: OffsetPlan, action: Action, faults: Faults, successor: RecoveredBy
-) -> set[Ending]:
-    by, error = owner(), None
-    try:
-        _apply(changer, plan, faults, by)
-    except (Killed, SystemExit, ConnectOffsetsError) as raised:
-        error = raised
-    faults.mend()
-    if not faults.happened:
-        return set()
-    if not isinstance(error, Killed):
-        _in_order(group, action)
-    if successor is RecoveredBy.PERSON:
-        bootstrap = changer.kafka.bootstrap
-        recovering.recover_group(changer.workspace, group.name, bootstrap, toward=Toward.BACK, run=by.run)
-        _in_order(group, action)
-    elif successor is RecoveredBy.TEARDOWN:
-        with changer.clients() as clients:
-            stepwise.undo(plan, clients, replace(by, task="restore"))
-        _in_order(group, action)
-    ended = dict(group.offsets) == GOALS[action]
-    _apply(changer, plan, Faults(), by)
-    assert dict(group.offsets) == GOALS[action]
-    assert group.aside is not None
-    assert group.aside.offset == 7
-    return {Ending.APPLIED if error is None else Ending.NEXT if ended else Ending.RESTORED}
+    def change_theirs(self) -> None:
+        commit_groups(self.changer.kafka, {self.group.name: {self.group.at(0): 33}})
+
+    def observed(self) -> Any:
+        return dict(self.group.offsets), self.group.aside
 
 
-def _in_order(group: PlainGroup, action: Action) -> None:
-    """Its offsets are all the prior ones, or all as planned; the other topic's is as it was."""
-    assert dict(group.offsets) in (PRIOR, GOALS[action])
-    assert group.aside is not None
-    assert group.aside.offset == 7
+class Commit(GroupChange):
+    """All its offsets of a topic are set."""
+
+    name = "commit of a group's offsets"
+    goal: ClassVar[Mapping[int, int]] = {0: 5, 1: 5, 2: 5}
+    requested = ("offset", "5", {})
 
 
-def _apply(changer: GroupChanger, plan: OffsetPlan, faults: Faults, by: Owner) -> None:
-    with _broken(changer, faults) as clients:
-        apply_plan(plan, clients, by)
+class Removal(GroupChange):
+    """One of its offsets is removed, which takes the group's deletion."""
+
+    name = "removal of one of a group's offsets"
+    goal: ClassVar[Mapping[int, int]] = {0: 60}
+    requested = ("clear", "", {"partitions": "1"})
 
 
-@contextmanager
-def _broken(changer: GroupChanger, faults: Faults) -> Iterator[Clients]:
-    """Clients with the fault behind the store: each request for groups and logs is a call of its own."""
-    with KafkaCluster({"bootstrap.servers": changer.kafka.bootstrap}) as opened:
-        faults.registry = reached(group_clients(opened, changer.workspace, timeout=changer.timeout))
-        yield group_clients(faults.around(opened), changer.workspace, timeout=changer.timeout)
+class TestGroupChanges(Generated):
+    """The group has the plan's offsets or its prior ones, and never loses those of other topics."""
+
+    rows = (Commit, Removal)

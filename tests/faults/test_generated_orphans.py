@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
+from typing import cast
 from uuid import uuid4
 
 import pytest
@@ -18,7 +18,6 @@ from airflow_provider_connect_offsets.cli import recovering
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
-from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.requests.orphans import OrphanRequest
 from airflow_provider_connect_offsets.offsets.storage import key_bytes, parse_key
@@ -36,141 +35,132 @@ from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 from sandbox import Sandbox
-from tests.support.faults.fault_table import Ending, Note
-from tests.support.faults.faulty_clients import Fault, Faults, Killed, Outage
+from tests.support.faults.faulty_clients import Fault, Faults, Outage
+from tests.support.faults.matrix import FAULTS, Generated, Row, owner
 from tests.support.faults.outages import Outages
 from tests.support.faults.recovered_by import RecoveredBy
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(3600)]
-FAULTS: list[Fault | Outage] = [*(fault for fault in Fault if fault is not Fault.THEIRS), Outage.BROKER_KILLED]
-SHARE = 5
 GONE = frozenset({"first", "second"})
-# Nothing comes between a failed removal and its next attempt: no teardown undoes it.
-SUCCESSORS = (RecoveredBy.RETRY, RecoveredBy.OTHER_RUN, RecoveredBy.PERSON)
 
 
-@dataclass(frozen=True)
-class OrphansCase:
+@dataclass
+class RemovalOfOrphans(Row):
     """An offsets topic in which two connectors that don't exist have offsets; a third is not requested."""
 
     sandbox: Sandbox
     spark: SparkSession
+    outages: Outages
     topic: str
     folder: Path
+    directory: OrphansDirectory | None = None
+
+    name = "removal of orphans"
+    kind = "offsets topic"
+    share = 5
+    faults = (*FAULTS, Outage.BROKER_KILLED)
+    # Nothing comes between a failed removal and its next attempt: no teardown undoes it.
+    successors = (RecoveredBy.RETRY, RecoveredBy.OTHER_RUN, RecoveredBy.PERSON)
+    is_made_once = False
 
     @classmethod
-    def start(cls, sandbox: Sandbox, spark: SparkSession, folder: Path) -> OrphansCase:
-        """Create the topic."""
-        topic = f"orphans-{uuid4().hex[:8]}"
+    @contextmanager
+    def opened(cls, request: pytest.FixtureRequest) -> Iterator[RemovalOfOrphans]:
+        sandbox, spark = request.getfixturevalue("sandbox"), request.getfixturevalue("spark")
+        topic, outages = f"orphans-{uuid4().hex[:8]}", Outages(sandbox)
         sandbox.target.create_topic(topic, config={"cleanup.policy": "compact"})
-        return cls(sandbox, spark, topic, folder)
+        yield cls(sandbox, spark, outages, topic, request.getfixturevalue("tmp_path"))
+        outages.close()
 
-    def ready(self) -> OrphansDirectory:
+    def ready(self, turn: int) -> None:
         """Let them have offsets again, and find them."""
+        del turn
         for name, number in product(("first", "second", "other"), range(2)):
             key = key_bytes(name, {"filename": f"{number}.txt"})
             self.sandbox.target.produce(self.topic, [b'{"position":5}'], keys=[key])
-        directory = OrphansDirectory((self.folder / uuid4().hex).as_uri())
+        self.directory = OrphansDirectory((self.folder / uuid4().hex).as_uri())
         requested = OrphanRequest.parse(topic=self.topic, connectors="first|second", now=datetime.now(tz=UTC))
-        with self.connect() as connect, self.stored() as topic:
-            take_orphan_snapshot(requested, connect, topic, directory)
-        assert orphans_job.run(self.spark, directory)["orphaned"] == len(GONE)
-        return directory
+        with self.clients() as clients:
+            assert clients.topic is not None
+            take_orphan_snapshot(requested, cast("ConnectRest", clients.control), clients.topic, self.directory)
+        assert orphans_job.run(self.spark, self.directory)["orphaned"] == len(GONE)
 
-    def connect(self) -> ConnectRest:
-        return ConnectRest(ConnectEndpoint((self.sandbox.connect.url,)), timeout=60)
+    @contextmanager
+    def clients(self) -> Iterator[Clients]:
+        """Clients of the Connect cluster, and the topic; each attempt's journals are in the directory of its run."""
+        assert self.directory is not None
+        endpoint = ConnectEndpoint((self.sandbox.connect.url,))
+        with (
+            ConnectRest(endpoint, timeout=60) as connect,
+            OffsetsTopic(self.sandbox.target.client_settings(), self.topic) as topic,
+        ):
+            yield Clients(connect, connect, topic=topic, workspace=self.workspace)
 
-    def stored(self) -> OffsetsTopic:
-        return OffsetsTopic(self.sandbox.target.client_settings(), self.topic)
+    @property
+    def workspace(self) -> str:
+        """With journals of its own."""
+        assert self.directory is not None
+        return f"{self.directory.uri}-workspace"
 
-    def remove(self, directory: OrphansDirectory, workspace: str, faults: Faults, owner: Owner) -> None:
-        """Remove what was found."""
-        with ExitStack() as stack:
-            opened, stored = stack.enter_context(self.connect()), stack.enter_context(self.stored())
-            whole = Clients(opened, opened, topic=stored, workspace=workspace)
-            faults.registry = reached(whole)
-            clients, digest = (
-                replace(faults.clients(whole), topic=faults.around(stored)),
-                read_json(directory.summary)["digest"],
-            )
-            remove_orphans(directory, clients, owner, digest=digest)
+    def act(self, faults: Faults, by: Owner) -> None:
+        assert self.directory is not None
+        with self.clients() as clients:
+            faults.registry = reached(clients)
+            broken = replace(faults.clients(clients), topic=faults.around(clients.topic))
+            remove_orphans(self.directory, broken, by, digest=read_json(self.directory.summary)["digest"])
 
-    def settle(self, workspace: str, successor: RecoveredBy, owner: Owner) -> None:
-        """As another removal does, or a person."""
-        if successor is RecoveredBy.PERSON:
-            where = {"url": self.sandbox.connect.url, "kafka": self.sandbox.target.bootstrap}
-            recovering.recover_orphans(workspace, self.topic, **where, run=owner.run)
-        elif successor is RecoveredBy.OTHER_RUN:
-            with self.connect() as connect, self.stored() as topic:
-                clients = Clients(connect, connect, topic=topic, workspace=workspace)
-                settle(orphans_journal(clients), _owner(), reached(clients))
+    def check(self, error: BaseException | None) -> None:
+        assert error is not None or self.is_done()
 
-    def having_offsets(self) -> set[str]:
+    def is_done(self) -> bool:
+        """Nobody undoes a removal that has begun: it is whole, or is still to be made, in part too."""
+        found = self.observed()
+        assert "other" in found
+        return not GONE & found
+
+    def recover(self, by: Owner) -> None:
+        where = {"url": self.sandbox.connect.url, "kafka": self.sandbox.target.bootstrap}
+        with self.finishing():
+            recovering.recover_orphans(self.workspace, self.topic, **where, run=by.run)
+
+    def come_next(self, by: Owner) -> None:
+        with self.finishing(), self.clients() as clients:
+            left = settle(orphans_journal(clients), owner(), reached(clients))
+            assert left is None or left.record.owner.run == by.run
+
+    @contextmanager
+    def finishing(self) -> Iterator[None]:
+        """Assert that a removal that was begun is whole at the end of the block."""
+        begun = GONE & self.observed() != GONE
+        yield
+        assert self.is_done() or not begun, "a removal that was begun was not finished"
+
+    def finish(self, by: Owner, faults: Faults, successor: RecoveredBy) -> None:
+        super().finish(by, faults, successor)
+        assert self.directory is not None
+        assert set(read_json(self.directory.removed)) == GONE
+
+    def world(self, fault: Fault | Outage) -> None:
+        self.outages.begin(Outage(fault))
+
+    def over(self) -> None:
+        self.outages.wait()
+
+    def change_theirs(self) -> None:
+        """Someone creates one of them again, which has an offset from then on: it is no orphan any more."""
+        key = key_bytes("first", {"filename": "0.txt"})
+        self.sandbox.target.produce(self.topic, [b'{"position":9}'], keys=[key])
+
+    def observed(self) -> set[str]:
         """Connectors that have an offset."""
-        with self.stored() as topic:
-            keys = (parse_key(raw) for raw, value in topic.stored().records.items() if value is not None)
+        with self.clients() as clients:
+            assert clients.topic is not None
+            records = clients.topic.stored().records.items()
+            keys = (parse_key(raw) for raw, value in records if value is not None)
             return {key.connector for key in keys if key is not None}
 
 
-@pytest.fixture(scope="module")
-def case(sandbox: Sandbox, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> OrphansCase:
-    return OrphansCase.start(sandbox, spark, tmp_path_factory.mktemp("orphans"))
-
-
-@pytest.fixture(scope="module")
-def outages(sandbox: Sandbox) -> Iterator[Outages]:
-    running = Outages(sandbox)
-    yield running
-    running.close()
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.long)])
-def test_broken_at_each_call(
-    case: OrphansCase,
-    outages: Outages,
-    note_generated: Note,
-    monkeypatch: pytest.MonkeyPatch,
-    *,
-    fault: Fault | Outage,
-    whole: bool,
-) -> None:
+class TestOrphans(Generated):
     """What was approved is removed, all of it, by the next who comes after the first tombstone; nothing else is."""
-    counted, nth = Faults(), FAULTS.index(fault)
-    case.remove(case.ready(), (case.folder / uuid4().hex).as_uri(), counted, _owner())
-    moments = list(enumerate(product(range(len(counted.calls)), (False, True))))
-    if not whole:
-        moments = moments[(nth + int(os.environ["FAULT_SEED"])) % SHARE :: SHARE]
-    endings: set[Ending] = set()
-    for number, (at, after) in moments:
-        faults = Faults(fault, at, after, world=lambda: outages.begin(Outage(fault)))
-        successor = SUCCESSORS[(number + nth) % len(SUCCESSORS)]
-        with faults.naming("removal", successor), faults.files(monkeypatch):
-            endings.add(_cell(case, faults, outages, successor))
-    for ending in sorted(endings):
-        note_generated(fault, "removal of orphans", "offsets topic", ending)
 
-
-def _cell(case: OrphansCase, faults: Faults, outages: Outages, successor: RecoveredBy) -> Ending:
-    directory, workspace, owner = case.ready(), (case.folder / uuid4().hex).as_uri(), _owner()
-    error: BaseException | None = None
-    try:
-        case.remove(directory, workspace, faults, owner)
-    except (Killed, SystemExit, ConnectOffsetsError) as raised:
-        error = raised
-    faults.mend()
-    outages.wait()
-    assert error is not None or not GONE & case.having_offsets()
-    before = GONE & case.having_offsets()
-    case.settle(workspace, successor, owner)
-    if before != GONE and successor is not RecoveredBy.RETRY:
-        assert not GONE & case.having_offsets(), "a removal that was begun was not finished"
-    was_removed = not GONE & case.having_offsets()
-    case.remove(directory, workspace, Faults(), owner)
-    assert case.having_offsets() == {"other"}
-    assert set(read_json(directory.removed)) == GONE
-    return Ending.APPLIED if was_removed else Ending.NEXT
-
-
-def _owner() -> Owner:
-    return Owner.here(run=f"test/{uuid4().hex}", task="remove")
+    rows = (RemovalOfOrphans,)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import product
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -13,30 +14,26 @@ from pyspark.sql import SparkSession
 from airflow_provider_connect_offsets.cli import recovering
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
-from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Drift, NotApplied
-from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.exceptions import Drift, NotApplied
 from airflow_provider_connect_offsets.operations.connector import stepwise
 from airflow_provider_connect_offsets.operations.flow.flow_reset import (
     ResetPlan,
     read_reset,
     reset_flow,
 )
-from airflow_provider_connect_offsets.operations.registry import reached
-from airflow_provider_connect_offsets.saga import Toward, settle
+from airflow_provider_connect_offsets.operations.registry import settle_of
+from airflow_provider_connect_offsets.saga import Toward
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 from sandbox import Sandbox
-from tests.support.faults.fault_table import Ending, Note
-from tests.support.faults.faulty_clients import CHANGES, Fault, Faults, Killed, Outage
+from tests.support.faults.faulty_clients import CHANGES, Fault, Faults, Outage
+from tests.support.faults.matrix import Broken, GeneratedByPlan, PlannedRow, owner
 from tests.support.faults.outages import Outages, two_workers
 from tests.support.faults.recovered_by import RecoveredBy
 from tests.support.faults.reset_cell import RECORDS, ResetCell
 from tests.support.flows.flow_changer import FlowChanger
 
 pytestmark = [pytest.mark.faults, pytest.mark.long, pytest.mark.timeout(3600)]
-# Of all cells every sixth is run: each takes as long as a flow takes to replicate again.
-EVERY = 6
-FAULTS: list[Fault] = [fault for fault in Fault if fault is not Fault.THEIRS]
 
 
 @dataclass(frozen=True)
@@ -47,26 +44,6 @@ class Case:
     flows: FlowChanger
     run: ResetDirectory
     plan: ResetPlan
-
-    def reset(self, clients: Clients, flows: FlowChanger, owner: Owner) -> object:
-        """Make it; ``flows`` has a workspace, and so journals, of its own."""
-        clients = replace(clients, workspace=flows.workspace)
-        return reset_flow(self.plan, clients, owner, self.run, sync_timeout=60)
-
-    def calls(self) -> list[str]:
-        """The calls of a clean reset."""
-        counted = Faults()
-        with self.flows.clients() as clients:
-            self.reset(counted.clients(clients), _elsewhere(self), _owner())
-        assert counted.calls
-        return counted.calls
-
-    def replicated(self) -> int:
-        """Number of records of the remote topic once the flow has caught up and runs, with its policies as before."""
-        self.cell.wait_until_running()
-        self.cell.wait_until_caught_up()
-        assert self.cell.policies() == ["compact", "compact"]
-        return sum(len(values) for values in self.cell.replicated(self.cell.topics[0]).values())
 
 
 @pytest.fixture(scope="module")
@@ -91,82 +68,134 @@ def outages(sandbox: Sandbox, case: Case) -> Iterator[Outages]:
         yield opened
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_broken_at_each_call(case: Case, note_generated: Note, monkeypatch: pytest.MonkeyPatch, fault: Fault) -> None:
-    """All of it is replicated again or nothing; after a retry it is all."""
-    calls = case.calls()
-    numbers = [number for number, name in enumerate(calls) if fault is not Fault.LATE or name in CHANGES]
-    moments = list(product(numbers, (False,) if fault is Fault.LATE else (False, True)))
-    endings = set()
-    for number, (at, after) in enumerate(moments[FAULTS.index(fault) :: EVERY]):
-        faults = Faults(fault, at, after)
-        with faults.files(monkeypatch):
-            endings.add(_cell(case, faults, list(RecoveredBy)[number % len(RecoveredBy)]))
-    for ending in sorted(endings):
-        note_generated(fault, "reset", "flow", ending)
+@dataclass
+class Reset(PlannedRow):
+    """A reset of the flow, with journals of its own."""
 
+    case: Case
+    flows: FlowChanger
+    before: int = 0
+    fault: Fault | Outage | None = None
+    error: BaseException | None = None
+    outages: Outages | None = None
 
-@pytest.mark.parametrize("outage", Outage)
-def test_outage_at_each_change(case: Case, outages: Outages, note_generated: Note, outage: Outage) -> None:
-    """The same where a worker or a broker goes away before or after a call that changes something."""
-    changes = [number for number, name in enumerate(case.calls()) if name in CHANGES]
-    nth, endings = list(Outage).index(outage), set()
-    for number, (at, after) in enumerate(list(product(changes, (False, True)))[nth :: len(Outage)]):
-        faults = Faults(outage, at, after, world=lambda: outages.begin(outage))
-        successor = list(RecoveredBy)[(number + nth) % len(RecoveredBy)]
-        endings.add(_cell(case, faults, successor, over=outages.wait))
-    for ending in sorted(endings):
-        note_generated(outage, "reset", "flow", ending)
+    name = "reset"
+    kind = "flow"
+    is_slow = True
+    successors = tuple(RecoveredBy)
 
+    @classmethod
+    @contextmanager
+    def opened(cls, request: pytest.FixtureRequest) -> Iterator[Reset]:
+        case: Case = request.getfixturevalue("case")
+        name, connect = case.cell.source_connector, case.cell.sandbox.connect
+        yield cls(case, case.flows)
+        if connect.config(name) != {"name": name, **case.cell.source_config}:
+            connect.update_config(name, case.cell.source_config)
 
-def _cell(case: Case, faults: Faults, successor: RecoveredBy, *, over: Callable[[], None] = lambda: None) -> Ending:
-    with faults.naming("reset", successor), case.flows.clients() as clients:
-        return _broken(case, clients, faults, successor, over)
+    def ready(self, turn: int) -> None:
+        del turn
+        self.flows = replace(self.case.flows, workspace=f"{self.case.flows.workspace}/{uuid4().hex}")
+        self.before, self.fault, self.error = self.replicated(), None, None
 
+    def act(self, faults: Faults, by: Owner) -> None:
+        self.fault = self.fault or faults.fault
+        with self.flows.clients() as clients:
+            reset_flow(self.case.plan, faults.clients(clients), by, self.case.run, sync_timeout=60)
 
-def _broken(case: Case, clients: Clients, faults: Faults, successor: RecoveredBy, over: Callable[[], None]) -> Ending:
-    before = case.replicated()
-    flows, owner, error = _elsewhere(case), _owner(), None
-    try:
-        case.reset(faults.clients(clients), flows, owner)
-    except (Killed, SystemExit, ConnectOffsetsError) as raised:
-        error = raised
-    faults.mend()
-    over()
-    assert faults.happened
-    if successor is RecoveredBy.RETRY:
-        case.reset(clients, flows, owner)
-    else:
-        _settle(case, clients, flows, owner, successor)
-    again = case.replicated() - before
-    # A worker that dies before it has stored its offsets replicates again, as always with Connect.
-    assert again in (
-        {0, 2 * RECORDS} if not isinstance(faults.fault, Outage) else {0, *range(2 * RECORDS, 4 * RECORDS)}
-    )
-    if error is None or successor is RecoveredBy.RETRY:
-        assert again
-        return Ending.APPLIED if error is None else Ending.NEXT
-    if isinstance(error, NotApplied | Drift):
-        assert not again
-    return Ending.APPLIED if again else Ending.RESTORED
+    def check(self, error: BaseException | None) -> None:
+        """It may be left STOPPED, as the error says; whoever comes finishes or undoes it."""
+        self.error = error
 
+    def is_done(self) -> bool:
+        """Whether all of it was replicated again; fails on a part of it."""
+        again = self.replicated() - self.before
+        # A worker that dies before it has stored its offsets replicates again, as always with Connect.
+        is_outage = isinstance(self.fault, Outage)
+        assert again in ({0, *range(2 * RECORDS, 4 * RECORDS)} if is_outage else {0, 2 * RECORDS})
+        return again > 0
 
-def _settle(case: Case, clients: Clients, flows: FlowChanger, owner: Owner, successor: RecoveredBy) -> None:
-    """As the teardown of the run does, a person, or another run."""
-    clients = replace(clients, workspace=flows.workspace)
-    if successor is RecoveredBy.TEARDOWN:
-        stepwise.undo(case.plan.offsets, clients, owner)
-    elif successor is RecoveredBy.PERSON:
+    def finish(self, by: Owner, faults: Faults, successor: RecoveredBy) -> None:
+        """Another attempt makes it; what anyone else has settled stays so."""
+        if successor is RecoveredBy.RETRY:
+            super().finish(by, faults, successor)
+        elif isinstance(self.error, NotApplied | Drift):
+            assert not self.is_done()
+
+    def recover(self, by: Owner) -> None:
+        flows = self.flows
         systems = {"url": flows.worker, "source_kafka": flows.source, "target_kafka": flows.target}
-        name = case.plan.reset.source_connector
-        recovering.recover(flows.workspace, name, toward=Toward.BACK, run=owner.run, **systems)
-    else:
-        settle(clients.journal(case.plan.reset.source_connector), _owner(), reached(clients))
+        recovering.recover(flows.workspace, self.connector, toward=Toward.BACK, run=by.run, **systems)
+
+    def tear_down(self, by: Owner) -> None:
+        with self.flows.clients() as clients:
+            stepwise.undo(self.case.plan.offsets, clients, by)
+
+    def come_next(self, by: Owner) -> None:
+        with self.flows.clients() as clients:
+            left = settle_of(clients, self.connector, owner())
+            assert left is None or left.record.owner.run == by.run
+
+    @property
+    def connector(self) -> str:
+        """The MirrorSource."""
+        return self.case.plan.reset.source_connector
+
+    def replicated(self) -> int:
+        """Number of records of the remote topic once the flow has caught up and runs, with its policies as before."""
+        cell = self.case.cell
+        cell.wait_until_running()
+        cell.wait_until_caught_up()
+        assert cell.policies() == ["compact", "compact"]
+        return sum(len(values) for values in cell.replicated(cell.topics[0]).values())
+
+    def change_theirs(self) -> None:
+        """Another run resets it once more."""
+        self.act(Faults(), owner())
+
+    def observed(self) -> Any:
+        return self.replicated()
+
+    def reconfigure(self, by: Owner) -> None:
+        """The plan is that of all cells, whoever makes it."""
+        del by
+        connect, config = self.case.cell.sandbox.connect, self.case.cell.source_config
+        connect.update_config(self.connector, {**config, "topics": f"{config['topics']},another"})
 
 
-def _elsewhere(case: Case) -> FlowChanger:
-    return replace(case.flows, workspace=f"{case.flows.workspace}/{uuid4().hex}")
+class ResetInOutage(Reset):
+    """Around each of its calls that change something, a worker or a broker goes away."""
+
+    share = len(Outage)
+    faults = tuple(Outage)
+
+    @classmethod
+    @contextmanager
+    def opened(cls, request: pytest.FixtureRequest) -> Iterator[Reset]:
+        with super().opened(request) as one:
+            one.outages = request.getfixturevalue("outages")
+            yield one
+
+    @classmethod
+    def moments(cls, calls: Sequence[str]) -> list[tuple[int, bool]]:
+        return [(number, after) for number, name in enumerate(calls) if name in CHANGES for after in (False, True)]
+
+    def world(self, fault: Fault | Outage) -> None:
+        assert self.outages is not None
+        self.outages.begin(Outage(fault))
+
+    def over(self) -> None:
+        assert self.outages is not None
+        self.outages.wait()
 
 
-def _owner() -> Owner:
-    return Owner.here(run=f"test/{uuid4().hex}", task="apply")
+class TestResets(GeneratedByPlan):
+    """All of it is replicated again or nothing; after a retry it is all."""
+
+    rows = (Reset,)
+
+
+class TestOutages(Broken):
+    """The same where a worker or a broker goes away."""
+
+    rows = (ResetInOutage,)

@@ -147,7 +147,6 @@ def test_a_source_keeps_its_state_and_its_position_in_the_file(
     how = Copying(name, f"{name}-copy", rename=True)
 
     with target_changer.clients() as clients:
-        target_changer.journal(name)
         with pytest.raises(InvalidRequest, match="so it would never read an offset of"):
             copying.copy(Copying(name, f"{name}-copy", {"file": "/other"}, rename=True), clients, owner())
         assert copying.copy(how, clients, owner()) == 1

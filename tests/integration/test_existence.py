@@ -80,7 +80,6 @@ def test_offsets_of_an_earlier_connector_are_removed_unless_they_are_inherited(
     sandbox.connect.delete(name)
 
     with target_changer.clients() as clients:
-        target_changer.journal(name)
         inheriting = NewConnector(name, config, state=State.STOPPED, inherit=True)
         assert create_delete.create(inheriting, clients, owner()) == 1
         existing = sandbox.connect.offsets(name)

@@ -19,6 +19,7 @@ from airflow_provider_connect_offsets.exceptions import Overlap
 from airflow_provider_connect_offsets.hooks.clients import open_clients
 from airflow_provider_connect_offsets.offsets.document import parse_kip199
 from airflow_provider_connect_offsets.operations.orphans import orphans_journal
+from airflow_provider_connect_offsets.operations.registry import journal_of
 from airflow_provider_connect_offsets.parameters.connections import ConnectParams
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
@@ -179,7 +180,7 @@ def test_airflow_and_the_shell_keep_apart(
     call = ("import", "--config", config, "--file", document, "--workspace", workspace)
     task = Owner.here(run="dag/run", task="apply")
     with open_clients(ConnectParams(control="storage", connect_conn_id="stored"), None) as opened:
-        journal = opened.journal("lines")
+        journal = journal_of(opened, "lines")
     client = {"bootstrap.servers": sandbox.target.bootstrap}
     with OffsetsTopic(client, topic) as stored:
         removals = orphans_journal(replace(opened, topic=stored))

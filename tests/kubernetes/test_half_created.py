@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.exceptions import NotApplied
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.operations.existence.create_delete import create
 from airflow_provider_connect_offsets.operations.existence.new_connector import NewConnector
-from airflow_provider_connect_offsets.operations.registry import reached
+from airflow_provider_connect_offsets.operations.registry import journal_of, reached
 from airflow_provider_connect_offsets.operations.stages.existence_stages import CreateConnector
 from airflow_provider_connect_offsets.saga import Executor, Explanation, Found, Journal, Owner, SagaState, settle
 from airflow_provider_connect_offsets.workspace.layout import journal_root
@@ -93,7 +93,7 @@ def _killed_between(strimzi: Strimzi, new: NewConnector, folder: Path, monkeypat
     """What a process leaves that dies when the connector is STOPPED and held: no undo, and no other write."""
     with opened(strimzi) as client:
         clients = _clients(client, folder)
-        with clients.journal(new.name).claim(MINE) as entry, monkeypatch.context() as patched:
+        with journal_of(clients, new.name).claim(MINE) as entry, monkeypatch.context() as patched:
             stage = CreateConnector(new.name, clients, new.config)
             entry.begin(MINE, operation="the creation", key="create", stages=[stage])
             Executor(entry, [stage], Explanation()).announce(stage)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -32,7 +32,7 @@ class StorageChanger(Changer):
         """Open the storage that the worker's settings name."""
         opened = open_storage(self.settings, None)
         with RemainingRecords({"bootstrap.servers": self.kafka.bootstrap}) as logs:
-            yield Clients(opened.storage, opened.control, logs, timeout=self.timeout, origin=Origin.TOPIC)
+            yield replace(opened.clients(self.workspace), logs=logs, timeout=self.timeout, origin=Origin.TOPIC)
 
 
 def test_offsets_are_changed_where_they_are_stored(

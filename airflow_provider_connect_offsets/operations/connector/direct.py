@@ -14,7 +14,7 @@ from airflow_provider_connect_offsets.observe import log_positions
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.operations.connector.stepwise import refuse_unless_stopped
-from airflow_provider_connect_offsets.operations.registry import on_connector
+from airflow_provider_connect_offsets.operations.registry import journal_of, on_connector
 from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import Alteration, PriorState, alteration_in
 from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets
@@ -66,7 +66,7 @@ def reset(connector: str, clients: Clients, owner: Owner) -> Alteration:
 def _changed(clients: Clients, owner: Owner, stage: AlterOffsets) -> Alteration:
     """Make the stage as a saga of its own; returns what it captured."""
     connector = stage.subject
-    if clients.journal(connector).is_open_for(owner.run):
+    if journal_of(clients, connector).is_open_for(owner.run):
         raise InvalidRequest(
             f"Nothing was written: this run has claimed {connector!r} for the plan that it has begun. Give "
             "run_uri and digest of that plan, or leave the begin out."

@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Dri
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.replay import Range, ReplayPlan, clone_config, refuse_unbounded
 from airflow_provider_connect_offsets.offsets.requests.replay import ReplayRequest, clone_prefix
-from airflow_provider_connect_offsets.operations.registry import on_connector, reached, settle_of
+from airflow_provider_connect_offsets.operations.registry import journal_of, on_connector, reached, settle_of
 from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import HALT
 from airflow_provider_connect_offsets.operations.stages.existence_stages import CreateConnector, registry_of
@@ -113,7 +113,7 @@ def settle_left(request: ReplayRequest, clients: Clients, owner: Owner) -> list[
 
     Replays that are under way are left alone.
     """
-    journal, prefix = clients.journal(request.clone), unique_segment(clone_prefix(request.connector))
+    journal, prefix = journal_of(clients, request.clone), unique_segment(clone_prefix(request.connector))
     root = journal.uri.rpartition("/")[0]
     sentences = []
     for name in files.list_names(root):
@@ -156,7 +156,7 @@ def delivered(
 
 def failed(plan: ReplayPlan, clients: Clients, owner: Owner, error: BaseException, *, at: datetime) -> ReplayOutcome:
     """Return the outcome of a task that ended with ``error``; ``at``: when it began."""
-    record = clients.journal(plan.request.clone).record_of(owner.run, _key(plan))
+    record = journal_of(clients, plan.request.clone).record_of(owner.run, _key(plan))
     if isinstance(error, NotApplied):
         result = ReplayResult.UNDONE
     elif record is None or record.state is SagaState.UNDONE or isinstance(error, InvalidInput | Drift):

@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.operations.connector import outcomes
 from airflow_provider_connect_offsets.operations.connector.plans import refuse_outdated
-from airflow_provider_connect_offsets.operations.registry import on_connector, reached, settle_of
+from airflow_provider_connect_offsets.operations.registry import journal_of, on_connector, reached, settle_of
 from airflow_provider_connect_offsets.operations.stages.captured import RESUME, PriorState, alteration_in
 from airflow_provider_connect_offsets.operations.stages.connector_stages import SetState
 from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets, change_stages
@@ -63,7 +63,7 @@ def set_state(connector: str, state: State, clients: Clients, owner: Owner, *, s
         StoreError: Connect does not answer, or refuses.
     """
     stage = SetState(connector, clients, state=state.value)
-    if clients.journal(connector).is_open_for(owner.run):
+    if journal_of(clients, connector).is_open_for(owner.run):
         with _continued(connector, clients, owner, seconds):
             stage.do({})
     else:
@@ -126,4 +126,4 @@ def undo(plan: OffsetPlan, clients: Clients, owner: Owner) -> Outcome | None:
 
 def _continued(connector: str, clients: Clients, owner: Owner, seconds: float) -> AbstractContextManager[Executor]:
     """Continue the saga that an earlier task of the run has begun."""
-    return continued(clients.journal(connector), owner, reached(clients), seconds=seconds, clock=clients.clock)
+    return continued(journal_of(clients, connector), owner, reached(clients), seconds=seconds, clock=clients.clock)

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import Interfered, InvalidRequest
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.operations.registry import Reached, on_connector, reached
+from airflow_provider_connect_offsets.operations.registry import Reached, journal_of, on_connector, reached
 from airflow_provider_connect_offsets.operations.stages.captured import PriorState
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
 from airflow_provider_connect_offsets.saga import Executor, Journal, Owner, SagaState, continued, open_saga, settle
@@ -55,7 +55,7 @@ def stop_for_run(members: Sequence[Member], owner: Owner, *, seconds: float) -> 
         for stage in stages:
             executor.make(stage)
 
-    journals = [clients.journal(name) for clients, name in others]
+    journals = [journal_of(clients, name) for clients, name in others]
     operation = replace(
         on_connector(home, first, "the failover", lambda _left: stages, others=journals),
         registry=_registry(members),
@@ -108,7 +108,7 @@ def restore(members: Sequence[Member], owner: Owner) -> str | None:
 
 def _home(members: Sequence[Member]) -> Journal:
     clients, name = members[0]
-    return clients.journal(name)
+    return journal_of(clients, name)
 
 
 def _registry(members: Sequence[Member]) -> Reached:

@@ -20,9 +20,7 @@ from airflow_provider_connect_offsets.operations.existence.create_delete import 
     StartingOffsets,
     stored_in,
 )
-from airflow_provider_connect_offsets.operations.registry import on_connector, settle_of
-from airflow_provider_connect_offsets.operations.stages import steps
-from airflow_provider_connect_offsets.operations.stages.captured import RESUME, PriorState
+from airflow_provider_connect_offsets.operations.registry import journal_of, on_connector, settle_of
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
 from airflow_provider_connect_offsets.operations.stages.existence_stages import (
     CreateConnector,
@@ -30,7 +28,7 @@ from airflow_provider_connect_offsets.operations.stages.existence_stages import 
     registry_of,
 )
 from airflow_provider_connect_offsets.operations.stages.explained import CopyExplained
-from airflow_provider_connect_offsets.saga import Left, Owner, SagaRecord, SagaState, Stage, operate
+from airflow_provider_connect_offsets.saga import Left, Owner, SagaState, Stage, operate
 
 
 def copy(copying: Copying, clients: Clients, owner: Owner) -> int:
@@ -68,13 +66,12 @@ def copy(copying: Copying, clients: Clients, owner: Owner) -> int:
         stages,
         key=_key(copying, owner),
         explanation=CopyExplained(copying.connector, copying.new_name),
-        others=[clients.journal(copying.new_name)],
+        others=[journal_of(clients, copying.new_name)],
     )
     try:
-        made = operate(operation, owner)
+        return stored_in(operate(operation, owner).saga)
     except NotRunning as error:
         raise _not_running(copying, error, clients) from error
-    return _again(made.saga, copying, clients) if made.is_earlier else stored_in(made.saga)
 
 
 def release(copying: Copying, clients: Clients, owner: Owner) -> tuple[str, int | None] | None:
@@ -146,17 +143,6 @@ def _beside(copying: Copying, clients: Clients, owner: Owner) -> int:
     return create_delete.create_checked(
         copying.new_name, lambda: check(copying, clients).new, clients, owner, others=[copying.connector]
     )
-
-
-def _again(record: SagaRecord, copying: Copying, clients: Clients) -> int:
-    """Request the states once more, for a copy of an earlier attempt of this task: it may not have started."""
-    try:
-        for resumed in (one for one in record.stages if one.title == RESUME):
-            prior = PriorState.from_json(resumed.captured)
-            steps.restore_state(clients, resumed.subject, prior.state, tasks=prior.tasks)
-    except NotRunning as error:
-        raise _not_running(copying, error, clients) from error
-    return stored_in(record)
 
 
 def _not_running(copying: Copying, error: NotRunning, clients: Clients) -> NotRunning:

@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_document
 from airflow_provider_connect_offsets.operations.connector.direct import ResetOffsets, WriteOffsets
 from airflow_provider_connect_offsets.operations.existence.new_connector import NewConnector, checked, latest_warning
-from airflow_provider_connect_offsets.operations.registry import on_connector
+from airflow_provider_connect_offsets.operations.registry import journal_of, on_connector
 from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import CREATE, DELETE, PriorState, alteration_in
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
@@ -82,7 +82,7 @@ def create_checked(
 
     how = _Created(name, registry_of(clients))
     creation = on_connector(clients, name, "the creation", stages, key=_key(owner, CREATE), explanation=how)
-    return stored_in(operate(replace(creation, others=[clients.journal(one) for one in others]), owner).saga)
+    return stored_in(operate(replace(creation, others=[journal_of(clients, one) for one in others]), owner).saga)
 
 
 def delete(connector: str, clients: Clients, owner: Owner, *, kept: str) -> int:

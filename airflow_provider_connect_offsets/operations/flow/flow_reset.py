@@ -24,7 +24,7 @@ from airflow_provider_connect_offsets.operations.connector.apply import carry_ou
 from airflow_provider_connect_offsets.operations.connector.plans import read_plan, refuse_unapproved
 from airflow_provider_connect_offsets.operations.connector.stepwise import refuse_unless_stopped
 from airflow_provider_connect_offsets.operations.flow.new_syncs import await_new_syncs, openings
-from airflow_provider_connect_offsets.operations.registry import on_connector
+from airflow_provider_connect_offsets.operations.registry import journal_of, on_connector
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
 from airflow_provider_connect_offsets.operations.stages.flow_stages import EmptyTopics
 from airflow_provider_connect_offsets.operations.stages.offset_stages import change_stages
@@ -62,7 +62,7 @@ def read_reset(run: ResetDirectory, *, digest: str | None = None) -> ResetPlan:
 def topic_journals(reset: FlowReset, clients: Clients) -> Iterator[Journal]:
     """Yield the journals of what a reset may share with other resets: the MirrorCheckpoint, the internal topics."""
     if reset.checkpoint_connector:
-        yield clients.journal(reset.checkpoint_connector)
+        yield journal_of(clients, reset.checkpoint_connector)
     for emptied in reset.emptied:
         cluster = clients.both.on(emptied.side).cluster_id()
         yield Journal(journal_root(clients.workspace), cluster=cluster, resource=f"topic {emptied.topic}")

@@ -36,7 +36,7 @@ from airflow_provider_connect_offsets.operations.poison.found_records import (
 )
 from airflow_provider_connect_offsets.operations.poison.kept_records import KeptRecords
 from airflow_provider_connect_offsets.operations.poison.skip_records import SkipRecords
-from airflow_provider_connect_offsets.operations.registry import on_connector, settle_of
+from airflow_provider_connect_offsets.operations.registry import journal_of, on_connector, settle_of
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
 from airflow_provider_connect_offsets.operations.stages.poison_stages import RunOneByOne
 from airflow_provider_connect_offsets.saga import Owner, SagaRecord, SagaState, Stage, operate
@@ -269,7 +269,7 @@ class PoisonedSink:
 
     def _record(self) -> SagaRecord | None:
         """Return the record of this run's saga; None if it has none."""
-        return self.clients.journal(self.request.connector).record_of(self.owner.run, _KEY)
+        return journal_of(self.clients, self.request.connector).record_of(self.owner.run, _KEY)
 
     def _remove_reports(self) -> None:
         """Delete the topic of the reports; if that fails, it stays, which a warning says."""

@@ -116,12 +116,13 @@ class BeginReplayOperator(ReportedOperator):
     def execute(self, context: Context) -> str:
         """Check the plan and the connector."""
         from airflow_provider_connect_offsets.operations.connector.plans import read_replay, refuse_stale
+        from airflow_provider_connect_offsets.operations.registry import journal_of
 
         with failing_clearly(), open_connect(self.given(ConnectorConnectionParams)) as clients:
             run = ReplayDirectory(self.given(RunParams).run_uri)
             plan = read_replay(run)
             refuse_outside(self.given(WindowParams))
             refuse_stale(run, ttl=timedelta(seconds=self.given(PlanAgeParams).plan_ttl))
-            clients.journal(plan.request.clone).refuse_overlap(run_key(context))
+            journal_of(clients, plan.request.clone).refuse_overlap(run_key(context))
             clients.control.info(plan.request.connector)
         return plan.request.clone

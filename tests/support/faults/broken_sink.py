@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, ClassVar
 from uuid import uuid4
 
+import pytest
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.cli import recovering
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
-from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Drift, NotApplied, Overlap
-from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.exceptions import Drift, NotApplied, Overlap
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.operations.connector.plans import read_plan
-from airflow_provider_connect_offsets.operations.registry import reached
-from airflow_provider_connect_offsets.saga import Toward, settle
+from airflow_provider_connect_offsets.operations.registry import settle_of
+from airflow_provider_connect_offsets.saga import Toward
 from airflow_provider_connect_offsets.saga.lease import Owner
 from sandbox import Sandbox, wait_until
-from tests.support.faults.fault_table import Ending
-from tests.support.faults.faulty_clients import Fault, Faults, Killed, Outage
+from sandbox.connect import Connect
+from tests.support.faults.faulty_clients import Fault, Faults, Outage
+from tests.support.faults.matrix import PlannedRow, Row, owner
+from tests.support.faults.outages import Outages
 from tests.support.faults.recovered_by import RecoveredBy
 from tests.support.flows.flows import RECORDS, Changer, SinkFlow
 from tests.support.flows.sink_operations import (
@@ -73,10 +77,9 @@ class SinkCase:
 
     def prepare(self, state: State) -> None:
         """Set the position from which the plan was made, and that state."""
-        connect, name = self.flow.sandbox.connect, self.flow.name
+        connect, name = self.connect, self.flow.name
         connect.stop(name)
-        where = {"kafka_topic": self.flow.topic, "kafka_partition": 0}
-        connect.alter(name, [{"partition": where, "offset": {"kafka_offset": RECORDS}}])
+        self.set_position(RECORDS)
         self.written = len(self.flow.lines())
         if state is State.RUNNING:
             connect.resume(name)
@@ -84,6 +87,16 @@ class SinkCase:
         elif state is State.PAUSED:
             connect.pause(name)
             connect.wait_state(name, "PAUSED")
+
+    def set_position(self, position: int) -> None:
+        """Set the position of the sink, which is STOPPED, as another user would."""
+        where = {"kafka_topic": self.flow.topic, "kafka_partition": 0}
+        self.connect.alter(self.flow.name, [{"partition": where, "offset": {"kafka_offset": position}}])
+
+    @property
+    def connect(self) -> Connect:
+        """The worker."""
+        return self.flow.sandbox.connect
 
     def resume(self) -> None:
         """Resume the sink as another user would."""
@@ -119,126 +132,160 @@ class SinkCase:
         return State(wait_until(found, 60, late, progress=work))
 
 
-@dataclass(frozen=True)
-class Broken:
-    """An operation that is broken: the possible prior states, and who may recover it.
-
-    ``moves``: whether it changes the connector's position.
-    """
-
-    operation: Operation
-    states: tuple[State, ...] = (State.STOPPED, State.PAUSED, State.RUNNING)
-    successors: tuple[RecoveredBy, ...] = tuple(RecoveredBy)
-    moves: bool = True
-
-
-OPERATIONS = {
-    "change": Broken(change),
-    "offsets without a plan": Broken(write, states=(State.STOPPED,)),
-    # Airflow tries one step again, never all of them.
-    "single steps": Broken(single_steps, successors=(RecoveredBy.TEARDOWN, RecoveredBy.OTHER_RUN, RecoveredBy.PERSON)),
-    "kept stopped by a failover": Broken(keep_stopped, moves=False),
-}
-
-
 @dataclass
-class SinkCell:
-    """One operation, broken at one call in one way; ``over`` waits for the end of the fault."""
+class SinkRow(Row):
+    """An operation on one sink for all cells of a module (fixture ``case``), in each prior state."""
 
     case: SinkCase
-    clients: Clients
-    broken: Broken
-    faults: Faults
-    state: State
-    successor: RecoveredBy
-    over: Callable[[], None] = lambda: None
-    owner: Owner = field(default_factory=lambda: Owner.here(run=f"test/{uuid4().hex}", task="apply"))
+    changer: Changer
+    state: State = State.STOPPED
+    fault: Fault | Outage | None = None
+    error: BaseException | None = None
+    outages: Outages | None = None
 
-    def run(self) -> Ending | None:
-        """Applied or not, in the prior state; None if the fault did not happen, as there is no such call."""
+    share = 10
+    faults = tuple(Fault)
+    successors = tuple(RecoveredBy)
+    states: ClassVar[tuple[State, ...]] = (State.STOPPED, State.PAUSED, State.RUNNING)
+    moves: ClassVar[bool] = True
+
+    @classmethod
+    @contextmanager
+    def opened(cls, request: pytest.FixtureRequest) -> Iterator[SinkRow]:
+        case: SinkCase = request.getfixturevalue("case")
+        config = case.connect.config(case.flow.name)
+        yield cls(case, case.changer)
+        if case.connect.config(case.flow.name) != config:
+            case.connect.update_config(case.flow.name, config)
+
+    @property
+    @abstractmethod
+    def operation(self) -> Operation:
+        """What is done; another process has to know it by its name."""
+
+    def ready(self, turn: int) -> None:
+        self.state, self.fault = self.states[(turn // len(self.successors)) % len(self.states)], None
+        self.changer = replace(self.case.changer, workspace=f"{self.case.changer.workspace}/{uuid4().hex}")
         self.case.prepare(self.state)
-        changer, error = elsewhere(self.case), None
-        clients = replace(self.clients, workspace=changer.workspace)
-        try:
-            if self.faults.fault is Outage.BROKER_KILLED:
-                self._elsewhere(changer)
-            else:
-                self.broken.operation(self.case.requested, self.faults.clients(clients), self.owner)
-        except (Killed, SystemExit, ConnectOffsetsError) as raised:
-            error = raised
-        if not self.faults.happened:  # another state takes fewer calls
-            return None
-        self.faults.mend()
-        self.over()
-        # Whoever comes next has connections of its own, which know nothing of the outage.
-        with changer.clients() as self.clients:
-            if self.successor is RecoveredBy.RETRY and self.faults.fault is not Fault.THEIRS:  # whose it is now
-                self.broken.operation(self.case.requested, self.clients, self.owner)
-                assert self._is_applied() is self.broken.moves
-                return Ending.APPLIED if error is None else Ending.NEXT
-            self._settle(changer)
-            return self._ending(error)
 
-    def _elsewhere(self, changer: Changer) -> None:
+    def act(self, faults: Faults, by: Owner) -> None:
+        self.fault = self.fault or faults.fault
+        if faults.fault is Outage.BROKER_KILLED:
+            self.act_elsewhere(faults, by)
+        else:
+            with self.changer.clients() as clients:
+                self.operation(self.case.requested, faults.clients(clients), by)
+
+    def act_elsewhere(self, faults: Faults, by: Owner) -> None:
         """In a process of its own: librdkafka ends it where a broker dies while groups are described (docs/seen.md)."""
 
         def world() -> None:
-            self.faults.happened = True
-            self.faults.world()
+            faults.happened = True
+            faults.world()
 
-        order = Order(
-            self.broken.operation,
-            self.case.requested,
-            changer.address,
-            self.owner.run,
-            self.faults.at,
-        )
-        run_elsewhere(order, after=self.faults.after, world=world)
+        order = Order(self.operation, self.case.requested, self.changer.address, by.run, faults.at)
+        run_elsewhere(order, after=faults.after, world=world)
 
-    def _ending(self, error: BaseException | None) -> Ending:
-        applied = self._is_applied()
-        assert not (applied and not self.broken.moves)
-        if self.faults.fault is Fault.THEIRS:
-            return Ending.APPLIED if error is None else Ending.THEIRS
-        if error is None:
-            assert applied is self.broken.moves
-            return Ending.APPLIED
-        if isinstance(error, NotApplied | Drift):
-            assert not applied
-        return Ending.APPLIED if applied else Ending.RESTORED
+    def check(self, error: BaseException | None) -> None:
+        """It may be left STOPPED, as the error says; whoever comes brings it into its state."""
+        self.error = error
 
-    def _is_applied(self) -> bool:
-        theirs = {State.RUNNING} if self.faults.fault is Fault.THEIRS else set()
+    def is_done(self) -> bool:
+        theirs = {State.RUNNING} if self.fault is Fault.THEIRS else set()
         # A sink whose worker dies before it has committed delivers again, as always with Connect.
-        most = 2 * AGAIN if isinstance(self.faults.fault, Outage) else AGAIN
-        return self.case.is_applied(frozenset({self.state, *theirs}), most=most)
+        most = 2 * AGAIN if isinstance(self.fault, Outage) else AGAIN
+        applied = self.case.is_applied(frozenset({self.state, *theirs}), most=most)
+        assert not (applied and not self.moves)
+        return applied or not self.moves
 
-    def _settle(self, changer: Changer) -> None:
-        """As a teardown of the same run does, a person, or another run: refused as long as the connector is leased."""
-        journal = changer.journal(self.case.flow.name)
-        if self.successor is RecoveredBy.PERSON:
-            systems = {"url": changer.worker, "kafka": changer.kafka.bootstrap}
-            recovering.recover(changer.workspace, journal.resource, toward=Toward.BACK, run=self.owner.run, **systems)
-            return
-        if self.successor is RecoveredBy.OTHER_RUN:
-            stranger = Owner.here(run=f"test/{uuid4().hex}", task="apply")
-            with suppress(Overlap):
-                settle(journal, stranger, reached(self.clients))
-                return
-        settle(journal, self.owner, reached(self.clients), run=self.owner.run)
+    def finish(self, by: Owner, faults: Faults, successor: RecoveredBy) -> None:
+        """Another attempt makes it; what anyone else has settled stays so."""
+        if successor is RecoveredBy.RETRY:
+            super().finish(by, faults, successor)
+        elif self.fault is not Fault.THEIRS:
+            done = self.is_done()
+            assert done or self.error is not None or faults.dead
+            assert not (done and self.moves and isinstance(self.error, NotApplied | Drift))
+
+    def recover(self, by: Owner) -> None:
+        systems = {"url": self.changer.worker, "kafka": self.changer.kafka.bootstrap}
+        workspace, name = self.changer.workspace, self.case.flow.name
+        recovering.recover(workspace, name, toward=Toward.BACK, run=by.run, **systems)
+
+    def tear_down(self, by: Owner) -> None:
+        with self.changer.clients() as clients:
+            settle_of(clients, self.case.flow.name, by, run=by.run)
+
+    def come_next(self, by: Owner) -> None:
+        """Refused as long as the connector is leased; then the run's teardown comes."""
+        with self.changer.clients() as clients:
+            try:
+                settle_of(clients, self.case.flow.name, owner())
+            except Overlap:
+                settle_of(clients, self.case.flow.name, by, run=by.run)
+
+    def world(self, fault: Fault | Outage) -> None:
+        assert fault is Fault.THEIRS
+        self.case.resume()
+
+    def change_theirs(self) -> None:
+        self.case.set_position(3)
+
+    def observed(self) -> Any:
+        return self.case.flow.position(), self.case.connect.status(self.case.flow.name)["connector"]["state"]
 
 
-def calls_of(case: SinkCase, broken: Broken, clients: Clients) -> list[str]:
-    """The calls of a run without a fault."""
-    case.prepare(broken.states[0])
-    counted = Faults()
-    owner = Owner.here(run=f"test/{uuid4().hex}", task="apply")
-    clients = replace(clients, workspace=elsewhere(case).workspace)
-    broken.operation(case.requested, counted.clients(clients), owner)
-    assert counted.calls
-    return counted.calls
+class ChangeOfSink(SinkRow, PlannedRow):
+    """A change by a plan."""
+
+    name = "change"
+
+    @property
+    def operation(self) -> Operation:
+        return change
+
+    def reconfigure(self, by: Owner) -> None:
+        """The plan is that of all cells, whoever makes it."""
+        del by
+        config = self.case.connect.config(self.case.flow.name)
+        self.case.connect.update_config(self.case.flow.name, {**config, "topics": "another"})
 
 
-def elsewhere(case: SinkCase) -> Changer:
-    """The same with a workspace and journals of its own."""
-    return replace(case.changer, workspace=f"{case.changer.workspace}/{uuid4().hex}")
+class WriteOfSink(SinkRow):
+    """Offsets that are written without a plan."""
+
+    name = "offsets without a plan"
+    states = (State.STOPPED,)
+    is_made_once = False
+
+    @property
+    def operation(self) -> Operation:
+        return write
+
+
+class StepsOfSink(SinkRow):
+    """A change in single steps. Airflow tries one step again, never all of them."""
+
+    name = "single steps"
+    successors = (RecoveredBy.TEARDOWN, RecoveredBy.OTHER_RUN, RecoveredBy.PERSON)
+    is_one_task = False
+
+    @property
+    def operation(self) -> Operation:
+        return single_steps
+
+
+class KeptStoppedSink(SinkRow):
+    """It is kept STOPPED between tasks, as a failover does."""
+
+    name = "kept stopped by a failover"
+    moves = False
+    is_one_task = False
+
+    @property
+    def operation(self) -> Operation:
+        return keep_stopped
+
+
+#: All operations on a sink.
+OPERATIONS: tuple[type[SinkRow], ...] = (ChangeOfSink, WriteOfSink, StepsOfSink, KeptStoppedSink)

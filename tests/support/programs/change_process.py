@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import signal
 import sys
+from dataclasses import replace
 from typing import Any
 
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
@@ -22,9 +23,8 @@ from airflow_provider_connect_offsets.kafka.remaining import RemainingRecords
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
 from airflow_provider_connect_offsets.operations.connector.plans import read_plan
-from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
-from airflow_provider_connect_offsets.workspace.layout import RunDirectory, journal_root
+from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 
 
 def main(  # noqa: PLR0917 - one for each word
@@ -39,8 +39,8 @@ def main(  # noqa: PLR0917 - one for each word
         RemainingRecords({"bootstrap.servers": kafka}) as logs,
         ConsumerGroups({"bootstrap.servers": of_groups}) as groups,
     ):
-        clients = Clients(connect, connect, logs=logs, groups=groups, timeout=float(timeout), cluster="sandbox")
-        Journal(journal_root(workspace), cluster="sandbox", resource=plan.connector)
+        known = Clients(connect, connect, timeout=float(timeout), cluster="sandbox", workspace=workspace)
+        clients = replace(known, logs=logs, groups=groups)
         try:
             outcome = apply_plan(plan, clients, Owner.here(run=owner, task="apply"))
         except ConnectOffsetsError as error:

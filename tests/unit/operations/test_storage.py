@@ -32,6 +32,7 @@ from airflow_provider_connect_offsets.operations.flow.flow_reset import (
     clear_syncs,
     reset_flow,
 )
+from airflow_provider_connect_offsets.operations.registry import journal_of
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
@@ -100,8 +101,8 @@ def clients_of(store: StandaloneFile) -> Clients:
     return Clients(store, control, timeout=1.0, origin=Origin.FILE, cluster=store.cluster(), workspace=workspace)
 
 
-def journal_of(store: StandaloneFile) -> Journal:
-    return clients_of(store).journal("lines")
+def lines_of(store: StandaloneFile) -> Journal:
+    return journal_of(clients_of(store), "lines")
 
 
 def apply(plan: OffsetPlan, store: StandaloneFile) -> Result:
@@ -252,7 +253,7 @@ def test_single_steps_that_do_not_begin_leave_no_lease(path: Path) -> None:
     with pytest.raises(Unreachable, match="no answer about lines"):
         stepwise.begin(plan, silenced, OWNER, seconds=3600)
 
-    journal_of(store).refuse_overlap("another/run")
+    lines_of(store).refuse_overlap("another/run")
 
 
 def test_so_do_offsets_without_a_plan(after_a_killed_import: StandaloneFile) -> None:
@@ -262,13 +263,13 @@ def test_so_do_offsets_without_a_plan(after_a_killed_import: StandaloneFile) -> 
     direct.alter("lines", clients_of(store), OWNER, Offsets.of([Entry(PARTITION, '{"position":5}')]))
 
     assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":5}'}}
-    assert journal_of(store).left() is None
+    assert lines_of(store).left() is None
 
 
 def test_a_change_of_what_no_import_has_touched_leaves_it(after_a_killed_import: StandaloneFile) -> None:
     """It does not wait for other connectors."""
     store = after_a_killed_import
-    journal = journal_of(store).sibling("else")
+    journal = lines_of(store).sibling("else")
     store.write_all({"else": Offsets.of([Entry(PARTITION, '{"position":1}')])})
 
     direct.alter(journal.resource, clients_of(store), OWNER, Offsets.of([Entry(PARTITION, '{"position":5}')]))
