@@ -10,13 +10,12 @@ from airflow_provider_connect_offsets.operations.stages.steps import differences
 from airflow_provider_connect_offsets.words import counted
 
 
-def copy(opened: WorkerStorage, connectors: list[str], *, forced: bool) -> None:
+def copy(opened: WorkerStorage, connectors: list[str]) -> None:
     """Copy the offsets that a connector's own topic lacks, and prove them.
 
     Args:
         opened: The workers' storage.
         connectors: The connectors.
-        forced: True to copy although workers run.
 
     Raises:
         InvalidInput: A connector has no own topic; nothing was copied.
@@ -32,8 +31,7 @@ def copy(opened: WorkerStorage, connectors: list[str], *, forced: bool) -> None:
             raise InvalidInput(
                 f"Nothing was copied: {name!r} has no offsets.storage.topic of its own, or doesn't exist."
             )
-    if not forced:
-        opened.refuse_running(connectors)
+    opened.refuse_running(connectors)
     for name in connectors:
         expected = storage.second_copy(name).updated(storage.read_offsets(name))
         storage.copy_to_own_topic(name)

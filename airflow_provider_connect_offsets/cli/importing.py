@@ -37,13 +37,12 @@ def read_document(text: str, connectors: frozenset[str]) -> dict[str, Offsets]:
     return {name: offsets for name, offsets in document.items() if not connectors or name in connectors}
 
 
-def check(opened: WorkerStorage, document: Mapping[str, Offsets], *, forced: bool) -> None:
+def check(opened: WorkerStorage, document: Mapping[str, Offsets]) -> None:
     """Check whether a document can be written; writes nothing.
 
     Args:
         opened: The workers' storage.
         document: Offsets by connector.
-        forced: True if workers may run, which may overwrite it.
 
     Raises:
         InvalidDocument: A connector would refuse an offset.
@@ -54,8 +53,7 @@ def check(opened: WorkerStorage, document: Mapping[str, Offsets], *, forced: boo
     for name, offsets in document.items():
         if name in configured:
             _refuse_misfits(configured[name], offsets)
-    if not forced:
-        opened.refuse_running(document)
+    opened.refuse_running(document)
 
 
 def plan(opened: WorkerStorage, document: Mapping[str, Offsets]) -> list[StoredChange]:
@@ -97,14 +95,14 @@ def keep_before(prior: Mapping[str, Offsets], target: Path) -> Path:
     return target
 
 
-def settle(opened: WorkerStorage, workspace: str | None, *, forced: bool) -> str | None:
-    """Undo what a dead import has written; ``forced``: as of :func:`check`. Raises as ``Imports.settle_left`` does.
+def settle(opened: WorkerStorage, workspace: str | None) -> str | None:
+    """Undo what a dead import has written. Raises as ``Imports.settle_left`` does.
 
     Returns:
         A sentence about it; None if nothing was left.
     """
     try:
-        return _imports(opened, workspace, forced=forced).settle_left()
+        return _imports(opened, workspace).settle_left()
     except NotStopped as error:
         raise NotStopped(f"{error} {FORCE_ANYWAY}") from error
 
@@ -114,7 +112,6 @@ def write(
     changes: list[StoredChange],
     *,
     workspace: str | None = None,
-    forced: bool = False,
     keep: Callable[[], None] = lambda: None,
 ) -> None:
     """Write all changes and prove them; if one can't be proved, undo all of them. Raises as ``Imports.write`` does.
@@ -123,16 +120,15 @@ def write(
         opened: The workers' storage.
         changes: The changes.
         workspace: URI of the workspace whose journals exclude other imports and Airflow's runs; None: this user's own.
-        forced: As of :func:`check`.
         keep: Called before the first write.
     """
     # Without a workspace there are only imports, which the journal of the storage excludes.
     connectors = [change.connector for change in changes] if workspace else []
-    _imports(opened, workspace, forced=forced).write(changes, connectors=connectors, keep=keep)
+    _imports(opened, workspace).write(changes, connectors=connectors, keep=keep)
 
 
-def _imports(opened: WorkerStorage, workspace: str | None, *, forced: bool) -> Imports:
-    return Imports(opened.clients(workspace or own_workspace()), shell_owner("import"), forced)
+def _imports(opened: WorkerStorage, workspace: str | None) -> Imports:
+    return Imports(opened.clients(workspace or own_workspace()), shell_owner("import"))
 
 
 def _refuse_misfits(connector: ConfiguredConnector, offsets: Offsets) -> None:

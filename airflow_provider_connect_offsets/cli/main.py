@@ -101,10 +101,10 @@ def import_(  # noqa: PLR0913 - one for each option
 
     if dry_run and backup is not None:
         raise click.UsageError("--backup makes no sense with --dry-run: nothing is overwritten.")
-    opened = _opened(config, flow)
+    opened = _opened(config, flow, forced=force or dry_run)
     offsets = importing.read_document(_text(document), _names(connectors))
-    importing.check(opened, offsets, forced=force or dry_run)
-    if not dry_run and (settled := importing.settle(opened, workspace, forced=force)):
+    importing.check(opened, offsets)
+    if not dry_run and (settled := importing.settle(opened, workspace)):
         tell(settled)
     changes = importing.plan(opened, offsets)
     importing.show(changes)
@@ -116,7 +116,7 @@ def import_(  # noqa: PLR0913 - one for each option
         prior = {change.connector: change.prior for change in changes}
         importing.keep_before(prior, importing.backup_file(backup))
 
-    importing.write(opened, changes, workspace=workspace, forced=force, keep=keep)
+    importing.write(opened, changes, workspace=workspace, keep=keep)
     tell(f"Written to {opened.name}, and read back.")
 
 
@@ -179,7 +179,7 @@ def copy(config: Path | None, connectors: str | None, flow: str | None, *, force
     """
     from airflow_provider_connect_offsets.cli import copying
 
-    copying.copy(_opened(config, flow), sorted(_names(connectors)), forced=force)
+    copying.copy(_opened(config, flow, forced=force), sorted(_names(connectors)))
 
 
 cli.add_command(recover)
@@ -203,12 +203,12 @@ def _exit_code(error: ConnectOffsetsError) -> int:
     return 2 if isinstance(error, InvalidInput) else 1
 
 
-def _opened(config: Path | None, flow: str | None) -> WorkerStorage:
+def _opened(config: Path | None, flow: str | None, *, forced: bool = False) -> WorkerStorage:
     from airflow_provider_connect_offsets.cli.opened import open_storage
 
     if config is None:
         raise click.UsageError("Name the worker's properties with --config.")
-    return open_storage(config, flow)
+    return open_storage(config, flow, forced=forced)
 
 
 def _names(text: str | None) -> frozenset[str]:

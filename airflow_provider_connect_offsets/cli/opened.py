@@ -37,10 +37,12 @@ class WorkerStorage:
     Attributes:
         config: The worker's properties.
         storage: Its offsets topic or file.
+        forced: True to write though workers run, which may overwrite it.
     """
 
     config: WorkerConfig
     storage: TopicStorage | StandaloneFile
+    forced: bool = False
 
     @property
     def name(self) -> str:
@@ -51,7 +53,8 @@ class WorkerStorage:
     def control(self) -> StorageControl:
         """The control over the workers' connectors; its REST clients log in as of :func:`open_rest`."""
         configured = (*self.config.listeners, *_listed(os.environ.get("CONNECT_OFFSETS_URLS", "")))
-        return StorageControl(self.storage, partial(open_rest, configured), rest_urls=self.config.listeners)
+        opening = partial(open_rest, configured)
+        return StorageControl(self.storage, opening, rest_urls=self.config.listeners, forced=self.forced)
 
     def clients(self, workspace: str, topic: OffsetsTopic | None = None) -> Clients:
         """Return the clients of an operation, with its journals in ``workspace``; raises store errors."""
@@ -79,19 +82,20 @@ class WorkerStorage:
             yield from self.read_all(progress)
 
 
-def open_storage(path: Path, flow: str | None) -> WorkerStorage:
+def open_storage(path: Path, flow: str | None, *, forced: bool = False) -> WorkerStorage:
     """Read a worker's properties, and open its storage.
 
     Args:
         path: The properties file.
         flow: Which flow of a dedicated MirrorMaker 2, like ``A->B``; None: the only one.
+        forced: As of :class:`WorkerStorage`.
 
     Raises:
         InvalidInput: The properties can't be used.
     """
     config = read_worker_config(path, flow=flow)
     if config.offsets_file is not None:
-        return WorkerStorage(config, StandaloneFile(config.offsets_file))
+        return WorkerStorage(config, StandaloneFile(config.offsets_file), forced)
     client = config.client()
     for note in client.notes:
         sys.stderr.write(f"connect-offsets: {note}\n")
@@ -103,7 +107,7 @@ def open_storage(path: Path, flow: str | None) -> WorkerStorage:
         exactly_once=config.exactly_once,
         client_of=lambda connector: _client_of(config, connector),
     )
-    return WorkerStorage(config, TopicStorage(where))
+    return WorkerStorage(config, TopicStorage(where), forced)
 
 
 def open_rest(configured: tuple[str, ...], urls: tuple[str, ...], timeout: float) -> ConnectRest:

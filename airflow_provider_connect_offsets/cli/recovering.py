@@ -193,8 +193,8 @@ def recover_orphans(workspace: str, topic: str, *, url: str, kafka: str, run: st
 
 def recover_import(config: Path, flow: str | None, workspace: str | None, *, forced: bool) -> None:
     """Undo what a dead import has left in a storage; raises as ``importing.settle`` does."""
-    storage = open_storage(config, flow)
-    settled = importing.settle(storage, workspace, forced=forced)
+    storage = open_storage(config, flow, forced=forced)
+    settled = importing.settle(storage, workspace)
     tell(settled or f"Nothing was left by an import into {storage.name}.")
 
 

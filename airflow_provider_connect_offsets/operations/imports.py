@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
 from airflow_provider_connect_offsets.connect.storage.storage_control import Storage
 from airflow_provider_connect_offsets.exceptions import JournalLost, WorkspaceUnwritable
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.operations.registry import Reached, journal_of, reached
+from airflow_provider_connect_offsets.operations.registry import journal_of, reached
 from airflow_provider_connect_offsets.operations.stages.import_stages import (
     ImportExplained,
     ImportOffsets,
@@ -28,12 +28,10 @@ class Imports:
     Attributes:
         clients: Clients of the storage.
         owner: This process.
-        forced: True if offsets may be written though workers run.
     """
 
     clients: Clients
     owner: Owner
-    forced: bool = False
 
     @property
     def journal(self) -> Journal:
@@ -62,7 +60,7 @@ class Imports:
         # The lease of the storage is the one that removals of orphans need as well.
         others = [journal.sibling(name) for name in (storage.resource, *connectors)]
         name = f"the import into {storage.name}"
-        operation = Operation(journal, name, stages, ImportExplained(), self._registry, others)
+        operation = Operation(journal, name, stages, ImportExplained(), reached(self.clients), others)
         try:
             operate(operation, self.owner)
         except WorkspaceUnwritable as error:
@@ -84,12 +82,8 @@ class Imports:
             LeftStopped: The prior offsets could not be proved.
             StoreError: The storage can't be read or written.
         """
-        left = settle(self.journal, self.owner, self._registry)
+        left = settle(self.journal, self.owner, reached(self.clients))
         return None if left is None else left.sentence
-
-    @property
-    def _registry(self) -> Reached:
-        return replace(reached(self.clients), forced=self.forced)
 
 
 def _storage(clients: Clients) -> Storage:

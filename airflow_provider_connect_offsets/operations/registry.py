@@ -84,11 +84,9 @@ class Reached(Registry):
 
     Attributes:
         clients: Clients of each cluster; the first are those of the operation's own.
-        forced: True if an import may be undone though workers run.
     """
 
     clients: tuple[Clients, ...]
-    forced: bool = False
 
     def built(self, record: SagaRecord) -> list[Stage]:
         """Rebuild the stages of a record."""
@@ -100,8 +98,6 @@ class Reached(Registry):
             raise record.unknown(f"the stage {stage.title!r}")
         for clients in self.clients:
             if known.is_reached(clients, stage):
-                if stage.title == IMPORT:
-                    return ImportOffsets.built(stage.subject, clients, {**stage.spec, "forced": self.forced})
                 return known.built(stage.subject, clients, stage.spec)
         raise Overlap(_unreached(record, stage, self.clients))
 

@@ -16,6 +16,7 @@ from uuid import uuid4
 import pytest
 from confluent_kafka import Producer
 
+from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
 from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage, WorkerTopics
 from airflow_provider_connect_offsets.exceptions import LeftStopped
 from airflow_provider_connect_offsets.kafka.brokers import Brokers
@@ -87,12 +88,12 @@ class Import(Row):
     @property
     def clients(self) -> Clients:
         """Of the storage; nothing starts or stops its workers."""
-        cluster, nobody = self.storage.cluster(), cast("Any", None)
-        return Clients(self.storage, nobody, cluster=cluster, workspace=self.workspace)
+        control = StorageControl(self.storage, cast("Any", None), forced=True)
+        return Clients(self.storage, control, cluster=self.storage.cluster(), workspace=self.workspace)
 
     def imports(self, run: str) -> Imports:
         # Each is a process that is gone by the time when the next one comes.
-        return Imports(self.clients, replace(Owner.here(run=run, task="import"), started="gone"), forced=True)
+        return Imports(self.clients, replace(Owner.here(run=run, task="import"), started="gone"))
 
     def write(self, run: str, requested: dict[str, Offsets]) -> None:
         """As the shell does it."""
@@ -140,7 +141,7 @@ def broken(row: Import, faults: Faults) -> Iterator[None]:
         (TopicReader, "records", "records", _whole(TopicReader.records)),
         (TopicWriter, "write", "write_offsets", TopicWriter.write),
     ]
-    faults.registry = replace(reached(row.clients), forced=True)
+    faults.registry = reached(row.clients)
     with row.monkeypatch.context() as patched:
         for owner, method, step, call in calls:
             patched.setattr(owner, method, _through(faults, step, call))

@@ -56,10 +56,14 @@ class StorageControl(ConnectorControl):
         storage: The store of the offsets.
         open_rest: Opens the REST API of running workers.
         rest_urls: URLs of the worker of a standalone file; workers of a topic are members of their group.
+        forced: True if a person has decided that offsets are written though workers run, which may overwrite them.
     """
 
-    def __init__(self, storage: Storage, open_rest: OpenRest, *, rest_urls: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, storage: Storage, open_rest: OpenRest, *, rest_urls: tuple[str, ...] = (), forced: bool = False
+    ) -> None:
         self._storage = storage
+        self._forced = forced
         self._open_rest = open_rest
         self._rest_urls = rest_urls
 
@@ -156,7 +160,12 @@ class StorageControl(ConnectorControl):
         self.refuse_running([connector])
 
     def refuse_running(self, connectors: Iterable[str]) -> None:
-        """Raise :class:`NotStopped`, which names the first running connector and its worker, if any is running."""
+        """Raise :class:`NotStopped`, which names the first running connector and its worker, if any is running.
+
+        Observes nothing if a person has decided that it does not matter.
+        """
+        if self._forced:
+            return
         running = {name: status for name, status in self.statuses(connectors).items() if not status.is_stopped}
         if running:
             name, status = next(iter(running.items()))

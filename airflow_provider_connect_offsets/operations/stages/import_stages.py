@@ -126,10 +126,9 @@ class ImportOffsets(ReachedStage):
 
     @classmethod
     def built(cls, subject: str, clients: Clients, spec: JsonMap) -> Self:
-        """Build the stage, which can only be undone; ``forced`` in ``spec``: though workers run."""
+        """Build the stage, which can only be undone."""
+        del spec
         storage, control = cast("Storage", clients.offsets), cast("StorageControl", clients.control)
-        if spec.get("forced"):
-            return cls(subject, storage)
         return cls(subject, storage, refuse_running=control.refuse_running)
 
     def capture(self, earlier: Captures) -> JsonMap:
