@@ -135,8 +135,8 @@ class RemovalOfOrphans(Row):
         yield
         assert self.is_done() or not begun, "a removal that was begun was not finished"
 
-    def finish(self, by: Owner, faults: Faults, successor: RecoveredBy) -> None:
-        super().finish(by, faults, successor)
+    def finish(self, by: Owner, error: BaseException | None, successor: RecoveredBy) -> None:
+        super().finish(by, error, successor)
         assert self.directory is not None
         assert set(read_json(self.directory.removed)) == GONE
 

@@ -76,7 +76,6 @@ class Reset(PlannedRow):
     flows: FlowChanger
     before: int = 0
     fault: Fault | Outage | None = None
-    error: BaseException | None = None
     outages: Outages | None = None
 
     name = "reset"
@@ -96,7 +95,7 @@ class Reset(PlannedRow):
     def ready(self, turn: int) -> None:
         del turn
         self.flows = replace(self.case.flows, workspace=f"{self.case.flows.workspace}/{uuid4().hex}")
-        self.before, self.fault, self.error = self.replicated(), None, None
+        self.before, self.fault = self.replicated(), None
 
     def act(self, faults: Faults, by: Owner) -> None:
         self.fault = self.fault or faults.fault
@@ -105,7 +104,6 @@ class Reset(PlannedRow):
 
     def check(self, error: BaseException | None) -> None:
         """It may be left STOPPED, as the error says; whoever comes finishes or undoes it."""
-        self.error = error
 
     def is_done(self) -> bool:
         """Whether all of it was replicated again; fails on a part of it."""
@@ -115,11 +113,11 @@ class Reset(PlannedRow):
         assert again in ({0, *range(2 * RECORDS, 4 * RECORDS)} if is_outage else {0, 2 * RECORDS})
         return again > 0
 
-    def finish(self, by: Owner, faults: Faults, successor: RecoveredBy) -> None:
+    def finish(self, by: Owner, error: BaseException | None, successor: RecoveredBy) -> None:
         """Another attempt makes it; what anyone else has settled stays so."""
         if successor is RecoveredBy.RETRY:
-            super().finish(by, faults, successor)
-        elif isinstance(self.error, NotApplied | Drift):
+            super().finish(by, error, successor)
+        elif isinstance(error, NotApplied | Drift):
             assert not self.is_done()
 
     def recover(self, by: Owner) -> None:

@@ -27,7 +27,7 @@ from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.offsets.replay import Range
 from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import DELIVER, HALT, PLACE, REMOVE, START
-from airflow_provider_connect_offsets.operations.stages.existence_stages import ExistenceStage
+from airflow_provider_connect_offsets.operations.stages.existence_stages import DeleteConnector, ExistenceStage
 from airflow_provider_connect_offsets.saga import Captures, Done, Found, JsonMap, Kind, StageState, Undoing
 
 log = logging.getLogger(__name__)
@@ -212,7 +212,7 @@ class StopClone(DeliverInterval):
         return StageState(Found.BEFORE)
 
 
-class RemoveClone(ExistenceStage):
+class RemoveClone(DeleteConnector):
     """Removes the offsets of a stopped clone, and deletes it."""
 
     title = REMOVE
@@ -221,12 +221,7 @@ class RemoveClone(ExistenceStage):
     def do(self, captured: JsonMap) -> Done:
         """Remove, read back, delete; raises :class:`NotApplied` and store errors."""
         remove_offsets(self._clients, self.subject)
-        self._delete()
-        return Done()
-
-    def find(self, captured: JsonMap) -> StageState:
-        """DONE once there is no such connector."""
-        return StageState(Found.DONE if self._existing() is None else Found.BEFORE)
+        return super().do(captured)
 
 
 def remove_offsets(clients: Clients, clone: str) -> None:

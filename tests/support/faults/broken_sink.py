@@ -140,7 +140,6 @@ class SinkRow(Row):
     changer: Changer
     state: State = State.STOPPED
     fault: Fault | Outage | None = None
-    error: BaseException | None = None
     outages: Outages | None = None
 
     share = 10
@@ -188,7 +187,6 @@ class SinkRow(Row):
 
     def check(self, error: BaseException | None) -> None:
         """It may be left STOPPED, as the error says; whoever comes brings it into its state."""
-        self.error = error
 
     def is_done(self) -> bool:
         theirs = {State.RUNNING} if self.fault is Fault.THEIRS else set()
@@ -198,14 +196,14 @@ class SinkRow(Row):
         assert not (applied and not self.moves)
         return applied or not self.moves
 
-    def finish(self, by: Owner, faults: Faults, successor: RecoveredBy) -> None:
+    def finish(self, by: Owner, error: BaseException | None, successor: RecoveredBy) -> None:
         """Another attempt makes it; what anyone else has settled stays so."""
         if successor is RecoveredBy.RETRY:
-            super().finish(by, faults, successor)
+            super().finish(by, error, successor)
         elif self.fault is not Fault.THEIRS:
             done = self.is_done()
-            assert done or self.error is not None or faults.dead
-            assert not (done and self.moves and isinstance(self.error, NotApplied | Drift))
+            assert done or error is not None
+            assert not (done and self.moves and isinstance(error, NotApplied | Drift))
 
     def recover(self, by: Owner) -> None:
         systems = {"url": self.changer.worker, "kafka": self.changer.kafka.bootstrap}
