@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 
 import pytest
 from pyspark.sql import SparkSession
 
 from sandbox import Sandbox
-from tests.support.faults.broken_sink import OPERATIONS, SinkCase, SinkRow
-from tests.support.faults.faulty_clients import CHANGES, Fault, Outage
-from tests.support.faults.matrix import Broken
+from tests.support.faults.broken_sink import OPERATIONS, SinkCase
+from tests.support.faults.matrix import Broken, InOutage
 from tests.support.faults.outages import Outages, two_workers
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(3600)]
@@ -34,33 +32,15 @@ def case(
         outages.wait()
 
 
-class _InOutage(SinkRow):
-    """Broken by outages, at one moment of each cell."""
+class _InOutage(InOutage):
+    """Also before the second read after each such call; at one moment of each cell."""
 
     share = 10**6
-    faults = tuple(Outage)
 
     @classmethod
     def moments(cls, calls: Sequence[str]) -> list[tuple[int, bool]]:
-        """Before and after each call that changes something, and before the second read after it."""
-        changes = [number for number, name in enumerate(calls) if name in CHANGES]
-        around = [moment for number in changes for moment in ((number, False), (number, True), (number + 2, False))]
-        return [moment for moment in around if moment[0] < len(calls)]
-
-    @classmethod
-    @contextmanager
-    def opened(cls, request: pytest.FixtureRequest) -> Iterator[SinkRow]:
-        with super().opened(request) as one:
-            one.outages = request.getfixturevalue("outages")
-            yield one
-
-    def world(self, fault: Fault | Outage) -> None:
-        assert self.outages is not None
-        self.outages.begin(Outage(fault))
-
-    def over(self) -> None:
-        assert self.outages is not None
-        self.outages.wait()
+        later = [(number + 2, False) for number, _after in super().moments(calls) if number + 2 < len(calls)]
+        return [*super().moments(calls), *dict.fromkeys(later)]
 
 
 class TestOutages(Broken):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,8 +26,8 @@ from airflow_provider_connect_offsets.saga import Toward
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 from sandbox import Sandbox
-from tests.support.faults.faulty_clients import CHANGES, Fault, Faults, Outage
-from tests.support.faults.matrix import Broken, GeneratedByPlan, PlannedRow, owner
+from tests.support.faults.faulty_clients import Fault, Faults, Outage
+from tests.support.faults.matrix import Broken, GeneratedByPlan, InOutage, PlannedRow, owner
 from tests.support.faults.outages import Outages, two_workers
 from tests.support.faults.recovered_by import RecoveredBy
 from tests.support.faults.reset_cell import RECORDS, ResetCell
@@ -76,7 +76,6 @@ class Reset(PlannedRow):
     flows: FlowChanger
     before: int = 0
     fault: Fault | Outage | None = None
-    outages: Outages | None = None
 
     name = "reset"
     kind = "flow"
@@ -161,30 +160,10 @@ class Reset(PlannedRow):
         connect.update_config(self.connector, {**config, "topics": f"{config['topics']},another"})
 
 
-class ResetInOutage(Reset):
-    """Around each of its calls that change something, a worker or a broker goes away."""
+class ResetInOutage(InOutage, Reset):
+    """A worker or a broker goes away."""
 
     share = len(Outage)
-    faults = tuple(Outage)
-
-    @classmethod
-    @contextmanager
-    def opened(cls, request: pytest.FixtureRequest) -> Iterator[Reset]:
-        with super().opened(request) as one:
-            one.outages = request.getfixturevalue("outages")
-            yield one
-
-    @classmethod
-    def moments(cls, calls: Sequence[str]) -> list[tuple[int, bool]]:
-        return [(number, after) for number, name in enumerate(calls) if name in CHANGES for after in (False, True)]
-
-    def world(self, fault: Fault | Outage) -> None:
-        assert self.outages is not None
-        self.outages.begin(Outage(fault))
-
-    def over(self) -> None:
-        assert self.outages is not None
-        self.outages.wait()
 
 
 class TestResets(GeneratedByPlan):

@@ -28,7 +28,6 @@ from sandbox import Sandbox, wait_until
 from sandbox.connect import Connect
 from tests.support.faults.faulty_clients import Fault, Faults, Outage
 from tests.support.faults.matrix import PlannedRow, Row, owner
-from tests.support.faults.outages import Outages
 from tests.support.faults.recovered_by import RecoveredBy
 from tests.support.flows.flows import RECORDS, Changer, SinkFlow
 from tests.support.flows.sink_operations import (
@@ -140,7 +139,6 @@ class SinkRow(Row):
     changer: Changer
     state: State = State.STOPPED
     fault: Fault | Outage | None = None
-    outages: Outages | None = None
 
     share = 10
     faults = tuple(Fault)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import product
 from typing import Any, ClassVar
 from uuid import uuid4
@@ -20,6 +20,7 @@ from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Dri
 from airflow_provider_connect_offsets.saga.lease import Owner
 from tests.support.faults.fault_table import Ending, Note
 from tests.support.faults.faulty_clients import CHANGES, Fault, Faults, Killed, Outage
+from tests.support.faults.outages import Outages
 from tests.support.faults.recovered_by import RecoveredBy
 
 #: All faults but one: someone else's resume is a matter of connectors that are changed.
@@ -113,6 +114,34 @@ class Row(ABC):
     @abstractmethod
     def observed(self) -> Any:
         """Observe what it changes, to be compared."""
+
+
+class InOutage(Row):
+    """A mixin: a worker or a broker goes away around each call that changes something (fixture ``outages``).
+
+    The fixture is opened after what the row changes, so that this is on the first worker.
+    """
+
+    faults = tuple(Outage)
+    outages: Outages
+
+    @classmethod
+    @contextmanager
+    def opened(cls, request: pytest.FixtureRequest) -> Iterator[Any]:
+        with super().opened(request) as one:
+            assert isinstance(one, InOutage)
+            one.outages = request.getfixturevalue("outages")
+            yield one
+
+    @classmethod
+    def moments(cls, calls: Sequence[str]) -> list[tuple[int, bool]]:
+        return [(number, after) for number, name in enumerate(calls) if name in CHANGES for after in (False, True)]
+
+    def world(self, fault: Fault | Outage) -> None:
+        self.outages.begin(Outage(fault))
+
+    def over(self) -> None:
+        self.outages.wait()
 
 
 class PlannedRow(Row):
