@@ -57,6 +57,14 @@ class PoisonRecord(Row):
         """Whether the sink was moved past the record."""
         return False
 
+    def check(self, error: BaseException | None) -> None:
+        """It may be left STOPPED right before its resume: an error says so, which an interrupted run can't."""
+        if self.sandbox.connect.status(self.sink.name)["connector"]["state"] != "STOPPED":
+            self.is_done()
+            return
+        assert (self.sink.position or 0) > 0
+        assert isinstance(error, SystemExit) or "may still be STOPPED. Run the task again" in str(error)
+
     def in_order(self, good: list[str]) -> None:
         """Assert its own configuration, its state, and that no record is lost or delivered twice."""
         assert self.sink.settings == self.sink.config
@@ -100,14 +108,6 @@ class Skip(PoisonRecord):
 
     def is_skipped(self) -> bool:
         return (self.sink.position or 0) > 0
-
-    def check(self, error: BaseException | None) -> None:
-        """It may be left STOPPED after the skip: an error says so, which an interrupted run can't."""
-        if self.sandbox.connect.status(self.sink.name)["connector"]["state"] != "STOPPED":
-            self.in_order(lines(0, 5))
-            return
-        assert self.is_skipped()
-        assert isinstance(error, SystemExit) or "may still be STOPPED. Run the task again" in str(error)
 
     def is_done(self) -> bool:
         self.in_order(lines(0, 5))
