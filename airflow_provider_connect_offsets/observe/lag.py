@@ -20,7 +20,6 @@ from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.partitions import existing, first_few
 from airflow_provider_connect_offsets.observe.waiting import Observation, consumed_partitions, stored_positions
 from airflow_provider_connect_offsets.offsets.families import MirrorSource, OffsetReset, TopicPartition
-from airflow_provider_connect_offsets.offsets.family import Config
 from airflow_provider_connect_offsets.offsets.requests.patterns import selection
 from airflow_provider_connect_offsets.offsets.requests.values import MAX_COUNT, optional_count
 from airflow_provider_connect_offsets.words import counted
@@ -71,11 +70,9 @@ class Replicated:
         return None if self.first.timestamp_ms is None else max(0.0, now - self.first.timestamp_ms / 1000)
 
 
-def isolation_of(config: Config) -> Isolation:
-    """Return the ``isolation.level`` of MirrorSource's source consumer, or of a sink's consumer."""
-    names = ("source.consumer.isolation.level", "consumer.isolation.level", "consumer.override.isolation.level")
-    level = next((config[name].strip().lower() for name in names if config.get(name)), "")
-    return Isolation.READ_COMMITTED if level == Isolation.READ_COMMITTED else Isolation.READ_UNCOMMITTED
+def isolation_of(info: ConnectorInfo) -> Isolation:
+    """Return the ``isolation.level`` of a connector's consumer, which its family knows."""
+    return Isolation.READ_COMMITTED if info.family.reads_committed(info.config) else Isolation.READ_UNCOMMITTED
 
 
 def replicated(
@@ -113,7 +110,7 @@ def replicated(
         for where in present
         if where not in unknown
     }
-    first = logs.first_remaining(starts, isolation=isolation_of(info.config))
+    first = logs.first_remaining(starts, isolation=isolation_of(info))
     return {
         where: Replicated(stored.get(where), bounds[where], first.get(where), known=where not in unknown)
         for where in present

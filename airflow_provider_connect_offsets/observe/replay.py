@@ -103,7 +103,7 @@ def observe_replay(
     positions = tuple((one, stored.get(one.where) or one.begins) for one in ranges)
     behind = {one.where: position for one, position in positions if position < one.ends}
     if clients.logs is not None and behind and (known is None or known.positions == positions):
-        first = clients.logs.first_remaining(behind, isolation=isolation_of(info.config))
+        first = clients.logs.first_remaining(behind, isolation=isolation_of(info))
         behind = {one.where: at for one, at in positions if one.where in behind and _is_left(one, first)}
     return ReplayProgress(positions, tuple(one for one, _position in positions if one.where in behind))
 
@@ -133,7 +133,7 @@ def _rows(
     starts = logs.bounds(partitions, moment=request.begins)
     ends = logs.bounds(partitions, moment=request.ends)
     spans = {where: (_looked_up(starts[where]), _looked_up(ends[where])) for where in partitions}
-    isolation: Isolation = isolation_of(info.config)
+    isolation: Isolation = isolation_of(info)
     first = logs.first_remaining({where: at for where, (at, end) in spans.items() if at < end}, isolation=isolation)
     retained, cluster = soon_deleted(logs, starts, now=datetime.now(tz=UTC)), logs.cluster_id()
     for where, (begins, end) in spans.items():

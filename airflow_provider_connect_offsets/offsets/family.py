@@ -32,6 +32,10 @@ class ConnectorType(StrEnum):
         return "consumer group" if self is ConnectorType.GROUP else "connector"
 
 
+#: Value of ``isolation.level``.
+READ_COMMITTED = "read_committed"
+
+
 class OffsetReset(StrEnum):
     """Position at which a Kafka consumer starts without a usable offset (``auto.offset.reset``)."""
 
@@ -138,6 +142,10 @@ class Family:
     def offset_reset(self, config: Config) -> OffsetReset:
         """Return where the connector's consumer starts without a stored offset."""
         return OffsetReset.EARLIEST
+
+    def reads_committed(self, config: Config) -> bool:
+        """Return whether the connector's consumer is given records of committed transactions only."""
+        return False
 
     def under(self, partition: JsonMap, config: Config, *, before: Config) -> JsonMap:
         """Return the source partition as a connector with settings ``config`` names it; ``before`` named it so far.

@@ -89,7 +89,7 @@ class SnapshotFailoverOperator(FailoverOperator):
         return failover.request(
             forward.reversed() if forward is not None and info is None else described_flow(failover, info),
             forward=forward,
-            reads_committed=info is not None and isolation_of(info.config) is Isolation.READ_COMMITTED,
+            reads_committed=info is not None and isolation_of(info) is Isolation.READ_COMMITTED,
         )
 
 

@@ -139,7 +139,7 @@ def observe_failback(
         raise InvalidRequest("A failback needs the flow that brought the records: forward_connector must name it.")
     flow = request.forward
     info = clients.control.info(request.forward_connector)
-    forward_clusters = Clusters(clusters.target, away, isolation_of(info.config))
+    forward_clusters = Clusters(clusters.target, away, isolation_of(info))
     homes = {home for topic in topics if (home := flow.source_topic(topic)) is not None}
     # The forward flow is stopped: it replicates nothing beyond its stored offset, even if records are left at home.
     # Partitions without a remote partition concern no group.

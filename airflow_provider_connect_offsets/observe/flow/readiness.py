@@ -121,7 +121,7 @@ def take_readiness_snapshot(
     ends = [*bounds_rows(bounds, flow.source_alias), *bounds_rows(target_bounds, flow.target_alias)]
     write_dataset(directory.log_bounds, LOG_BOUNDS, ends)
     write_dataset(directory.remaining, REMAINING, _remaining_rows(observed))
-    clusters = Clusters(source, target, isolation_of(mirror.info.config))
+    clusters = Clusters(source, target, isolation_of(mirror.info))
     positions: dict[TopicPartition, set[int]] = {}
     for group in of_source.values():
         for where, committed in group.offsets.items():

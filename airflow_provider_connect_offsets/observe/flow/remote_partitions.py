@@ -138,7 +138,7 @@ def remote_partitions_replicated(
     target_configs = clusters.target.configs({where.topic for where in present})
     source_configs = clusters.source.configs({where.topic for where in names})
     absent = {where: observed[where].bounds.log_start for where, copy in names.items() if copy not in of_target}
-    unread = clusters.source.first_remaining(absent, isolation=isolation_of(info.config)) if absent else {}
+    unread = clusters.source.first_remaining(absent, isolation=isolation_of(info)) if absent else {}
     transformed = bool((info.config.get("transforms") or "").strip())
     return [
         RemotePartition(

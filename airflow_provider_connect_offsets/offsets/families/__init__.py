@@ -31,6 +31,7 @@ from airflow_provider_connect_offsets.offsets.families.postgres import DebeziumP
 from airflow_provider_connect_offsets.offsets.family import (
     MAX_INT,
     MAX_LONG,
+    READ_COMMITTED,
     Config,
     ConnectorType,
     Family,
@@ -102,6 +103,10 @@ class Sink(Family):
     def offset_reset(self, config: Config) -> OffsetReset:
         """``consumer.override.auto.offset.reset``; a worker's own default is earliest."""
         return OffsetReset.of(config.get("consumer.override.auto.offset.reset"))
+
+    def reads_committed(self, config: Config) -> bool:
+        """``consumer.override.isolation.level``; a worker's own default is ``read_uncommitted``."""
+        return config.get("consumer.override.isolation.level", "").strip() == READ_COMMITTED
 
 
 @dataclass(frozen=True, slots=True)

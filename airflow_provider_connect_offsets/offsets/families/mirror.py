@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from airflow_provider_connect_offsets.offsets.document import JsonMap
 from airflow_provider_connect_offsets.offsets.family import (
+    READ_COMMITTED,
     Config,
     Family,
     Keys,
@@ -89,8 +90,15 @@ class MirrorSource(Family):
 
     def offset_reset(self, config: Config) -> OffsetReset:
         """``source.consumer.auto.offset.reset``, with or without ``source.``; MirrorMaker 2's default is earliest."""
-        names = ("source.consumer.auto.offset.reset", "consumer.auto.offset.reset")
-        return OffsetReset.of(next((config[name] for name in names if config.get(name)), None))
+        return OffsetReset.of(_of_consumer(config, "auto.offset.reset"))
+
+    def reads_committed(self, config: Config) -> bool:
+        """``source.consumer.isolation.level``, with or without ``source.``.
+
+        Its consumer is MirrorMaker's own, so ``consumer.override.`` means nothing to it (Java class
+        ``MirrorConnectorConfig``, method ``sourceConsumerConfig``).
+        """
+        return _of_consumer(config, "isolation.level") == READ_COMMITTED
 
     def under(self, partition: JsonMap, config: Config, *, before: Config) -> JsonMap:
         """Write the source alias anew, if it is another one."""
@@ -157,6 +165,13 @@ def _check_alias(partition: JsonMap, field: str, config: Config, side: str) -> I
             "never read this offset"
         )
         yield error(Rule.FOREIGN_ALIAS, message)
+
+
+def _of_consumer(config: Config, name: str) -> str | None:
+    """Return a setting of the consumer that a MirrorSource has of its own; None if it is not set."""
+    return next(
+        (found.strip() for prefix in ("source.", "") if (found := config.get(f"{prefix}consumer.{name}"))), None
+    )
 
 
 def _realiased(partition: JsonMap, sides: Mapping[str, str], config: Config, before: Config) -> JsonMap:
