@@ -20,8 +20,9 @@ from airflow_provider_connect_offsets.operations.registry import reached
 from airflow_provider_connect_offsets.saga import Toward
 from airflow_provider_connect_offsets.saga.lease import Owner
 from tests.support.faults.faulty_clients import Fault, Faults
-from tests.support.faults.matrix import FAULTS, Generated, Row
+from tests.support.faults.matrix import Generated
 from tests.support.faults.recovered_by import RecoveredBy
+from tests.support.faults.rows import FAULTS, Row
 from tests.support.flows.group_changer import GroupChanger, PlainGroup
 from tests.support.flows.groups import commit_groups
 

@@ -27,9 +27,10 @@ from sandbox import Sandbox
 from tests.support.faults.dying_writes import interrupted
 from tests.support.faults.fault_table import Ending, Note
 from tests.support.faults.faulty_clients import Fault, Faults, Outage
-from tests.support.faults.matrix import FAULTS, Generated, Row, owner
+from tests.support.faults.matrix import Generated
 from tests.support.faults.outages import Outages
 from tests.support.faults.recovered_by import RecoveredBy
+from tests.support.faults.rows import FAULTS, Row, owner
 from tests.support.flows.groups import cluster
 from tests.support.flows.made_up_failover import GroupOffsets, MadeUpFailover
 

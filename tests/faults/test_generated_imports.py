@@ -29,8 +29,9 @@ from airflow_provider_connect_offsets.operations.registry import reached
 from airflow_provider_connect_offsets.operations.stages.import_stages import StoredChange, read
 from airflow_provider_connect_offsets.saga.lease import Owner
 from tests.support.faults.faulty_clients import Faults
-from tests.support.faults.matrix import Generated, Row
+from tests.support.faults.matrix import Generated
 from tests.support.faults.recovered_by import RecoveredBy
+from tests.support.faults.rows import Row
 
 pytestmark = pytest.mark.faults
 SHARED, OWN, ELSE = "shared", "own", "else"

@@ -36,9 +36,10 @@ from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 from sandbox import Sandbox
 from tests.support.faults.faulty_clients import Fault, Faults, Outage
-from tests.support.faults.matrix import FAULTS, Generated, Row, owner
+from tests.support.faults.matrix import Generated
 from tests.support.faults.outages import Outages
 from tests.support.faults.recovered_by import RecoveredBy
+from tests.support.faults.rows import FAULTS, Row, owner
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(3600)]
 GONE = frozenset({"first", "second"})

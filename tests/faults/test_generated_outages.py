@@ -9,8 +9,9 @@ from pyspark.sql import SparkSession
 
 from sandbox import Sandbox
 from tests.support.faults.broken_sink import OPERATIONS, SinkCase
-from tests.support.faults.matrix import Broken, InOutage
+from tests.support.faults.matrix import Broken
 from tests.support.faults.outages import Outages, two_workers
+from tests.support.faults.rows import InOutage
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(3600)]
 

@@ -14,7 +14,8 @@ from airflow_provider_connect_offsets.saga import Toward
 from airflow_provider_connect_offsets.saga.lease import Owner
 from sandbox import Sandbox
 from tests.support.faults.faulty_clients import Faults
-from tests.support.faults.matrix import Generated, Row
+from tests.support.faults.matrix import Generated
+from tests.support.faults.rows import Row
 from tests.support.flows.flows import Changer
 from tests.support.flows.poisoned import BROKEN, CAST, GOOD, JSON, KEYS_ARE_TEXT, Poisoned, lines, rows
 

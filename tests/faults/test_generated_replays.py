@@ -16,8 +16,9 @@ from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.layout import ReplayDirectory
 from airflow_provider_connect_offsets.workspace.replay import ReplayResult
 from tests.support.faults.faulty_clients import Faults
-from tests.support.faults.matrix import GeneratedByPlan, PlannedRow, owner
+from tests.support.faults.matrix import GeneratedByPlan
 from tests.support.faults.recovered_by import RecoveredBy
+from tests.support.faults.rows import PlannedRow, owner
 from tests.support.flows.flows import Changer
 from tests.support.flows.replays import A_DAY, Replayed, name_of
 

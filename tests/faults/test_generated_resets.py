@@ -27,10 +27,11 @@ from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 from sandbox import Sandbox
 from tests.support.faults.faulty_clients import Fault, Faults, Outage
-from tests.support.faults.matrix import Broken, GeneratedByPlan, InOutage, PlannedRow, owner
+from tests.support.faults.matrix import Broken, GeneratedByPlan
 from tests.support.faults.outages import Outages, two_workers
 from tests.support.faults.recovered_by import RecoveredBy
 from tests.support.faults.reset_cell import RECORDS, ResetCell
+from tests.support.faults.rows import InOutage, PlannedRow, owner
 from tests.support.flows.flow_changer import FlowChanger
 
 pytestmark = [pytest.mark.faults, pytest.mark.long, pytest.mark.timeout(3600)]

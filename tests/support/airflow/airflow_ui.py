@@ -220,6 +220,15 @@ class DagRunUi:
             found[name.rpartition(".")[2]] = row.locator("[data-testid=table-cell-state]").inner_text().strip().lower()
         return found
 
+    def clear(self, task: str) -> None:
+        """Clear the task and what follows it, with the key and the dialog that its page has."""
+        self.open("tasks", task)
+        self.page.get_by_role("link", name="Details", exact=True).wait_for()
+        self.page.keyboard.press("Shift+C")
+        dialog = self.page.get_by_role("dialog")
+        dialog.get_by_role("button", name="Confirm").click()
+        expect(dialog).to_be_hidden()
+
     def open_question(self) -> None:
         """Wait for the approval question, and open it from the list of required actions."""
         self._await_question().get_by_role("link").first.click()

@@ -27,8 +27,8 @@ from airflow_provider_connect_offsets.saga.lease import Owner
 from sandbox import Sandbox, wait_until
 from sandbox.connect import Connect
 from tests.support.faults.faulty_clients import Fault, Faults, Outage
-from tests.support.faults.matrix import PlannedRow, Row, owner
 from tests.support.faults.recovered_by import RecoveredBy
+from tests.support.faults.rows import PlannedRow, Row, owner
 from tests.support.flows.flows import RECORDS, Changer, SinkFlow
 from tests.support.flows.sink_operations import (
     Operation,
