@@ -153,9 +153,10 @@ def test_two_runs_take_turns(made_up: MadeUpFailover, target: KafkaCluster, work
 
 @pytest.mark.jobs
 def test_a_group_whose_offsets_another_run_is_changing_is_not_moved(
-    made_up: MadeUpFailover, target: KafkaCluster, workspace: str
+    made_up: MadeUpFailover, target: KafkaCluster, workspace: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Neither are the others: the error names the run, and the next attempt after its end moves all."""
+    """Neither are the others: the error names the run, at once, and the next attempt after its end moves all."""
+    caplog.set_level("INFO", logger="airflow_provider_connect_offsets")
     changing, other = made_up.group("changing"), made_up.group("other")
     digest = made_up.translate({changing: {0: 5}, other: {0: 6}})
     change = Owner.here(run="group_offsets_change/manual", task="change.apply")
@@ -165,6 +166,7 @@ def test_a_group_whose_offsets_another_run_is_changing_is_not_moved(
         with pytest.raises(Overlap, match=f"{changing}' is being changed by run 'group_offsets_change/manual'"):
             moved_by("dag/run", made_up, target, workspace, digest)
         assert made_up.on_target(changing, other) == {changing: {}, other: {}}
+    assert not [message for message in caplog.messages if "is being changed" in message], "it was waited for"
 
     assert moved_by("dag/run", made_up, target, workspace, digest).groups == 2
 

@@ -73,11 +73,16 @@ def move_groups(
         Exception: What ``move`` raises.
     """
     results: list[T] = []
+    refused: list[Overlap] = []
     stage = MoveGroups(clients, directory, lambda: results.append(move()))
 
     def stages(_left: Sequence[Left]) -> Sequence[MoveGroups]:
         # A change that begins later finds this journal claimed.
-        refuse_changed(clients, directory, owner.run)
+        try:
+            refuse_changed(clients, directory, owner.run)
+        except Overlap as error:
+            refused.append(error)  # which is no other move, and is not waited for
+            raise
         return [stage]
 
     operation = Operation(
@@ -89,7 +94,7 @@ def move_groups(
         completes=lambda record: {one.spec["directory"] for one in record.stages} == {directory.uri},
     )
     waiting = retrying(
-        tenacity.retry_if_exception_type(Overlap),
+        tenacity.retry_if_exception(lambda error: isinstance(error, Overlap) and error not in refused),
         timeout=timeout,
         wait=tenacity.wait_exponential(max=10),
         before_sleep=lambda state: log.info("%s", state.outcome and state.outcome.exception()),
