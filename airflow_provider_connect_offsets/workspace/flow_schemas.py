@@ -11,9 +11,10 @@ _IDS = {"topic_id": "string?", "target_topic_id": "string?"}
 
 # A partition that a flow replicates. ``source_*`` are null if the source is lost, ``target_start`` and ``target_end``
 # if the target lacks the partition. ``ends_with_stored``: whether the last record of the remote topic is the one at
-# ``stored`` (null: not compared); ``gapless``: neither topic is compacted; ``transformed``: a transformation may have
-# dropped or changed records; ``timed``: the remote topic keeps the records' timestamps; ``source_from`` and
-# ``target_from``: first offset of the records read of each log (null: none was read).
+# ``stored`` (null: not compared); ``target_last``: offset of that last record (null: unknown); ``gapless``: neither
+# topic is compacted; ``transformed``: a transformation or a converter may have dropped or changed records; ``timed``:
+# the remote topic keeps the records' timestamps; ``contradicted_*``: an offset sync whose two records differ (null:
+# none is known); ``source_from`` and ``target_from``: first offset of the records read of each log (null: none).
 MIRROR_PARTITIONS = dataset_schema(
     "mirror_partitions",
     **_MIRRORED,
@@ -26,20 +27,26 @@ MIRROR_PARTITIONS = dataset_schema(
     origin_upstream="long?",
     origin_downstream="long?",
     ends_with_stored="boolean?",
+    target_last="long?",
     gapless="boolean",
     transformed="boolean",
     timed="boolean",
+    contradicted_upstream="long?",
+    contradicted_downstream="long?",
     source_from="long?",
     target_from="long?",
 )
 
-# Offset mappings from resets of the flow (``rewinds``) that the records still prove, and from single records that were
-# read (``offsets.bisecting``).
+# Offset mappings from resets of the flow (``rewinds``) that the records still prove, and from records that were read
+# (``offsets.mappings``). ``next_upstream``, ``next_downstream``: no record lies between the mapping's own and this
+# offset; null if unknown.
 KEPT_MAPPINGS = dataset_schema(
     "kept_mappings",
     **KAFKA_PARTITION,
     upstream="long",
     downstream="long",
+    next_upstream="long?",
+    next_downstream="long?",
 )
 
 # The cluster that groups leave in a failback. ``forward_end``: end of the part of each log that the forward flow wrote

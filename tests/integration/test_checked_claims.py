@@ -11,6 +11,7 @@ from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.offsets.mappings import matching
 from sandbox import Sandbox, wait_for
 from tests.support.flows.failing_back import FailingBack
 from tests.support.flows.failing_over import FailingOver, Flowing, rows
@@ -45,9 +46,10 @@ def flowing(sandbox: Sandbox) -> Iterator[Flowing]:
 
 
 def test_a_claim_that_its_record_disproves_closes_the_gate(
-    flowing: Flowing, spark: SparkSession, tmp_path: Path
+    flowing: Flowing, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Far before what is read of the logs; where the record is the same, the claim holds."""
+    """Far before what is read of the logs; where the record is the same, the claim holds. It is never exact."""
+    monkeypatch.setattr(matching, "MOST_OFFSETS", 0)
     groups = {f"{flowing.mark}-{name}": {TopicPartition(flowing.topic, n): 11} for n, name in enumerate(("no", "yes"))}
     commit_groups(flowing.sandbox.source, groups)
     moving = FailingOver(spark, tmp_path.as_uri(), flowing)
@@ -55,7 +57,7 @@ def test_a_claim_that_its_record_disproves_closes_the_gate(
     def translated(name: str, compared: int) -> tuple[Any, ...]:
         directory, summary = moving.translate(groups=f"{flowing.mark}-{name}", compared=compared)
         [row] = rows(directory)
-        assert (row["upstream"], row["downstream"], row["exact"], row["method"]) == (11, 11, True, "bracket")
+        assert (row["upstream"], row["downstream"], row["exact"], row["method"]) == (11, 11, False, "bracket")
         return summary["checked"], summary["errors"]
 
     assert translated("yes", 0) == (1, [])

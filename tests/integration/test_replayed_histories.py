@@ -69,7 +69,7 @@ def test_answers_are_true_of_the_model(replay: Replay, spark: SparkSession, tmp_
     for world in worlds.values():
         world.ending = Ending.DRAINED
 
-    directory, summary = FailingOver(spark, tmp_path.as_uri(), replay.flowing).translate()
+    directory, summary = FailingOver(spark, tmp_path.as_uri(), replay.flowing).translate(min_coverage=0)
 
     names = ("downstream", "upper", "missing", "exact", "max_rereads", "method", "claimed")
     found = [

@@ -28,7 +28,7 @@ SEEDS = [int(seed) for seed in os.environ.get("SEEDS", "1").split(",")]
 OBSERVATIONS = 3
 _MAPPINGS = "topic string, kafka_partition int, upstream long, downstream long, target_start long"
 # Nothing is left that shows whether a record is a copy, or which topic of that name the source had.
-_UNKNOWABLE = {Event.FOREIGN, Event.SECOND_FLOW, Event.SOURCE_ANEW, Trait.REPEATS}
+_UNKNOWABLE = {Event.FOREIGN, Event.SECOND_FLOW, Event.SOURCE_ANEW, Event.CLEANUP_POLICY, Trait.REPEATS}
 
 
 def test_mappings_that_add_nothing_are_left_out(spark: SparkSession) -> None:

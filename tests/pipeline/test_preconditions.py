@@ -90,10 +90,7 @@ PRECONDITIONS = {
     "earlier copies come again": Precondition(
         (Event.REWIND, Event.FORWARD), read=ReadFrom.ALL, ending=Ending.STOPPED, rule=all_comes_again
     ),
-    "a copy is the last one": Precondition((Event.REWIND, Event.CRASH), rule=nothing_comes_again),
-    "no compaction": Precondition(
-        (Event.COMPACT_TARGET, Event.RESTART), (Trait.COMPACTED,), said={"gapless": True, "ends_with_stored": True}
-    ),
+    "a copy is the last one": Precondition((Event.REWIND, Event.CRASH), read=ReadFrom.ALL, rule=nothing_comes_again),
     "no transform": Precondition((Event.RESTART,), (Trait.DROPS,), said={"transformed": False}),
     "no topic created anew": Precondition(
         (Event.TARGET_ANEW, Event.CHECKPOINT), ending=Ending.BROKEN, rule=no_topic_is_new

@@ -15,6 +15,7 @@ from tests.support.model.mirror_kinds import Event, Trait
 from tests.support.model.mirror_logs import Traits
 from tests.support.model.mirror_presumed import misled
 from tests.support.model.mirror_rows import Answer, ReadFrom, answered, partitions_of, searched_mappings, syncs_of
+from tests.support.model.mirror_truth import bests
 from tests.support.model.mirror_world import Ending, Sync, World
 
 pytestmark = pytest.mark.histories
@@ -22,8 +23,15 @@ HISTORIES = int(os.environ.get("HISTORIES", "250"))
 SEEDS = [int(seed) for seed in os.environ.get("SEEDS", "1").split(",")]
 _ANEW = {Event.SOURCE_ANEW, Event.TARGET_ANEW}
 # Where a digest does not distinguish a record from all others that the source has ever had.
-_BLURRED = {Trait.REPEATS, Trait.CHANGES, Trait.DROPS}
-_UNCLEAR = {*_BLURRED, Trait.LOG_APPEND_TIME, Event.RETAIN_SOURCE}
+_BLURRED = {Trait.REPEATS, Trait.CHANGES, Trait.DROPS, Trait.CONVERTED, Event.CONVERTER, Event.TRANSFORM}
+_UNCLEAR = {
+    *_BLURRED,
+    Trait.LOG_APPEND_TIME,
+    Event.TIMESTAMP_TYPE,
+    Event.RETAIN_SOURCE,
+    Trait.COMPACTED,
+    Event.CLEANUP_POLICY,
+}
 Translated = tuple[int | None, int | None, int | None, bool]
 
 
@@ -56,26 +64,22 @@ def test_with_all_records_read(spark: SparkSession, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_records_that_were_read_take_no_proof_away(spark: SparkSession, seed: int) -> None:
-    """What is exact by offset mappings alone is so with all records too, and hardly ever not with some of them.
+    """What is exact by single records is so with all records too, and hardly ever not with some of them.
 
-    Hardly ever not with all of them, too, where digests leave open what a record is. Left out is where a transform has
-    changed them, and compaction has taken some: no digest tells one from another then.
+    Hardly ever not with all of them, too, where digests leave open what a record is.
     """
-    worlds = [
-        world
-        for world in made_up(seed, *[Ending.DRAINED] * 3, Ending.STOPPED)
-        if not {Trait.CHANGES, Trait.COMPACTED} <= world.happened
-    ]
-    by_mappings = [one for one in answered(spark, worlds, ReadFrom.NONE) if one.exact and not one.wrong]
+    worlds = made_up(seed, *[Ending.DRAINED] * 3, Ending.STOPPED)
+    by_mappings = [one for one in answered(spark, worlds, ReadFrom.NONE, bisected=True) if one.exact]
 
     def lost(read: ReadFrom) -> list[Answer]:
-        exact = {(id(one.world), one.position) for one in answered(spark, worlds, read) if one.exact}
+        found = answered(spark, worlds, read, bisected=True)
+        exact = {(id(one.world), one.position) for one in found if one.exact}
         return [one for one in by_mappings if (id(one.world), one.position) not in exact]
 
     with_all = lost(ReadFrom.ALL)
     assert not [one for one in with_all if not _UNCLEAR & one.world.happened]
-    assert len(with_all) <= 0.005 * len(by_mappings)
-    assert len(lost(ReadFrom.SOME)) <= 0.02 * len(by_mappings)
+    assert len(with_all) <= 0.02 * len(by_mappings)
+    assert len(lost(ReadFrom.SOME)) <= 0.04 * len(by_mappings)
 
 
 def _may_be_another(one: Answer) -> bool:
@@ -88,28 +92,23 @@ def _may_be_another(one: Answer) -> bool:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("read", [ReadFrom.SOME, ReadFrom.NONE])
-def test_with_less_than_that(spark: SparkSession, seed: int, read: ReadFrom) -> None:
-    """The same, but where the mappings that are believed presume what is not so: see ``misled``."""
-    found = answered(spark, made_up(seed, *[Ending.DRAINED] * 3, Ending.STOPPED), read)
+@pytest.mark.parametrize(
+    ("read", "bisected", "share"),
+    [(ReadFrom.SOME, True, 0.5), (ReadFrom.NONE, True, 0.5), (ReadFrom.SOME, False, 0.1), (ReadFrom.NONE, False, 0.01)],
+)
+def test_with_less_than_that(
+    spark: SparkSession,
+    seed: int,
+    read: ReadFrom,
+    bisected: bool,  # noqa: FBT001 - a parameter of the test
+    share: float,
+) -> None:
+    """The same, with and without the mappings that single records prove; what is only presumed is not exact."""
+    found = answered(spark, made_up(seed, *[Ending.DRAINED] * 3, Ending.STOPPED), read, bisected=bisected)
 
-    assert not shortest(one for one in found if one.wrong and not misled(one.world))
+    assert not shortest(one for one in found if one.wrong)
     drained = [one for one in found if one.world.ending is Ending.DRAINED]
-    assert sum(one.exact for one in drained) > 0.25 * len(drained)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("read", [ReadFrom.SOME, ReadFrom.NONE])
-def test_with_mappings_that_single_records_prove(spark: SparkSession, seed: int, read: ReadFrom) -> None:
-    """What was found by bisecting proves more, and nothing that is not true."""
-    worlds = made_up(seed, *[Ending.DRAINED] * 3, Ending.STOPPED)
-    without = {(id(one.world), one.position): one for one in answered(spark, worlds, read)}
-    found = answered(spark, worlds, read, bisected=True)
-
-    changed = [one for one in found if one != without[id(one.world), one.position]]
-    assert not shortest(one for one in changed if one.wrong and not misled(one.world))
-    gained = sum(one.exact for one in found) - sum(one.exact for one in without.values())
-    assert gained >= (read is ReadFrom.NONE)  # where some records were read, little is left to be gained
+    assert sum(one.exact for one in drained) > share * len(drained)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -150,13 +149,19 @@ def ended(world: World, ending: Ending = Ending.DRAINED) -> World:
 
 
 def test_records_of_somebody_else_behind_the_last_one(spark: SparkSession) -> None:
-    """Whoever has read all goes on before them; nobody goes on behind."""
+    """Whoever has read all goes on before them; nobody goes on behind.
+
+    Nothing is exact but that: nothing shows that they aren't changed copies.
+    """
     world = replicated(10)
     world.write_foreign(*range(100, 105))
 
     found = translated(answered(spark, [ended(world)], ReadFrom.ALL))
 
-    assert found == {at: (at, at, 0, True) for at in range(11)}
+    assert {at: (lower, missing) for at, (lower, _upper, missing, _exact) in found.items()} == {
+        at: (at, 0) for at in range(11)
+    }
+    assert not any(exact for *_bounds, exact in found.values())
 
 
 @pytest.mark.parametrize("read", [ReadFrom.ALL, ReadFrom.NONE])
@@ -266,15 +271,13 @@ def test_a_checkpoint_of_an_earlier_remote_topic(spark: SparkSession) -> None:
 
 
 def test_mappings_that_a_reset_has_kept(spark: SparkSession) -> None:
-    """The syncs of the first copies went with the reset; what it has kept is there, and proves these offsets again."""
+    """The syncs of the first copies went with the reset; what it has kept is there, and gives these offsets again."""
     world = replicated(10)
     world.reset(5)
     world.produce(10, 11)
     world.flow.replicate()
-    forgotten = [one.lower for one in answered(spark, [ended(world)], ReadFrom.NONE) if one.position < 5]
 
-    kept = translated(answered(spark, [world], ReadFrom.NONE))
+    found = translated(answered(spark, [ended(world)], ReadFrom.NONE))
 
     assert world.kept
-    assert all(kept[at][3] for at in range(13))
-    assert len(forgotten) == 5
+    assert [found[at][0] for at in range(13)] == bests(world)

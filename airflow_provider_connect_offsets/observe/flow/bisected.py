@@ -9,8 +9,15 @@ from typing import Any
 from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import RemotePartition
 from airflow_provider_connect_offsets.observe.flow.single_records import mapping_rows, single_records
-from airflow_provider_connect_offsets.offsets.bisecting import LogRanges, OffsetMapping, Search, in_turns, search
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.offsets.mappings.bisecting import (
+    LogRanges,
+    OffsetMapping,
+    Search,
+    in_turns,
+    search,
+)
+from airflow_provider_connect_offsets.offsets.mappings.matching import match, ranges_to_match
 
 
 def bisected(
@@ -18,6 +25,8 @@ def bisected(
     remote_partitions: Iterable[RemotePartition],
     known: Mapping[TopicPartition, Sequence[OffsetMapping]],
     lowest: Mapping[TopicPartition, int],
+    *,
+    reads_whole: bool = True,
 ) -> list[dict[str, Any]]:
     """Search the partitions for offset mappings.
 
@@ -28,6 +37,7 @@ def bisected(
         remote_partitions: The partitions.
         known: Known mappings of each partition (of ``current``); a partition without an entry is not searched.
         lowest: The lowest requested position of each partition; a partition without an entry is not searched.
+        reads_whole: Read all records of a partition that has few; takes too long while a flow is stopped.
 
     Returns:
         Rows of the dataset ``kept_mappings``; empty if the source is gone.
@@ -39,7 +49,7 @@ def bisected(
     searches = {
         one.where: begun
         for one in listed
-        if (begun := searched(one, known[one.where], lowest=lowest[one.where])) is not None
+        if (begun := searched(one, known[one.where], lowest=lowest[one.where], reads_whole=reads_whole)) is not None
     }
     if clusters.source is None or not searches:
         return []
@@ -47,16 +57,22 @@ def bisected(
         return mapping_rows(in_turns(searches, read))
 
 
-def searched(one: RemotePartition, known: Iterable[OffsetMapping], *, lowest: int) -> Search | None:
+def searched(
+    one: RemotePartition, known: Iterable[OffsetMapping], *, lowest: int, reads_whole: bool = True
+) -> Search | None:
     """Begin the search of one partition; None if its result would prove nothing.
 
-    Compaction and transformations may drop records, and a remote topic that sets timestamps itself changes digests:
-    then equal distances at two offsets do not prove the distance between them.
+    Few records are all read. Among many, compaction and transformations may drop records, and a remote topic that sets
+    timestamps itself changes digests: then equal distances at two offsets do not prove the distance between them.
     """
-    if one.source is None or one.target is None or not one.gapless or one.transformed or not one.timed:
+    if one.source is None or one.target is None:
         return None
     logs = LogRanges(range(one.source.log_start, one.source.log_end), range(one.target.log_start, one.target.log_end))
-    return search(known, logs, lowest=lowest)
+    mappings = list(known)
+    short = ranges_to_match(mappings, logs, lowest=lowest) if reads_whole else None
+    if short is not None:
+        return match(mappings, short, may_repeat=not one.timed or short.source.start > one.source.log_start)
+    return search(mappings, logs, lowest=lowest) if one.gapless and not one.transformed and one.timed else None
 
 
 def current(one: RemotePartition, syncs: Sequence[OffsetMapping], kept: Iterable[OffsetMapping]) -> list[OffsetMapping]:
@@ -74,7 +90,8 @@ def current(one: RemotePartition, syncs: Sequence[OffsetMapping], kept: Iterable
         return []
     known = [*([] if one.origin is None else [one.origin]), *syncs]
     if one.ends_with_stored and one.drained and one.stored is not None and one.stored >= one.source.log_start:
-        known.append(OffsetMapping(one.stored, one.target.log_end - 1))
+        last = one.target.log_end - 1 if one.target_last is None else one.target_last
+        known.append(OffsetMapping(one.stored, last))
     mapped = [OffsetMapping(*mapping) for mapping in (*_since_created(known, one.source.log_end, one.stored), *kept)]
     return mapped if all(mapping.downstream < one.target.log_end for mapping in mapped) else []
 

@@ -17,10 +17,11 @@ from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
     RemotePartition,
     timed_topics,
 )
-from airflow_provider_connect_offsets.observe.flow.single_records import is_same, mapping_of, mappings_of, records_of
+from airflow_provider_connect_offsets.observe.flow.single_records import mapping_of, mappings_of, records_of
 from airflow_provider_connect_offsets.observe.partitions import partition_of
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Side
+from airflow_provider_connect_offsets.offsets.mappings.bisecting import OffsetMapping, Records, is_same
 from airflow_provider_connect_offsets.workspace.datasets import Parts, read_dataset, write_dataset, writing_parts
 from airflow_provider_connect_offsets.workspace.files import list_names
 from airflow_provider_connect_offsets.workspace.flow_schemas import (
@@ -81,8 +82,9 @@ def write_checked_claims(
 ) -> None:
     """Compare both records of each sampled claim, and write the dataset ``checked_claims``.
 
-    A record that does not exist (deleted by retention, compacted, a transaction marker) proves nothing: its column
-    ``same`` is null. So does an offset beyond its log. Writes nothing if the source is gone, or no claims were sampled.
+    ``same`` is null where nothing is proved: neither record exists, a log does not cover its offset, or records are
+    compacted or transformed. Else a record without a counterpart disproves the claim: its offset is that of a
+    transaction's marker in the other log. Writes nothing if the source is gone, or no claims were sampled.
 
     Args:
         clusters: Both clusters.
@@ -102,12 +104,19 @@ def write_checked_claims(
     for claim in claims:
         claim["same"] = None
     for claim in covered:
-        claim["same"] = is_same(records[partition_of(claim)], mapping_of(claim))
+        claim["same"] = _is_true(by_source[partition_of(claim)], records[partition_of(claim)], mapping_of(claim))
     write_dataset(directory.checked_claims, CHECKED_CLAIMS, claims)
 
 
 def _covers(one: RemotePartition | None, claim: Mapping[str, Any]) -> bool:
     return one is not None and one.target_topic == claim["target_topic"] and one.covers(mapping_of(claim))
+
+
+def _is_true(one: RemotePartition, records: Records, claim: OffsetMapping) -> bool | None:
+    exist = (claim.upstream in records.source, claim.downstream in records.target)
+    if one.transformed or not one.gapless or not any(exist):
+        return None
+    return all(exist) and is_same(records, claim)
 
 
 def _span(start: int, log: LogBounds | None) -> Span:

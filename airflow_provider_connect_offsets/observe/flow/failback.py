@@ -28,9 +28,9 @@ from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
 from airflow_provider_connect_offsets.observe.flow.single_records import anchored
 from airflow_provider_connect_offsets.observe.lag import isolation_of
 from airflow_provider_connect_offsets.observe.partitions import partitions_of
-from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Policy
+from airflow_provider_connect_offsets.offsets.mappings.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_MAPPINGS, MIRROR_PARTITIONS, RETURN_PARTITIONS
@@ -157,7 +157,7 @@ def observe_failback(
             else one
             for one in remote_partitions
         ]
-    forward = anchored(forward_clusters, forward)
+    forward = anchored(forward_clusters, forward, evidence.syncs)
     kept = kept_mappings(evidence.kept, forward_clusters, forward) if evidence.kept else []
     return ObservedFailback(
         forward_clusters, evidence, request.compared > 0, kept, logs, forward, remote_partitions, copies

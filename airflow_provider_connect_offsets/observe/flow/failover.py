@@ -32,11 +32,11 @@ from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
 )
 from airflow_provider_connect_offsets.observe.flow.single_records import anchored, mapping_of, mappings_of
 from airflow_provider_connect_offsets.observe.partitions import first_few, partition_of
-from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.offsets.mappings.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest, Mode
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
-from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_MAPPINGS
+from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_MAPPINGS, MIRROR_PARTITIONS
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory, ledger_root, rewinds_root
 
 _NAMED = 3
@@ -171,7 +171,7 @@ def _planned(
     remote_partitions = _remote_partitions(request, clients, _concerned(of_source, request))
     if ranges is not None:
         refuse_undrained(remote_partitions)  # before anything long is read
-    remote_partitions = anchored(clusters, remote_partitions)
+    remote_partitions = anchored(clusters, remote_partitions, _compared_syncs(syncs, ranges))
     root = _rewinds_of(clients, request.source_connector)
     kept = kept_mappings(root, clusters, remote_partitions) if root else []
     if ranges is not None:
@@ -180,8 +180,28 @@ def _planned(
         earlier = [row for row in rows if (partition_of(row), mapping_of(row)) not in proved]
         kept += still_proved(earlier, clusters, remote_partitions)
     known = _mappings(remote_partitions, syncs, kept)
-    searched = bisected(clusters, remote_partitions, known, _lowest(of_source))
+    if ranges is not None:
+        matched = {partition_of(row) for row in kept if row["next_downstream"] is not None}
+        known = {where: mappings for where, mappings in known.items() if where not in matched}
+    searched = bisected(clusters, remote_partitions, known, _lowest(of_source), reads_whole=ranges is None)
     return GroupsOfFlow(of_source, of_target, remote_partitions, kept=[*kept, *searched])
+
+
+def _compared_syncs(
+    syncs: Mapping[TopicPartition, Sequence[OffsetMapping]], ranges: FailoverDirectory | None
+) -> Mapping[TopicPartition, Sequence[OffsetMapping]]:
+    """Return the offset syncs whose records are compared.
+
+    While the flow is stopped: the newest of each partition, and those that the preview has found contradicted.
+    """
+    if ranges is None:
+        return syncs
+    newest = {where: list(some[-1:]) for where, some in syncs.items()}
+    for row in read_dataset(ranges.mirror_partitions, MIRROR_PARTITIONS):
+        if row["contradicted_upstream"] is not None:
+            mapping = OffsetMapping(row["contradicted_upstream"], row["contradicted_downstream"])
+            newest.setdefault(partition_of(row), []).insert(0, mapping)
+    return newest
 
 
 def _mappings(

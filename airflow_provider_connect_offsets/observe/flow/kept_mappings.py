@@ -24,10 +24,10 @@ from airflow_provider_connect_offsets.observe.flow.single_records import (
 )
 from airflow_provider_connect_offsets.observe.flow.topic_ids import TopicIds
 from airflow_provider_connect_offsets.observe.partitions import partition_of
-from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow, Side
+from airflow_provider_connect_offsets.offsets.mappings.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import is_finished, read_dataset, write_dataset
@@ -134,11 +134,25 @@ def kept_mappings(root: str, clusters: Clusters, remote_partitions: Iterable[Rem
 def still_proved(
     rows: Iterable[Mapping[str, Any]], clusters: Clusters, remote_partitions: Iterable[RemotePartition]
 ) -> list[dict[str, Any]]:
-    """Return those rows of an earlier dataset ``kept_mappings`` that the records still prove; raises store errors."""
+    """Return those rows of an earlier dataset ``kept_mappings`` that the records still prove; raises store errors.
+
+    Of the mappings between which all records were read, the last one of a partition proves all: old records don't
+    change.
+    """
     by_source = {one.where: one for one in remote_partitions}
     known = (row for row in rows if partition_of(row) in by_source)
-    covered = (row for row in known if by_source[partition_of(row)].covers(mapping_of(row)))
-    return _proved(clusters, by_source.values(), mappings_of(covered))
+    covered = mappings_of(row for row in known if by_source[partition_of(row)].covers(mapping_of(row)))
+    matched = {where: [one for one in some if one.next_downstream is not None] for where, some in covered.items()}
+    single = {where: [one for one in some if one.next_downstream is None] for where, some in covered.items()}
+    last = {where: [max(some, key=lambda one: one.downstream)] for where, some in matched.items() if some}
+    both = {where: [*single[where], *last.get(where, ())] for where in covered}
+    proved = same_records(clusters, by_source.values(), both)
+    return mapping_rows(
+        {
+            where: [*some, *(matched[where] if last.get(where, [None])[0] in some else ())]
+            for where, some in proved.items()
+        }
+    )
 
 
 def _proved(

@@ -12,15 +12,16 @@ from airflow_provider_connect_offsets.kafka.topic_reader import TopicReader
 from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import ReadFrom, RemotePartition
 from airflow_provider_connect_offsets.observe.stored_records import stored_of_topic
-from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow, Side
+from airflow_provider_connect_offsets.offsets.mappings.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest, Mode
 from airflow_provider_connect_offsets.offsets.sync_record import parse_sync
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_MAPPINGS, MIRROR_PARTITIONS
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
 from airflow_provider_connect_offsets.workspace.schemas import GROUP_OFFSETS, STORED_RECORDS
 
 
@@ -101,7 +102,7 @@ def _write_syncs(flow: Flow, cluster: KafkaCluster | None, directory: FailoverDi
     write_dataset(directory.stored_syncs, STORED_RECORDS, syncs)
 
 
-def read_syncs(directory: FailoverDirectory) -> dict[TopicPartition, list[OffsetMapping]]:
+def read_syncs(directory: FailoverDirectory | ReadinessDirectory) -> dict[TopicPartition, list[OffsetMapping]]:
     """Read the offset syncs that :func:`write_internal_records` wrote, by partition of the source, in their order."""
     syncs: dict[TopicPartition, list[OffsetMapping]] = {}
     for row in iterate_dataset(directory.stored_syncs, STORED_RECORDS):

@@ -13,7 +13,12 @@ from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.observe.flow.kept_mappings import kept_mappings
 from airflow_provider_connect_offsets.observe.flow.ledger_observed import records_before
-from airflow_provider_connect_offsets.observe.flow.observed_groups import group_rows, groups_named, groups_of
+from airflow_provider_connect_offsets.observe.flow.observed_groups import (
+    group_rows,
+    groups_named,
+    groups_of,
+    read_syncs,
+)
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
     RemotePartition,
     remote_partitions_replicated,
@@ -128,7 +133,8 @@ def take_readiness_snapshot(
             positions.setdefault(where, set()).add(committed.offset)
     topics = {where.topic for where in positions}
     concerned = {where: one for where, one in observed.items() if where.topic in topics}
-    remote_partitions = anchored(clusters, remote_partitions_replicated(mirror.info, clusters, concerned))
+    replicated_ones = remote_partitions_replicated(mirror.info, clusters, concerned)
+    remote_partitions = anchored(clusters, replicated_ones, read_syncs(directory))
     _write_partitions(directory, flow, clusters, remote_partitions, kept.rewinds)
     write_dataset(directory.record_digests, RECORD_DIGESTS, records_before(clusters, remote_partitions, positions))
     known = {where.topic for where in bounds} | stored_topics(mirror)

@@ -13,9 +13,9 @@ from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.observe.lag import Replicated, isolation_of, replicated
 from airflow_provider_connect_offsets.observe.partitions import existing, partitions_of
-from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow
+from airflow_provider_connect_offsets.offsets.mappings.bisecting import OffsetMapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,12 @@ class RemotePartition:
         origin: The offsets directly before the first replicated record: (-1, -1) if both logs began with the same
             record; None if unknown.
         ends_with_stored: True if the last record of the remote topic is the record at ``stored``; None: not compared.
+        target_last: Offset of the last record of the remote topic, behind which there are only markers of transactions;
+            None if unknown.
         gapless: True if neither topic is compacted.
-        transformed: True if the connector has transformations.
+        transformed: True if the connector has transformations, or a converter that changes bytes.
         timed: True if the remote topic keeps the timestamps of the records.
+        contradicted: An offset sync whose two records differ; None if none is known.
     """
 
     where: TopicPartition
@@ -59,9 +62,11 @@ class RemotePartition:
     drained: bool = False
     origin: OffsetMapping | None = None
     ends_with_stored: bool | None = None
+    target_last: int | None = None
     gapless: bool = True
     transformed: bool = False
     timed: bool = True
+    contradicted: OffsetMapping | None = None
 
     @property
     def on_target(self) -> TopicPartition:
@@ -88,9 +93,12 @@ class RemotePartition:
             "origin_upstream": None if self.origin is None else self.origin.upstream,
             "origin_downstream": None if self.origin is None else self.origin.downstream,
             "ends_with_stored": self.ends_with_stored,
+            "target_last": self.target_last,
             "gapless": self.gapless,
             "transformed": self.transformed,
             "timed": self.timed,
+            "contradicted_upstream": None if self.contradicted is None else self.contradicted.upstream,
+            "contradicted_downstream": None if self.contradicted is None else self.contradicted.downstream,
             "source_from": None if read_from is None else read_from.source,
             "target_from": None if read_from is None else read_from.target,
         }
@@ -139,7 +147,7 @@ def remote_partitions_replicated(
     source_configs = clusters.source.configs({where.topic for where in names})
     absent = {where: observed[where].bounds.log_start for where, copy in names.items() if copy not in of_target}
     unread = clusters.source.first_remaining(absent, isolation=isolation_of(info)) if absent else {}
-    transformed = bool((info.config.get("transforms") or "").strip())
+    transformed = changes_records(info.config)
     return [
         RemotePartition(
             where,
@@ -178,6 +186,17 @@ def remote_partitions_without_source(flow: Flow, target: KafkaCluster) -> list[R
         )
         for where, log in bounds.items()
     ]
+
+
+def changes_records(config: Mapping[str, str | None]) -> bool:
+    """Return True if a MirrorSource writes other bytes than it reads: by transformations, or by a converter.
+
+    A converter that the connector's configuration lacks is the worker's and unknown here; whether it changes bytes, the
+    records show.
+    """
+    converters = (config.get(name) for name in ("key.converter", "value.converter"))
+    converts = any(one and one.rpartition(".")[2] != "ByteArrayConverter" for one in converters)
+    return bool((config.get("transforms") or "").strip()) or converts
 
 
 def timed_topics(remote_partitions: Iterable[RemotePartition]) -> dict[str, bool]:

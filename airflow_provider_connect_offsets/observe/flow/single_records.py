@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,12 +12,17 @@ from airflow_provider_connect_offsets.kafka.spans import Spans
 from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import RemotePartition, timed_topics
 from airflow_provider_connect_offsets.observe.partitions import partition_of
-from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping, RecordOffsets, Records
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.offsets.mappings.bisecting import OffsetMapping, RecordOffsets, Records, is_same
 
 Read = Callable[[Mapping[TopicPartition, RecordOffsets]], dict[TopicPartition, Records]]
 
 _FIRST, _BEFORE_FIRST = OffsetMapping(0, 0), OffsetMapping(-1, -1)
+# The remote topic's last record is searched in so many offsets: with exactly-once delivery its log ends with the marker
+# of a transaction, and before it may lie those of aborted ones.
+_TAIL = 16
+# Number of offset syncs of a partition whose records are compared.
+_SYNCS = 16
 
 
 @contextmanager
@@ -77,7 +82,7 @@ def same_records(
 
 def mapping_of(row: Mapping[str, Any]) -> OffsetMapping:
     """Return the mapping in a dataset's row: its columns ``upstream`` and ``downstream``."""
-    return OffsetMapping(row["upstream"], row["downstream"])
+    return OffsetMapping(row["upstream"], row["downstream"], row.get("next_upstream"), row.get("next_downstream"))
 
 
 def mappings_of(rows: Iterable[Mapping[str, Any]]) -> dict[TopicPartition, list[OffsetMapping]]:
@@ -97,42 +102,71 @@ def mapping_rows(mappings: Mapping[TopicPartition, Iterable[OffsetMapping]]) -> 
     ]
 
 
-def is_same(records: Records, mapping: OffsetMapping) -> bool | None:
-    """Compare both records of a mapping; None if either does not exist."""
-    record, copy = records.source.get(mapping.upstream), records.target.get(mapping.downstream)
-    return None if record is None or copy is None else record == copy
+def anchored(
+    clusters: Clusters,
+    remote_partitions: Iterable[RemotePartition],
+    syncs: Mapping[TopicPartition, Sequence[OffsetMapping]] | None = None,
+) -> list[RemotePartition]:
+    """Compare the first and the last records of both logs, and records that offset syncs map to one another.
 
+    Sets ``origin``, ``ends_with_stored``, ``target_last`` and ``contradicted``. Without a source the partitions are
+    returned unchanged. Raises store errors.
 
-def anchored(clusters: Clusters, remote_partitions: Iterable[RemotePartition]) -> list[RemotePartition]:
-    """Set ``origin`` and ``ends_with_stored``: compare the first and the last records of both logs.
-
-    Without a source the partitions are returned unchanged. Raises store errors.
+    Args:
+        clusters: Both clusters.
+        remote_partitions: The partitions.
+        syncs: Offset syncs, by partition of the source.
     """
     listed = list(remote_partitions)
     if clusters.source is None:
         return listed
-    last = {one.where: _last(one) for one in listed}
-    mappings = {
-        one.where: [*([_FIRST] if _begins_at_zero(one) else []), *([mapping] if (mapping := last[one.where]) else [])]
-        for one in listed
-    }
-    same = same_records(clusters, listed, mappings)
-    return [
-        replace(
-            one,
-            origin=_BEFORE_FIRST if _begins_at_zero(one) and _FIRST in same.get(one.where, ()) else None,
-            ends_with_stored=None if last[one.where] is None else last[one.where] in same[one.where],
-        )
-        for one in listed
-    ]
+    compared = {one.where: _sampled((syncs or {}).get(one.where, ()), one) for one in listed}
+    requested = {one.where: _requested(one, compared[one.where]) for one in listed}
+    with single_records(clusters, listed) as read:
+        records = read({where: some for where, some in requested.items() if some.source or some.target})
+    nothing = Records({}, {})
+    return [_anchored(one, records.get(one.where, nothing), compared[one.where]) for one in listed]
 
 
-def _last(one: RemotePartition) -> OffsetMapping | None:
-    """Return the last replicated record and the last record of the remote topic, if both exist."""
+def _requested(one: RemotePartition, compared: Collection[OffsetMapping]) -> RecordOffsets:
+    """Return the offsets of the first and last records, and of those that offset syncs name."""
+    mappings = [*([_FIRST] if _begins_at_zero(one) else []), *compared]
+    last = [one.stored] if one.stored is not None and _ends_are_known(one) else []
+    tail = (
+        range(max(one.target.log_start, one.target.log_end - _TAIL), one.target.log_end) if last and one.target else ()
+    )
+    return RecordOffsets(
+        frozenset([*(mapping.upstream for mapping in mappings), *last]),
+        frozenset([*(mapping.downstream for mapping in mappings), *tail]),
+    )
+
+
+def _anchored(one: RemotePartition, records: Records, compared: Collection[OffsetMapping]) -> RemotePartition:
+    known = _ends_are_known(one)
+    last = max(records.target, default=None) if known else None
+    ends = None if last is None or one.stored is None else is_same(records, OffsetMapping(one.stored, last))
+    return replace(
+        one,
+        origin=_BEFORE_FIRST if _begins_at_zero(one) and is_same(records, _FIRST) else None,
+        ends_with_stored=bool(ends) if known else None,
+        target_last=last,
+        contradicted=next((mapping for mapping in compared if is_same(records, mapping) is False), None),
+    )
+
+
+def _sampled(syncs: Sequence[OffsetMapping], one: RemotePartition) -> list[OffsetMapping]:
+    """Return some of the syncs whose two records should be equal, evenly among all."""
+    covered = [] if one.transformed else [mapping for mapping in syncs if one.covers(mapping)]
+    step = max(1, -(-len(covered) // _SYNCS))
+    return covered[::-1][::step]
+
+
+def _ends_are_known(one: RemotePartition) -> bool:
+    """Return True if both the last replicated record and a last record of the remote topic should exist."""
     if one.source is None or one.target is None or one.stored is None:
-        return None
+        return False
     exists = one.stored >= one.source.log_start and one.target.log_end > one.target.log_start
-    return OffsetMapping(one.stored, one.target.log_end - 1) if one.drained and exists else None
+    return one.drained and exists
 
 
 def _begins_at_zero(one: RemotePartition) -> bool:

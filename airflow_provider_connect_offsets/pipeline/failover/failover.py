@@ -99,7 +99,9 @@ def translated(request: FailoverRequest, observed: ObservedFlow) -> DataFrame:
     begins = F.when(F.col("downstream").isNotNull(), F.greatest("downstream", "target_start"))
     claimed = F.when(begins == F.col("downstream"), F.col("claimed"))
     within = rows.withColumns({"downstream": begins, "exact": exact, "claimed": claimed})
-    known = within.join(_before(request, observed), ["group", "target_topic", "kafka_partition"], "left")
+    known = _with_contradictions(within, observed).join(
+        _before(request, observed), ["group", "target_topic", "kafka_partition"], "left"
+    )
     return _checked(_judged(known, request, observed), observed)
 
 
@@ -115,6 +117,18 @@ def _translated(request: FailoverRequest, observed: ObservedFlow) -> DataFrame:
         return observed.lost.translate(positions, checkpoints, trusts_checkpoints=trusts).withColumns(nothing)
     rows = translate(positions, partitions, observed.known, checkpoints, trusts_checkpoints=trusts)
     return rows.withColumns(nothing) if observed.forward is None else both_ways(positions, rows, observed.forward)
+
+
+def _with_contradictions(rows: DataFrame, observed: ObservedFlow) -> DataFrame:
+    """Add contradicted: an offset sync that the records contradict, where it leaves open where a group resumes."""
+    if observed.known is None:
+        unknown = "struct<downstream: bigint, upstream: bigint>"
+        return rows.withColumn("contradicted", F.lit(None).cast(unknown))
+    joined = rows.join(F.broadcast(observed.known.contradicted), list(KEY), "left")
+    own = F.col("by_records").isNull() & (F.col("downstream") <= F.col("contradicted.downstream"))
+    open_there = own & ~F.col("downstream").eqNullSafe(F.col("upper"))
+    unknown_there = F.col("by_records").isNull() & F.col("downstream").isNull()
+    return joined.withColumn("contradicted", F.when(open_there | unknown_there, F.col("contradicted")))
 
 
 def compare_ranges(request: FailoverRequest, observed: ObservedFlow) -> DataFrame:
@@ -198,12 +212,21 @@ def _reason_to_stay(request: FailoverRequest) -> Column:
         "only MirrorMaker 2's checkpoint translates it to the remote topic {target_topic}: offset {checkpoint:number}, "
         "which may skip records; the Param trust_checkpoints lets it resume there"
     )
+    doubtful = sentence(
+        "two witnesses contradict each other: an offset sync calls offset {copy:number} of the remote topic "
+        "{target_topic} the copy of offset {original:number}, but their records differ. Either the topic was created "
+        "anew since, or a converter, a transformation or LogAppendTime has changed copies; compare both records, and "
+        "set the offset with the DAG group_offsets_change",
+        copy=F.col("contradicted.downstream"),
+        original=F.col("contradicted.upstream"),
+    )
     return (
         F.when(F.col("not_at_home") > 0, unread)
         .when(F.col("target_end").isNull() & F.col("target_topic").isNotNull(), lacking)
         .when(F.col("target_end").isNull(), F.lit("its topic has no remote topic on the target"))
         .when(F.col("on_target"), F.lit("it has members on the target: stop them first"))
         .when(F.col("on_source"), F.lit("it has members on the source, which keep reading there: stop them first"))
+        .when(doubtful.isNotNull(), doubtful)
         .when(_is_untrusted(request), untrusted)
         .when(F.col("downstream").isNull(), F.concat(F.lit(NO_SYNC), remote_partition))
         .when(F.col("downstream") > F.col("target_end"), F.concat(remote_partition, F.lit(" ends before that offset")))
@@ -222,30 +245,28 @@ def _is_untrusted(request: FailoverRequest) -> Column:
 def _reason() -> Column:
     base = F.create_map(*[F.lit(word) for reason in _REASONS.items() for word in reason])[F.col("method")]
     again = sentence("; at most {max_rereads:record is} read again")
-    return F.when(F.col("exact"), base).otherwise(F.concat(base, F.coalesce(again, F.lit(""))))
+    # Then a record without a copy, or one of another writer, would not show.
+    presumed = (F.col("method") == Method.BRACKET.value) & F.col("missing").isNull()
+    doubt = F.when(presumed, F.lit("; the records there were not compared")).otherwise(F.coalesce(again, F.lit("")))
+    return F.when(F.col("exact"), base).otherwise(F.concat(base, doubt))
 
 
 def _checked(rows: DataFrame, observed: ObservedFlow) -> DataFrame:
-    """Compare both records of each exact claim, if they were read."""
+    """Compare both records of each claim, if they were read."""
     if observed.digests is None:
         checked = rows.withColumns({"checked": F.expr("false"), "mismatched": F.expr("false")})
     else:
         checked = mismatches(rows.withColumnRenamed("source_topic", "topic"), observed.digests)
         checked = checked.withColumnRenamed("topic", "source_topic")
     # The digests are those of the flow that leads back; rows of the flow from home are checked below.
-    own = F.col("by_records").isNull()
+    own = F.col("by_records").isNull() & F.col("exact")
     checked = checked.withColumns({name: F.col(name) & own for name in ("checked", "mismatched")})
     if observed.claims is not None:
         checked = with_checked_claims(checked, observed.claims)
     if observed.forward is not None and observed.forward.claims is not None:
         checked = with_checked_claims(checked, claims_at_home(observed.forward.claims))
     read = F.coalesce("by_records", F.expr("false"))
-    return checked.withColumns(
-        {
-            "checked": (F.col("checked") | read) & F.col("exact"),
-            "mismatched": F.col("mismatched") & F.col("exact"),
-        }
-    )
+    return checked.withColumn("checked", F.col("checked") | (read & F.col("exact")))
 
 
 def _by_source_topic(observed: ObservedFlow) -> DataFrame:

@@ -10,18 +10,17 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.requests.failover import Method
 from airflow_provider_connect_offsets.pipeline.events import KEY
-from airflow_provider_connect_offsets.pipeline.frames import few_rows, shaped, struct_type
+from airflow_provider_connect_offsets.pipeline.frames import few_rows, struct_type
 from airflow_provider_connect_offsets.pipeline.summary import totals
 from airflow_provider_connect_offsets.pipeline.translate.ledger import (
-    MAPPING,
     POSITION,
     created_since,
+    kept_in,
     of_current_topics,
 )
 from airflow_provider_connect_offsets.pipeline.translate.lost import rebuilt
 from airflow_provider_connect_offsets.pipeline.translate.mappings import known_mappings
 from airflow_provider_connect_offsets.pipeline.translate.translation import Known, known, translate
-from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_MAPPINGS
 from airflow_provider_connect_offsets.workspace.schemas import OFFSET_SYNCS
 
 _ON_TARGET = ("group", "target_topic", "kafka_partition")
@@ -55,7 +54,7 @@ class Remains:
             digests: dataset ``record_digests`` of the remote topics; None if no records were read
         """
         kept = of_current_topics(self.ledger, self.topics)
-        mappings = shaped(kept.where(F.col("kind") == MAPPING), KEPT_MAPPINGS)
+        mappings = kept_in(kept)
         if syncs is None:
             syncs = few_rows(partitions.sparkSession, [], struct_type(OFFSET_SYNCS))
         if digests is None:

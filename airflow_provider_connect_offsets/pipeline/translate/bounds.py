@@ -12,7 +12,7 @@ from airflow_provider_connect_offsets.pipeline.translate.later import reach_last
 #: Kind of ``lower`` if a checkpoint gives a higher bound than the elements.
 CHECKPOINT = "checkpoint"
 
-_UNREAD = ("start", "end", "upstream", "certain", "again_from", "again_to", "kind", "doubts", "doubts_low")
+_UNREAD = ("start", "end", "upstream", "certain", "again_from", "again_to", "kind", "doubts", "doubts_low", "unshown")
 _LAST = ("start", "upstream", "later_low", "later_high")
 
 
@@ -39,7 +39,8 @@ def bounded(
         ``positions`` with lower (no unread record has its only copies before it; null: unknown), upper (at or after the
         last copy of the first unread record), missing (unread records without a copy; null: unknown), max_rereads, kind
         (of the element that ``lower`` is based on, or ``CHECKPOINT``; null: no unread record has a copy), claimed (the
-        source offset of the record copied to ``lower``; null: unknown)
+        source offset of the record copied to ``lower``; null: unknown), unshown (how many elements from
+        there on the records don't show; null: no unread record has a copy)
     """
     above = _downwards(positions, elements, uncovered)
     known = _upwards(above, partitions, elements, checkpoints)
@@ -91,8 +92,11 @@ def _with_checkpoints(known: DataFrame, columns: list[str], *, trusts_checkpoint
 
     Before the first mapping, a checkpoint may belong to an earlier topic or be written during a rewind.
     """
+    # So may one after the last mapping of a lost source: that replication had caught up is unknown.
+    open_there = (F.col("unread.kind") == STRETCH) & (F.col("unread.end") + 1 >= F.col("all_end")) & F.col("is_lost")
     in_blind = (F.col("unread.kind") == BLIND) & F.col("is_lost")
-    unclear = (F.col("unread.kind") == STRETCH) | (in_blind if trusts_checkpoints else F.expr("false"))
+    trusted = in_blind | open_there if trusts_checkpoints else F.expr("false")
+    unclear = ((F.col("unread.kind") == STRETCH) & ~open_there) | trusted
     further = F.col("checkpoint_offset") > F.col("lower")
     by_checkpoint = F.coalesce(unclear & further & _since_the_last_rewind(), F.expr("false"))
     blind = F.coalesce((F.col("unread.kind") == BLIND) & ~by_checkpoint, F.expr("false"))
@@ -102,6 +106,7 @@ def _with_checkpoints(known: DataFrame, columns: list[str], *, trusts_checkpoint
         lower.alias("lower"),
         F.col("element_upper").alias("upper"),
         F.when(lower.isNotNull(), _rereads(lower)).alias("max_rereads"),
+        F.col("unread.unshown").alias("unshown"),
         F.when(by_checkpoint, F.lit(CHECKPOINT)).otherwise(F.col("unread.kind")).alias("kind"),
         F.when(~by_checkpoint & F.col("unread.certain"), _first_record("unread", "again_from", "again_to")).alias(
             "claimed"
@@ -141,7 +146,7 @@ def _at_elements(above: DataFrame, partitions: DataFrame, elements: DataFrame) -
                 "element_upper": F.coalesce(_first("last", "later_low", "later_high"), "all_end", "target_start"),
             }
         )
-        .drop("own_end", "all_end", "target_start")
+        .drop("own_end", "target_start")
     )
 
 

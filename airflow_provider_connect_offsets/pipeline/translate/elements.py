@@ -10,11 +10,13 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from airflow_provider_connect_offsets.pipeline.events import KEY, SO_FAR, union_of
+from airflow_provider_connect_offsets.pipeline.events import KEY
+from airflow_provider_connect_offsets.pipeline.translate.mappings import NEXT
+from airflow_provider_connect_offsets.pipeline.translate.record_elements import by_records, narrowed
 
 #: Kinds of elements.
-RUN, POINT, STRETCH, BLIND, RECORD = "run", "point", "stretch", "blind", "record"
-_COLUMNS = (*KEY, "start", "end", "upstream", "next", "low", "high", "certain", "kind")
+RUN, POINT, STRETCH, BLIND = "run", "point", "stretch", "blind"
+_COLUMNS = (*KEY, "start", "end", "upstream", "next", "low", "high", "certain", "shown", "kind")
 
 
 def elements(
@@ -33,18 +35,38 @@ def elements(
         ``start``; null: uncertain), next (the source record after the last one of a certain element; for another
         element, the record that replication had reached after it, null if unknown), low, high (it may contain copies of
         the records between, both included), certain (it contains all records from ``upstream`` to before ``next``),
-        kind
+        shown (the records themselves show all of this), kind
     """
-    believed = mappings
-    if records is not None:
-        # A mapping that records disprove may belong to an earlier topic, and so may all others of the partition.
-        refuted = records.where("refuted").select(*KEY).distinct()
-        believed = mappings.join(refuted, list(KEY), "left_anti")
-    pieces = _by_mappings(_with_ends(believed, _with_skipped(partitions, source)))
+    # A mapping that records contradict may belong to an earlier topic, and so may all before it; or the bytes of copies
+    # were changed up to there. Up to there only what was read counts.
+    doubtful = F.broadcast(
+        contradicted(partitions, records).select(*KEY, F.col("contradicted.downstream").alias("doubted_to"))
+    )
+    believed = mappings.join(doubtful, list(KEY), "left").where(
+        "doubted_to is null or downstream > doubted_to or next_downstream is not null"
+    )
+    marked = partitions.join(doubtful, list(KEY), "left")
+    pieces = _by_mappings(_with_ends(believed.drop("doubted_to"), _with_skipped(marked, source)))
     by_mappings = _cut(pieces).select(*_COLUMNS)
     if records is None or source is None:
         return by_mappings
-    return by_mappings.unionByName(_by_records(_narrowed(records, pieces), source))
+    return by_mappings.unionByName(by_records(narrowed(records, pieces), source).select(*_COLUMNS))
+
+
+def contradicted(partitions: DataFrame, records: DataFrame | None = None) -> DataFrame:
+    """Partitions with a mapping whose two records differ, though the flow changes no record.
+
+    Returns:
+        topic, kafka_partition, contradicted (struct of downstream and upstream: the last such mapping)
+    """
+    mapping = F.struct(*[F.col(f"contradicted_{name}").alias(name) for name in ("downstream", "upstream")])
+    found = partitions.where("contradicted_upstream is not null").select(*KEY, mapping.alias("contradicted"))
+    if records is not None:
+        refuted = records.where("refuted is not null").select(
+            *KEY, F.struct("downstream", F.col("refuted").alias("upstream")).alias("contradicted")
+        )
+        found = found.unionByName(refuted)
+    return found.groupBy(*KEY).agg(F.max("contradicted").alias("contradicted"))
 
 
 def is_single() -> Column:
@@ -72,9 +94,10 @@ def _with_ends(mappings: DataFrame, partitions: DataFrame) -> DataFrame:
         "skipped",
         "target_start",
         # After it, records make the elements.
-        F.least("target_end", F.coalesce("target_from", "target_end")).alias("mapped_end"),
+        F.least("target_end", "target_from", F.col("target_last") + 1).alias("mapped_end"),
         "gapless",
         (F.col("gapless") & ~F.col("transformed")).alias("whole"),
+        "doubted_to",
     )
     null = F.lit(None).cast("long")
     beginning = facts.select(*KEY, null.alias("upstream"), null.alias("downstream"), F.expr("false").alias("weak"))
@@ -86,9 +109,12 @@ def _with_ends(mappings: DataFrame, partitions: DataFrame) -> DataFrame:
         .unionByName(beginning, allowMissingColumns=True)
         .withColumns(
             {
-                "after": F.lead(F.struct("upstream", "downstream", "weak")).over(in_order),
+                "after": F.lead(F.struct("upstream", "downstream", "weak", "next_downstream")).over(in_order),
                 "level": F.coalesce(distance == F.lag(distance).over(in_order), F.expr("false")),
                 "has_gaps": F.coalesce(F.max("has_gaps").over(of_partition), F.expr("false")),
+                "found_gaps": F.coalesce(
+                    F.sum(F.col("next_upstream") - F.col("upstream") - 1).over(of_partition), F.lit(0)
+                ),
             }
         )
     )
@@ -96,7 +122,8 @@ def _with_ends(mappings: DataFrame, partitions: DataFrame) -> DataFrame:
     return (
         following.withColumns({"length": length, "rise": rise})
         .join(F.broadcast(facts), list(KEY))
-        .withColumn("believed", F.col("whole") & ~F.col("has_gaps"))
+        .withColumn("doubtful", F.coalesce(F.coalesce("downstream", F.lit(-1)) <= F.col("doubted_to"), F.expr("false")))
+        .withColumn("believed", F.col("whole") & ~F.col("has_gaps") & ~F.col("doubtful"))
     )
 
 
@@ -107,7 +134,9 @@ def _of_current_topics(mappings: DataFrame) -> DataFrame:
     between, or the later mapping belongs to a new remote topic. That topic has at most the records after the earlier
     mapping, so it is ruled out if the later one lies further back from its log start, and if both logs began together.
     """
-    distinct = mappings.groupBy(*KEY, "upstream", "downstream").agg(F.min("weak").alias("weak"))
+    distinct = mappings.groupBy(*KEY, "upstream", "downstream").agg(
+        F.min("weak").alias("weak"), *[F.max(name).alias(name) for name in NEXT]
+    )
     of_partition = Window.partitionBy(*KEY)
     after = F.lead(F.struct("upstream", "downstream")).over(of_partition.orderBy("downstream"))
     rise = F.col("after.upstream") - F.col("upstream")
@@ -125,9 +154,13 @@ def _of_current_topics(mappings: DataFrame) -> DataFrame:
 
 
 def _by_mappings(mappings: DataFrame) -> DataFrame:
-    straight = F.col("believed") & F.coalesce(F.col("length") == F.col("rise"), F.expr("false"))
+    # No record of the remote topic lies before the next mapping, or before the end.
+    closed = F.coalesce(F.col("next_downstream") >= F.coalesce("after.downstream", "mapped_end"), F.expr("false"))
+    level = F.coalesce(F.col("length") == F.col("rise"), F.expr("false"))
+    straight = F.col("believed") & level & F.col("next_downstream").isNull()
     # Compaction deletes all copies but the last one, which may look like others.
-    certain = F.when(F.col("weak"), F.col("level")).otherwise(F.col("gapless"))
+    shown = F.col("next_downstream").isNotNull()
+    certain = shown | F.when(F.col("weak"), F.col("level")).otherwise(F.col("gapless"))
     here = mappings.where("downstream is not null").select(
         *KEY,
         "target_start",
@@ -135,18 +168,21 @@ def _by_mappings(mappings: DataFrame) -> DataFrame:
         F.col("downstream").alias("start"),
         F.when(straight, F.col("after.downstream") - 1).otherwise(F.col("downstream")).alias("end"),
         "upstream",
-        F.when(straight, F.col("after.upstream")).otherwise(F.col("upstream") + 1).alias("next"),
+        F.when(straight, F.col("after.upstream"))
+        .otherwise(F.coalesce("next_upstream", F.col("upstream") + 1))
+        .alias("next"),
         F.when(certain, F.col("upstream")).otherwise(F.lit(0)).alias("low"),
         F.when(straight, F.col("after.upstream") - 1).otherwise(F.col("upstream")).alias("high"),
         certain.alias("certain"),
+        shown.alias("shown"),
         F.when(straight, F.lit(RUN)).otherwise(F.lit(POINT)).alias("kind"),
         (~F.col("weak")).alias("firm"),
     )
-    between = mappings.where(~straight).select(
+    between = mappings.where(~straight & ~closed).select(
         *KEY,
         "target_start",
         "mapped_end",
-        F.coalesce(F.col("downstream") + 1, "target_start").alias("start"),
+        F.coalesce("next_downstream", F.col("downstream") + 1, "target_start").alias("start"),
         (F.coalesce("after.downstream", "mapped_end") - 1).alias("end"),
         F.lit(None).cast("long").alias("upstream"),
         # With room for all records between two mappings, replication copied all of them.
@@ -154,10 +190,22 @@ def _by_mappings(mappings: DataFrame) -> DataFrame:
         _stretch_low().alias("low"),
         _stretch_high().alias("high"),
         F.expr("false").alias("certain"),
+        _all_read_between().alias("shown"),
         F.when(F.col("downstream").isNull(), F.lit(BLIND)).otherwise(F.lit(STRETCH)).alias("kind"),
         (~(F.col("weak") | F.coalesce("after.weak", F.expr("false")))).alias("firm"),
     )
     return here.unionByName(between)
+
+
+def _all_read_between() -> Column:
+    """Whether all records of a stretch were read, though not recognised."""
+    last = F.col("after").isNull()
+    return F.col("next_downstream").isNotNull() & (last | F.col("after.next_downstream").isNotNull())
+
+
+def _rises_between() -> Column:
+    """Whether all records of a stretch were read, and replication came from its begin to its end."""
+    return _all_read_between() & F.coalesce(F.col("after.upstream") > F.col("upstream"), F.expr("false"))
 
 
 def _stretch_low() -> Column:
@@ -168,7 +216,10 @@ def _stretch_low() -> Column:
     """
     longest = _length() + F.col("skipped")
     fits = F.least(F.coalesce("upstream", F.lit(-1)) + 1, F.col("after.upstream") - longest + 1)
-    return F.greatest(F.coalesce(F.when(F.col("after").isNotNull() & F.col("believed"), fits), F.lit(0)), F.lit(0))
+    limits = F.col("after").isNotNull() & F.col("believed") & F.col("next_downstream").isNull()
+    reaches = F.least(F.col("upstream") + 1, F.col("after.upstream") - _length() + 1) - F.col("found_gaps")
+    read = F.when(_rises_between(), reaches)
+    return F.greatest(F.coalesce(F.when(limits, fits), read, F.lit(0)), F.lit(0))
 
 
 def _stretch_high() -> Column:
@@ -179,7 +230,10 @@ def _stretch_high() -> Column:
     beyond = F.greatest(F.col("source_end") - 1, "stored", "after.upstream", "upstream", F.lit(0))
     unknown = F.when(F.col("source_end").isNull(), F.lit(2**62)).otherwise(beyond)
     repeated = _length() > F.col("after.upstream") - F.coalesce("upstream", F.lit(-1))
-    return F.when(F.col("after").isNotNull() & ~repeated, F.col("after.upstream") - 1).otherwise(unknown)
+    limits = ~F.col("doubtful") & F.col("next_downstream").isNull()
+    reaches = F.greatest(F.col("after.upstream"), F.col("upstream") + _length()) - 1 + F.col("found_gaps")
+    unknown = F.when(_rises_between(), F.least(unknown, reaches)).otherwise(unknown)
+    return F.when(F.col("after").isNotNull() & ~repeated & limits, F.col("after.upstream") - 1).otherwise(unknown)
 
 
 def _length() -> Column:
@@ -208,66 +262,4 @@ def _cut(pieces: DataFrame) -> DataFrame:
                 "high": F.when(F.col("certain"), F.col("high") - F.col("behind")).otherwise(F.col("high")),
             }
         )
-    )
-
-
-def _narrowed(records: DataFrame, pieces: DataFrame) -> DataFrame:
-    """Narrow low and high of records to what the mappings around them allow.
-
-    Adds replicated_to: the record that replication had reached after the last record of a stretch; null if unknown.
-    """
-    # A weak mapping does not show how replication continued, so it bounds nothing.
-    stretches = pieces.where(~F.col("certain") & F.col("firm")).select(
-        *KEY, F.col("start").alias("downstream"), F.struct("start", "end", "next", "low", "high").alias("around")
-    )
-    in_order = Window.partitionBy(*KEY).orderBy("downstream", F.col("around").isNull()).rowsBetween(*SO_FAR)
-    around = F.last("around", ignorenulls=True).over(in_order)
-    within = F.coalesce(F.col("downstream") <= F.col("around.end"), F.expr("false"))
-    low, high = F.greatest("low", "around.low"), F.least("high", "around.high")
-    # A record that doesn't fit comes from another writer, or a mapping is missing.
-    fits = within & F.col("upstream").isNull() & F.col("low").isNotNull() & (low <= high)
-    ends = within & (F.col("downstream") == F.col("around.end"))
-    return (
-        union_of(records.withColumn("is_record", F.expr("true")), stretches)
-        .withColumn("around", around)
-        .where("is_record")
-        .withColumns(
-            {
-                "low": F.when(fits, low).otherwise(F.col("low")),
-                "high": F.when(fits, high).otherwise(F.col("high")),
-                "replicated_to": F.when(ends, F.col("around.next")),
-            }
-        )
-        .drop("is_record", "around")
-    )
-
-
-def _by_records(records: DataFrame, source: DataFrame) -> DataFrame:
-    """Elements of records: records that are consecutive in both logs make one, each other record is its own."""
-    in_order = Window.partitionBy(*KEY).orderBy("downstream")
-    follows = (F.col("upstream") == F.col("before.upstream") + 1) & (
-        F.col("downstream") == F.col("before.downstream") + 1
-    )
-    begins = F.when(F.coalesce(follows, F.expr("false")), F.lit(0)).otherwise(F.lit(1))
-    nexts = source.select(*KEY, "upstream", "next")
-    runs = (
-        records.where("low is not null")
-        .join(nexts, [*KEY, "upstream"], "left")
-        .withColumn("next", F.coalesce("next", F.col("upstream") + 1, "replicated_to"))
-        .withColumn("before", F.lag(F.struct("upstream", "downstream")).over(in_order))
-        .withColumn("number", F.sum(begins).over(in_order.rowsBetween(*SO_FAR)))
-    )
-    return (
-        runs.groupBy(*KEY, "number")
-        .agg(
-            F.min("downstream").alias("start"),
-            F.max("downstream").alias("end"),
-            F.min("upstream").alias("upstream"),
-            F.max("next").alias("next"),
-            F.min("low").alias("low"),
-            F.max("high").alias("high"),
-            F.min("upstream").isNotNull().alias("certain"),
-        )
-        .withColumn("kind", F.lit(RECORD))
-        .select(*_COLUMNS)
     )

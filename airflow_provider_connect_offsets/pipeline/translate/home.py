@@ -11,8 +11,9 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.requests.failover import Method
 from airflow_provider_connect_offsets.pipeline.events import KEY, KNOWN, QUERY, SO_FAR, query_events, union_of
 from airflow_provider_connect_offsets.pipeline.frames import worked_out
-from airflow_provider_connect_offsets.pipeline.translate.elements import BLIND, POINT, RECORD, STRETCH, elements
+from airflow_provider_connect_offsets.pipeline.translate.elements import BLIND, POINT, STRETCH, elements
 from airflow_provider_connect_offsets.pipeline.translate.mappings import known_mappings
+from airflow_provider_connect_offsets.pipeline.translate.record_elements import RECORD
 from airflow_provider_connect_offsets.pipeline.translate.records import MARGIN, remote_records, source_records
 from airflow_provider_connect_offsets.pipeline.translate.translation import method_of_kind
 
@@ -155,7 +156,8 @@ def with_earlier(rows: DataFrame, partitions: DataFrame) -> DataFrame:
     """
     in_order = Window.partitionBy(*KEY).orderBy("start")
     earlier, so_far = in_order.rowsBetween(Window.unboundedPreceding, -1), in_order.rowsBetween(*SO_FAR)
-    facts = partitions.select(*KEY, "source_start", "source_end", "target_end", "gapless", "transformed")
+    last = F.coalesce("target_last", F.col("target_end") - 1).alias("target_last")
+    facts = partitions.select(*KEY, "source_start", "source_end", last, "gapless", "transformed")
     unclear = F.when(F.col("certain"), F.lit(0)).otherwise(F.col("end") - F.col("start") + 1)
     is_record = F.col("kind") == RECORD
     known = (
@@ -193,7 +195,7 @@ def _high() -> Column:
     If a flow broke off, its last record may only look like the stored one and be a later one. If offsets have gaps, the
     unread part may contain any record that was replicated before replication went back.
     """
-    doubtful = ~F.col("certain") & (F.col("kind") == POINT) & (F.col("end") == F.col("target_end") - 1)
+    doubtful = ~F.col("certain") & (F.col("kind") == POINT) & (F.col("end") == F.col("target_last"))
     blind = F.col("kind") == BLIND
     far = F.col("transformed") & (blind | (F.col("kind") == STRETCH)) | ~F.col("gapless") & blind
     return F.when(doubtful | far, F.greatest("high", F.col("source_end") - 1)).otherwise(F.col("high"))

@@ -21,7 +21,8 @@ def with_later(rows: DataFrame) -> DataFrame:
     Returns:
         ``rows`` with again_from, again_to (later elements certainly contain all records between, both included; null:
         none), later_low, later_high (later elements contain no record outside; null: there are none), doubts (how many
-        single records from here on are uncertain), doubts_low (the lowest record that one of them may be)
+        single records from here on are uncertain), doubts_low (the lowest record that one of them may be), unshown (how
+        many elements from here on the records don't show)
     """
     in_order = Window.partitionBy(*KEY).orderBy("start")
     replicated_to = F.last("next", ignorenulls=True).over(in_order.rowsBetween(Window.unboundedPreceding, -1))
@@ -45,6 +46,7 @@ def with_later(rows: DataFrame) -> DataFrame:
             "final_end": F.first(F.when(is_last, F.col("next")), ignorenulls=True).over(backwards.rowsBetween(*later)),
             "later_low": F.min(F.when(holds, F.col("low"))).over(backwards.rowsBetween(*later)),
             "later_high": F.max(F.when(holds, F.col("high"))).over(backwards.rowsBetween(*later)),
+            "unshown": F.sum(F.when(F.col("shown"), 0).otherwise(1)).over(backwards.rowsBetween(*SO_FAR)),
             "doubts": F.sum(F.when(is_single(), 1).otherwise(0)).over(backwards.rowsBetween(*SO_FAR)),
             "doubts_low": F.min(F.when(is_single(), F.col("low"))).over(backwards.rowsBetween(*SO_FAR)),
         }

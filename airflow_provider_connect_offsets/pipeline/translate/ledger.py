@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.pipeline.events import KEY, union_of
 from airflow_provider_connect_offsets.pipeline.frames import shaped
-from airflow_provider_connect_offsets.pipeline.translate.mappings import known_mappings
+from airflow_provider_connect_offsets.pipeline.translate.mappings import NEXT, known_mappings
 from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_MAPPINGS, MIRROR_LEDGER
 
 #: Mappings of a partition in the ledger; the last ones are kept.
@@ -124,6 +124,12 @@ def of_current_topics(ledger_rows: DataFrame, topics: DataFrame) -> DataFrame:
     return ledger_rows.join(F.broadcast(now), "target_topic").where(F.col("target_topic_id").eqNullSafe(F.col("now")))
 
 
+def kept_in(ledger_rows: DataFrame) -> DataFrame:
+    """Dataset ``kept_mappings``: the mappings of a ledger."""
+    unknown = dict.fromkeys(NEXT, F.lit(None).cast("long"))
+    return shaped(ledger_rows.where(F.col("kind") == MAPPING).withColumns(unknown), KEPT_MAPPINGS)
+
+
 def created_since(ledger_rows: DataFrame, topics: DataFrame) -> DataFrame:
     """Partitions of topics that were created anew since they were first observed: topic, kafka_partition."""
     now = topics.select("target_topic", F.col("target_topic_id").alias("now"))
@@ -139,9 +145,7 @@ def _mappings(observed: LedgerInput, earlier: DataFrame, logs: DataFrame) -> Dat
     syncs = observed.syncs.join(limits, list(KEY)).where(
         F.col("old_syncs_to").isNull() | (F.col("log_offset") > F.col("old_syncs_to"))
     )
-    mappings = known_mappings(
-        syncs.drop("old_syncs_to"), observed.partitions, observed.kept.unionByName(shaped(kept, KEPT_MAPPINGS))
-    )
+    mappings = known_mappings(syncs.drop("old_syncs_to"), observed.partitions, observed.kept.unionByName(kept_in(kept)))
     distance = F.col("downstream") - F.col("upstream")
     in_order = Window.partitionBy(*KEY).orderBy("downstream")
     # A weak mapping needs another one at the same distance.

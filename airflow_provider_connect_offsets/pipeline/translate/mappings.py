@@ -7,6 +7,9 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.pipeline.events import KEY
 
+#: Columns of a mapping whose neighbours were read.
+NEXT = ("next_upstream", "next_downstream")
+
 
 def known_mappings(syncs: DataFrame, partitions: DataFrame, kept: DataFrame | None = None) -> DataFrame:
     """All offset mappings of each partition, without those of an earlier or truncated topic of the same name.
@@ -18,7 +21,8 @@ def known_mappings(syncs: DataFrame, partitions: DataFrame, kept: DataFrame | No
 
     Returns:
         topic, kafka_partition, seq (long, in order of time), upstream, downstream, weak (the only evidence is that the
-        last records of both logs look the same)
+        last records of both logs look the same), next_upstream, next_downstream (neither log has a record between the
+        mapping's own and this offset; null: unknown)
     """
     synced = _valid(syncs)
     origin = partitions.where("origin_upstream is not null").select(
@@ -31,17 +35,18 @@ def known_mappings(syncs: DataFrame, partitions: DataFrame, kept: DataFrame | No
         *KEY,
         F.lit(2**62).alias("seq"),
         F.col("stored").alias("upstream"),
-        (F.col("target_end") - 1).alias("downstream"),
+        F.coalesce("target_last", F.col("target_end") - 1).alias("downstream"),
     )
     weak = (F.col("seq") == 2**62).alias("weak")
     current = _marked(origin.unionByName(synced).unionByName(last), partitions).where(_is_current())
-    mappings = current.select(*KEY, "seq", "upstream", "downstream", weak)
+    unknown = F.lit(None).cast("long")
+    mappings = current.select(*KEY, "seq", "upstream", "downstream", weak, *[unknown.alias(name) for name in NEXT])
     if kept is None:
         return mappings
     # Within one topic, order by offset is order of time. A mapping may be both kept and synced.
     in_topic = F.when(F.col("seq") >= 0, F.col("downstream")).otherwise(F.lit(-1)).cast("long")
     proved = kept.select(
-        *KEY, F.col("downstream").alias("seq"), "upstream", "downstream", F.expr("false").alias("weak")
+        *KEY, F.col("downstream").alias("seq"), "upstream", "downstream", F.expr("false").alias("weak"), *NEXT
     )
     return mappings.withColumn("seq", in_topic).unionByName(proved).distinct()
 

@@ -14,7 +14,16 @@ from airflow_provider_connect_offsets.pipeline.translate.mappings import distanc
 
 # Records that are read before the lowest position, so that a record before it is among them.
 MARGIN = 200
-_FACTS = ("source_start", "source_end", "source_from", "stored", "gapless", "transformed", "timed")
+_FACTS = (
+    "source_start",
+    "source_end",
+    "source_from",
+    "stored",
+    "gapless",
+    "transformed",
+    "timed",
+    "contradicted_upstream",
+)
 
 
 def source_records(digests: DataFrame) -> DataFrame:
@@ -48,8 +57,9 @@ def remote_records(digests: DataFrame, partitions: DataFrame, mappings: DataFram
 
     Returns:
         topic, kafka_partition, downstream, upstream (the record that it is a copy of; null: uncertain), low, high (it
-        may be a copy of a record between, both included; null: of no record of this source), refuted (a mapping
-        contradicts the digests)
+        may be a copy of a record between, both included), shown (False: it is certain, but not compared with its
+        original), refuted (the offset of the source that a mapping maps to it, if the digests differ; else null),
+        mapped_next (the next record of the source, if a mapping tells; else null)
     """
     source = source_records(digests)
     alike = source.groupBy(*KEY, "digest").agg(
@@ -64,12 +74,14 @@ def remote_records(digests: DataFrame, partitions: DataFrame, mappings: DataFram
         .withColumn("copies", F.count("*").over(Window.partitionBy(*KEY, "digest")))
         .join(alike, [*KEY, "digest"], "left")
         .join(_points(mappings, source), [*KEY, "downstream"], "left")
-        .join(F.broadcast(_partition_facts(partitions, alike, mappings)), list(KEY))
+        .join(F.broadcast(_partition_facts(partitions, source, alike, mappings)), list(KEY))
     )
+    candidates = _with_contradictions(candidates)
     # A transformed record has another digest; the mapping holds all the same.
-    changed = F.col("transformed") & F.col("gapless") & ~F.col("weak")
-    is_mapped = F.col("mapped").isNotNull() & (_may_be(F.col("mapped"), F.col("mapped_digest")) | changed)
-    denied = F.col("mapped_digest") != F.col("digest")
+    exists = F.col("mapped_digest").isNotNull() | (F.col("mapped") < F.col("source_from"))
+    changed = F.col("transformed") & F.col("gapless") & ~F.col("weak") & exists
+    may_be = _may_be(F.col("mapped"), F.col("mapped_digest"))
+    is_mapped = F.col("mapped").isNotNull() & (may_be | changed | F.col("proved"))
     numbered = F.when(F.col("times") == 1, F.col("number"))
     # If digests repeat, a record with two copies, or without its neighbours, may come from another writer.
     alone = (F.col("times") == 1) & ~F.col("may_hide") & ((F.col("copies") == 1) | ~F.col("repeats"))
@@ -80,24 +92,44 @@ def remote_records(digests: DataFrame, partitions: DataFrame, mappings: DataFram
         {
             "upstream": F.when(F.col("recognised"), F.col("first")).when(is_mapped & ~F.col("weak"), F.col("mapped")),
             "perhaps": F.when(is_mapped, F.col("mapped")),
-            "refuted": F.coalesce(denied & ~F.col("transformed") & ~F.col("weak"), F.expr("false")),
+            "shown": F.col("recognised") | F.col("proved") | (is_mapped & (F.col("mapped_digest") == F.col("digest"))),
         }
     )
-    return _with_straight(rows, source).select(*KEY, "downstream", "upstream", _low(), _high(), "refuted")
+    shown = (F.col("upstream").isNull() | F.coalesce("shown", F.expr("false"))).alias("shown")
+    return _with_straight(rows, source).select(
+        *KEY, "downstream", "upstream", _low(), _high(), shown, "refuted", "mapped_next"
+    )
+
+
+def _with_contradictions(candidates: DataFrame) -> DataFrame:
+    """Add refuted, and may_hide where a mapping is refuted: digests prove less where some copies were changed."""
+    denied = (F.col("mapped_digest") != F.col("digest")) & ~F.col("transformed") & ~F.col("weak")
+    refuted = candidates.withColumn("refuted", F.when(denied, F.col("mapped")))
+    doubtful = F.count("refuted").over(Window.partitionBy(*KEY)) > 0
+    return refuted.withColumn("may_hide", F.col("may_hide") | doubtful & F.col("repeats"))
 
 
 def _points(mappings: DataFrame, source: DataFrame) -> DataFrame:
-    """Mappings by offset in the remote topic: downstream, mapped (upstream), mapped_digest (null: unread), weak."""
+    """Mappings by offset in the remote topic.
+
+    Returns downstream, mapped (upstream), mapped_digest (null: unread), weak, proved (its neighbours were read),
+    mapped_next (its ``next_upstream``).
+    """
     points = (
         mappings.where("upstream >= 0")
         .groupBy(*KEY, "downstream")
-        .agg(F.max("upstream").alias("upstream"), F.min("weak").alias("weak"))
+        .agg(
+            F.max("upstream").alias("upstream"),
+            F.min("weak").alias("weak"),
+            (F.count("next_downstream") > 0).alias("proved"),
+            F.max("next_upstream").alias("mapped_next"),
+        )
     )
     digests = source.select(*KEY, "upstream", F.col("digest").alias("mapped_digest"))
     return points.join(digests, [*KEY, "upstream"], "left").withColumnRenamed("upstream", "mapped")
 
 
-def _partition_facts(partitions: DataFrame, alike: DataFrame, mappings: DataFrame) -> DataFrame:
+def _partition_facts(partitions: DataFrame, source: DataFrame, alike: DataFrame, mappings: DataFrame) -> DataFrame:
     """Facts of each partition that decide how far digests are trusted.
 
     Adds repeats (two records may have the same digest), may_hide (unread records may have any digest), edge (the last
@@ -106,8 +138,12 @@ def _partition_facts(partitions: DataFrame, alike: DataFrame, mappings: DataFram
     """
     repeats = alike.groupBy(*KEY).agg((F.max("times") > 1).alias("repeats"))
     read = partitions.where("target_from is not null").select(*KEY, *_FACTS)
-    known = read.join(repeats, list(KEY), "left").withColumn(
-        "repeats", F.coalesce("repeats", F.expr("false")) | ~F.col("timed")
+    between = F.sum(F.coalesce(F.col("next") - F.col("upstream") - 1, F.lit(0))).alias("skipped")
+    skipped = source.groupBy(*KEY).agg(between, F.min("upstream").alias("first_read"))
+    known = (
+        read.join(repeats, list(KEY), "left")
+        .join(skipped, list(KEY), "left")
+        .withColumn("repeats", F.coalesce("repeats", F.expr("false")) | ~F.col("timed"))
     )
     begins = F.broadcast(partitions.select(*KEY, "target_from"))
     edges = mappings.where(~F.col("weak")).join(begins, list(KEY)).where(F.col("downstream") < F.col("target_from"))
@@ -118,15 +154,16 @@ def _partition_facts(partitions: DataFrame, alike: DataFrame, mappings: DataFram
     return facts.withColumns(
         {
             "whole": F.col("source_from") <= F.col("source_start"),
-            "may_hide": (~_all_read() | F.col("transformed")) & F.col("repeats"),
+            "may_hide": (~_all_read() | F.col("transformed") | F.col("contradicted_upstream").isNotNull())
+            & F.col("repeats"),
             "believed": straight,
         }
     ).drop("has_gaps")
 
 
 def _all_read() -> Column:
-    """Whether all records that the source ever had were read."""
-    return (F.col("source_from") <= 0) & F.col("gapless")
+    """Whether all records that the source ever had were read: no offset lacks one, as compaction once did it."""
+    return (F.col("source_from") <= 0) & F.col("gapless") & (F.col("skipped") == 0) & (F.col("first_read") == 0)
 
 
 def _is_unique() -> Column:
@@ -163,7 +200,8 @@ def _with_straight(records: DataFrame, source: DataFrame) -> DataFrame:
     in_order = Window.partitionBy(*KEY).orderBy("downstream")
     backwards = Window.partitionBy(*KEY).orderBy(F.desc("downstream"))
     # Whether any other copy would be recognised too, or there certainly is none.
-    sole = (F.col("recognised") & (_all_read() | _is_unique())).alias("sole")
+    known = F.col("recognised") | F.coalesce("proved", F.expr("false"))
+    sole = (known & (_all_read() | _is_unique())).alias("sole")
     certain = F.when(F.col("upstream").isNotNull(), F.struct("upstream", "downstream", sole))
     perhaps = F.struct(F.coalesce("upstream", "perhaps").alias("upstream"), "downstream", sole)
     likely = F.when(perhaps["upstream"].isNotNull(), perhaps)
@@ -181,13 +219,18 @@ def _with_straight(records: DataFrame, source: DataFrame) -> DataFrame:
     agreed = F.when(_may_be(F.col("expected"), F.col("expected_digest")), F.col("expected"))
     joined = expected.join(digests, [*KEY, "expected"], "left")
     rises = F.col("whole") & ~F.col("repeats") & (F.col("after.upstream") > F.col("before.upstream"))
+    room = F.col("after.downstream") - F.col("before.downstream") - 1 + F.col("skipped")
+    floor, ceiling = F.col("after.upstream") - room, F.col("before.upstream") + room
     return joined.withColumns(
         {
             "upstream": F.coalesce("upstream", agreed),
-            # A copy of a record before the one, or after the other, would mean that replication passed these records
-            # once more; that would be recognised unless a transform changed them.
-            "floor": F.when(rises & F.col("before.sole"), F.col("before.upstream") + 1),
-            "ceiling": F.when(rises & F.col("gapless") & F.col("after.sole"), F.col("after.upstream") - 1),
+            "shown": F.coalesce("shown", F.expr("false")) | (F.col("expected_digest") == F.col("digest")),
+            # Replication goes on from one record to the next. So between two copies there is no room for others than
+            # those of so many records before the one or after the other, even if their bytes were changed.
+            "floor": F.when(rises & F.col("before.sole"), F.least(F.col("before.upstream") + 1, floor)),
+            "ceiling": F.when(
+                rises & F.col("gapless") & F.col("after.sole"), F.greatest(F.col("after.upstream") - 1, ceiling)
+            ),
         }
     )
 
@@ -196,16 +239,11 @@ def _low() -> Column:
     # An unread record may have the same digest.
     may_hide = F.col("may_hide") | ~_all_read()
     lowest = F.when(may_hide | F.col("times").isNull(), F.lit(0).cast("long")).otherwise(F.col("first"))
-    within = F.greatest(lowest, "floor")
-    return F.when(_is_foreign(), F.lit(None)).otherwise(F.coalesce("upstream", within)).alias("low")
+    return F.coalesce("upstream", F.greatest(lowest, "floor")).alias("low")
 
 
 def _high() -> Column:
-    unread = F.when(F.col("transformed"), F.col("source_end") - 1).otherwise(F.col("source_from") - 1)
-    within = F.least(F.greatest("last", unread), "ceiling")
-    return F.when(_is_foreign(), F.lit(None)).otherwise(F.coalesce("upstream", within)).alias("high")
-
-
-def _is_foreign() -> Column:
-    """Whether a record is no copy: all records that the source ever had were read, and none has its digest."""
-    return F.col("upstream").isNull() & F.col("times").isNull() & _all_read() & ~F.col("transformed")
+    # A copy whose bytes were changed has a digest of its own; so has a record of another writer.
+    unlike = F.col("transformed") | F.col("times").isNull()
+    highest = F.when(unlike, F.col("source_end") - 1).otherwise(F.greatest("last", F.col("source_from") - 1))
+    return F.coalesce("upstream", F.least(highest, "ceiling")).alias("high")

@@ -11,9 +11,16 @@ from airflow_provider_connect_offsets.offsets.requests.failover import Method
 from airflow_provider_connect_offsets.pipeline.events import KEY, SO_FAR
 from airflow_provider_connect_offsets.pipeline.frames import worked_out
 from airflow_provider_connect_offsets.pipeline.translate.bounds import CHECKPOINT, bounded
-from airflow_provider_connect_offsets.pipeline.translate.elements import POINT, RECORD, RUN, STRETCH, elements
+from airflow_provider_connect_offsets.pipeline.translate.elements import (
+    POINT,
+    RUN,
+    STRETCH,
+    contradicted,
+    elements,
+)
 from airflow_provider_connect_offsets.pipeline.translate.later import going_on, with_later
 from airflow_provider_connect_offsets.pipeline.translate.mappings import created_anew, known_mappings
+from airflow_provider_connect_offsets.pipeline.translate.record_elements import RECORD
 from airflow_provider_connect_offsets.pipeline.translate.records import remote_records, source_records
 from airflow_provider_connect_offsets.pipeline.translate.uncovered import uncovered
 
@@ -37,11 +44,13 @@ class Known:
         elements: what ``later.with_later`` returns
         uncovered: what ``uncovered.uncovered`` returns: records without a copy
         anew: topic, kafka_partition of topics that were created anew on either cluster, as their offset syncs show
+        contradicted: what ``elements.contradicted`` returns
     """
 
     elements: DataFrame
     uncovered: DataFrame
     anew: DataFrame
+    contradicted: DataFrame
 
 
 def known(
@@ -60,11 +69,12 @@ def known(
     if digests is None:
         unread = partitions.withColumns(dict.fromkeys(("source_from", "target_from"), F.lit(None).cast("long")))
         rows = worked_out(elements(unread, mappings))
-        return Known(worked_out(with_later(rows)), worked_out(uncovered(unread, rows)), anew)
+        return Known(worked_out(with_later(rows)), worked_out(uncovered(unread, rows)), anew, contradicted(partitions))
     source = source_records(digests)
     records = worked_out(remote_records(digests, partitions, mappings))
     rows = worked_out(elements(partitions, mappings, records, source))
-    return Known(worked_out(with_later(going_on(rows))), worked_out(uncovered(partitions, rows, source)), anew)
+    without = worked_out(uncovered(partitions, rows, source))
+    return Known(worked_out(with_later(going_on(rows))), without, anew, contradicted(partitions, records))
 
 
 def translate(
@@ -93,7 +103,7 @@ def translate(
         lower bound; null: unknown), upper, missing (unread records without a copy; null: unknown), exact, max_rereads,
         method, claimed (the source offset of the record copied to ``downstream``; null: unknown)
     """
-    facts = partitions.select(*KEY, *PARTITION, "source_end", "drained")
+    facts = partitions.select(*KEY, *PARTITION, "source_end", "stored", "drained")
     believed = None if checkpoints is None else checkpoints.join(F.broadcast(of.anew), list(KEY), "left_anti")
     bounds = bounded(positions, partitions, of.elements, of.uncovered, believed, trusts_checkpoints=trusts_checkpoints)
     return _decided(bounds.join(F.broadcast(facts), list(KEY), "left")).select(*positions.columns, *TRANSLATED)
@@ -104,14 +114,17 @@ def _decided(bounds: DataFrame) -> DataFrame:
     absent = F.col("target_end").isNull() & F.col("target_topic").isNotNull()
     left = F.greatest(F.col("source_end") - F.col("position"), F.lit(0))
     missing = F.when(absent, left).otherwise(F.col("missing"))
-    proved = F.col("drained") & (lower == F.col("upper")) & (missing == 0) & (F.col("max_rereads") == 0)
+    # What lies between mappings is only presumed.
+    is_shown = F.coalesce(F.col("unshown") == 0, F.col("position") > F.col("stored"), is_lost, F.expr("false"))
+    missing = F.when(is_shown | absent, missing)
+    proved = is_shown & F.col("drained") & (lower == F.col("upper")) & (missing == 0) & (F.col("max_rereads") == 0)
     exact = F.coalesce(proved, F.expr("false"))
     return bounds.withColumns(
         {
             "downstream": lower,
             # A lost source may have replaced an earlier one, and a group's position is a checkpoint: the group may have
             # read all records since.
-            "upper": F.when(is_lost, F.col("target_end")).otherwise(F.col("upper")),
+            "upper": F.when(is_lost | ~is_shown, F.col("target_end")).otherwise(F.col("upper")),
             "missing": missing,
             "exact": exact,
             "max_rereads": F.when(is_lost, F.col("target_end") - lower).otherwise(F.col("max_rereads")),

@@ -194,7 +194,7 @@ class FailingOver:
     def translate(self, **requested: Any) -> tuple[FailoverDirectory, dict[str, Any]]:
         """Preview, drain, stop, and translate the final offsets."""
         before, summary = self.preview(**requested)
-        assert summary["errors"] == []
+        assert summary["errors"] == [], summary["errors"]
         request, after = self.request(**requested), self.directory()
         with self.clients() as clients:
             failover.await_drained(request, clients, timeout=60)

@@ -7,21 +7,21 @@ from collections.abc import Callable, Mapping
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
 from airflow_provider_connect_offsets.observe.flow import remote_partitions
 from airflow_provider_connect_offsets.observe.flow.bisected import current, searched
-from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping, RecordOffsets, Records, in_turns
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.offsets.mappings.bisecting import OffsetMapping, RecordOffsets, Records, in_turns
 from tests.support.model.mirror_logs import Log, Record
-from tests.support.model.mirror_world import Mapped, World
+from tests.support.model.mirror_world import World
 
 
-def known_in(world: World, row: Mapping[str, object], kept: list[Mapped]) -> list[OffsetMapping]:
+def known_in(world: World, row: Mapping[str, object], kept: list[OffsetMapping]) -> list[OffsetMapping]:
     """Mappings that are known without reading a record; arguments as of ``found_in``."""
     syncs = [OffsetMapping(sync.upstream, sync.downstream) for sync in world.syncs]
-    return current(_remote_partition(world, row), syncs, [OffsetMapping(*mapping) for mapping in kept])
+    return current(_remote_partition(world, row), syncs, kept)
 
 
 def found_in(
-    world: World, row: Mapping[str, object], kept: list[Mapped], digest: Callable[[Record], bytes]
-) -> list[Mapped]:
+    world: World, row: Mapping[str, object], kept: list[OffsetMapping], digest: Callable[[Record], bytes]
+) -> list[OffsetMapping]:
     """Bisect a world.
 
     row: its row of the dataset ``mirror_partitions``; kept: mappings that a reset has kept; digest: tells records apart
@@ -36,7 +36,7 @@ def found_in(
             for key, some in requested.items()
         }
 
-    return [Mapped(*mapping) for mapping in dict.fromkeys(in_turns({"": search}, read)[""])]
+    return list(dict.fromkeys(in_turns({"": search}, read)[""]))
 
 
 def _remote_partition(world: World, row: Mapping[str, object]) -> remote_partitions.RemotePartition:
@@ -49,6 +49,7 @@ def _remote_partition(world: World, row: Mapping[str, object]) -> remote_partiti
         drained=bool(row["drained"]),
         origin=None if row["origin_upstream"] is None else OffsetMapping(-1, -1),
         ends_with_stored=bool(row["ends_with_stored"]),
+        target_last=None if row["target_last"] is None else int(str(row["target_last"])),
         gapless=bool(row["gapless"]),
         transformed=bool(row["transformed"]),
         timed=bool(row["timed"]),

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from functools import partial
 from random import Random
 
 from tests.support.model.mirror_kinds import Event, Trait
@@ -23,7 +25,14 @@ _AWKWARD: tuple[Event | Trait, ...] = (
     *[event for event in Event if event not in {Event.PRODUCE, Event.REPLICATE, Event.OBSERVE, *_ORDINARY}],
     *[trait for trait in Trait if trait not in _IMPLIED.values()],
 )
-_HOW_MANY = (0, 1, 1, 1, 2, 2, 2, 2, 3, 3)
+_HOW_MANY = (0, 1, 1, 1, 2, 2, 2, 3, 3, 4)
+# What the connector's configuration or a topic's decides, and may decide otherwise later.
+_CHANGED: Mapping[Event, tuple[str, ...]] = {
+    Event.CONVERTER: ("converted",),
+    Event.TRANSFORM: ("drops", "changes"),
+    Event.TIMESTAMP_TYPE: ("log_append_time",),
+    Event.DELIVERY: ("exactly_once",),
+}
 _GROUPS = ("fast", "slow")
 
 
@@ -80,6 +89,10 @@ class _Course:
             order.remove(Event.STALE_SYNCS)
             self.leave_syncs()
         self.world.absent = Event.PARTITION_ADDED in order
+        self.changing = {event: random.choice(_CHANGED[event]) for event in sorted({*order} & _CHANGED.keys())}
+        for event in self.changing:
+            if random.random() < 0.5:
+                self.change(event)
         self.produce(4, 16)
         for number, event in enumerate(order):
             at_once = number == len(order) - 1 and random.random() < 0.5
@@ -166,11 +179,24 @@ class _Course:
         """MirrorMaker 2 adds the partition to the remote topic, unless it is stopped before."""
         self.world.absent = self.world.ending is Ending.STOPPED and self.random.random() < 0.5
 
+    def change(self, event: Event) -> None:
+        """Change what a trait of the flow or of a topic is from now on."""
+        name, world = self.changing[event], self.world
+        world.flow.restart()
+        world.traits = replace(world.traits, **{name: not getattr(world.traits, name)})
+
+    def cleanup_policy(self) -> None:
+        """Compact either log, and end compaction, which leaves gaps that no configuration explains."""
+        self.random.choice((self.compact_source, self.compact_target))()
+        self.world.traits = replace(self.world.traits, compacted=False)
+
     def compact_source(self) -> None:
+        self.world.traits = replace(self.world.traits, compacted=True)
         log = self.world.source
         log.compact(self.some((log.start + log.end) // 2, log.end))
 
     def compact_target(self) -> None:
+        self.world.traits = replace(self.world.traits, compacted=True)
         log = self.world.target
         log.compact(self.some((log.start + log.end) // 2, log.end))
 
@@ -255,4 +281,9 @@ _HAPPENS: Mapping[Event, Callable[[_Course], None]] = {
     Event.CHECKPOINT: _Course.checkpoint,
     Event.RESET: _Course.reset,
     Event.OBSERVE: _Course.observe,
+    Event.CONVERTER: partial(_Course.change, event=Event.CONVERTER),
+    Event.TRANSFORM: partial(_Course.change, event=Event.TRANSFORM),
+    Event.TIMESTAMP_TYPE: partial(_Course.change, event=Event.TIMESTAMP_TYPE),
+    Event.DELIVERY: partial(_Course.change, event=Event.DELIVERY),
+    Event.CLEANUP_POLICY: _Course.cleanup_policy,
 }

@@ -31,6 +31,11 @@ class Event(StrEnum):
     GROUPS_MOVE = "groups_move"
     CHECKPOINT = "checkpoint"
     RESET = "reset"
+    CONVERTER = "converter"
+    TRANSFORM = "transform"
+    TIMESTAMP_TYPE = "timestamp_type"
+    CLEANUP_POLICY = "cleanup_policy"
+    DELIVERY = "delivery"
     OBSERVE = "observe"
 
 
@@ -41,6 +46,7 @@ class Trait(StrEnum):
     LOG_APPEND_TIME = "log_append_time"
     DROPS = "drops"
     CHANGES = "changes"
+    CONVERTED = "converted"
     COMPACTED = "compacted"
     TRANSACTIONS = "transactions"
     EXACTLY_ONCE = "exactly_once"

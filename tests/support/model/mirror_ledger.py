@@ -20,12 +20,12 @@ from airflow_provider_connect_offsets.workspace.flow_schemas import (
     RECORD_DIGESTS,
 )
 from airflow_provider_connect_offsets.workspace.schemas import CHECKPOINTS, GROUP_OFFSETS
+from tests.support.model.mirror_compared import digest_of
 from tests.support.model.mirror_rows import (
     NOON,
     Answer,
     ReadFrom,
     checkpoints_of,
-    digest_of,
     kept_of,
     partition_row,
     partitions_of,

@@ -82,18 +82,19 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """The properties of a whole history.
+    """The properties of a flow and its topics, as they are at a time.
 
     repeats: contents and timestamps come again; log_append_time: the remote topic sets timestamps itself; drops,
-    changes: what a transform does; compacted: both topics; transactions: the source has transactional producers, whose
-    aborted records are not replicated; exactly_once: the flow writes in transactions; syncs_on_target: offset syncs
-    outlive the source; identity: the remote topic has the source's name.
+    changes: what a transform does; converted: a converter writes other bytes; compacted: both topics; transactions: the
+    source has transactional producers, whose aborted records are not replicated; exactly_once: the flow writes in
+    transactions; syncs_on_target: offset syncs outlive the source; identity: the remote topic has the source's name.
     """
 
     repeats: bool = False
     log_append_time: bool = False
     drops: bool = False
     changes: bool = False
+    converted: bool = False
     compacted: bool = False
     transactions: bool = False
     exactly_once: bool = False
@@ -107,6 +108,8 @@ class Traits:
             return None
         if self.changes and mixed % 3 == 0:
             record = replace(record, content=record.content + KEYS)
+        if self.converted:
+            record = replace(record, content=record.content + 2 * KEYS)
         return replace(record, timestamp=now) if self.log_append_time else record
 
 

@@ -32,7 +32,8 @@ from airflow_provider_connect_offsets.workspace.schemas import (
     LOG_BOUNDS,
     STORED_RECORDS,
 )
-from tests.support.model.mirror_rows import NOON, ReadFrom, digest_of, partition_row, proved
+from tests.support.model.mirror_compared import digest_of
+from tests.support.model.mirror_rows import NOON, ReadFrom, partition_row, proved
 from tests.support.model.mirror_world import World
 from tests.support.rows.written_failover import text
 

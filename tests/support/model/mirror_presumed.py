@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping
+from airflow_provider_connect_offsets.offsets.mappings.bisecting import OffsetMapping
 from tests.support.model.mirror_bisected import known_in
+from tests.support.model.mirror_compared import digest_of
 from tests.support.model.mirror_logs import Record
-from tests.support.model.mirror_rows import ReadFrom, digest_of, partition_row, proved
+from tests.support.model.mirror_rows import ReadFrom, partition_row, proved
 from tests.support.model.mirror_world import Ending, World
 
 _ORIGIN = OffsetMapping(-1, -1)

@@ -6,7 +6,7 @@ World ``i`` is topic ``str(i)``, partition 0.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from random import Random
@@ -16,13 +16,22 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.flow import Side
+from airflow_provider_connect_offsets.offsets.mappings.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
 from airflow_provider_connect_offsets.pipeline.translate.translation import known, translate
 from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_MAPPINGS, MIRROR_PARTITIONS, RECORD_DIGESTS
 from airflow_provider_connect_offsets.workspace.schemas import OFFSET_SYNCS
 from tests.support.model.mirror_bisected import found_in, known_in
+from tests.support.model.mirror_compared import (
+    alike,
+    both_begin,
+    contradicted,
+    digest_of,
+    ends_with_stored,
+    last_of,
+)
 from tests.support.model.mirror_truth import best, copies, missing, rereads, skipped
-from tests.support.model.mirror_world import Ending, Log, Mapped, Record, World
+from tests.support.model.mirror_world import Ending, Log, World
 from tests.support.rows.frames import frame_of
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -73,6 +82,12 @@ class Answer:
         """Whether all unread records, and no record that was read, have copies from one offset on."""
         best = max(self._best, self.world.target.start)
         return self._missing == 0 and not rereads(self.world, best, self.position)
+
+    @property
+    def is_exact_by_mm2(self) -> bool:
+        """Whether MirrorMaker 2's own translation of the position is exact."""
+        offset = self.world.translated(self.position)
+        return offset is not None and replace(self, lower=offset)._is_exact
 
     def __str__(self) -> str:
         answer = f"lower {self.lower}, upper {self.upper}, missing {self.missing}, rereads {self.max_rereads}"
@@ -175,7 +190,7 @@ def kept_of(spark: SparkSession, worlds: Sequence[World], *, bisected: bool = Fa
     bisected: with those that are found by reading single records
     """
 
-    def known(world: World) -> list[Mapped]:
+    def known(world: World) -> list[OffsetMapping]:
         if world.ending is Ending.BROKEN:
             return []
         return _with_found(world) if bisected else proved(world)
@@ -201,7 +216,7 @@ def _rows(worlds: Sequence[World], of: Callable[[World], Iterable[tuple[Any, ...
 def partition_row(number: int, world: World, read: ReadFrom, *, there: bool) -> dict[str, Any]:
     """A row of the dataset ``mirror_partitions``; there: whether the source is available."""
     source, target, traits = world.source, world.target, world.traits
-    origin = -1 if there and _both_begin(world) else None
+    origin = -1 if there and both_begin(world) else None
     source_from, target_from = read_from(world, read)
     return {
         "topic": str(number),
@@ -215,29 +230,20 @@ def partition_row(number: int, world: World, read: ReadFrom, *, there: bool) -> 
         "target_end": None if world.absent else target.end,
         "origin_upstream": origin,
         "origin_downstream": origin,
-        "ends_with_stored": _ends_with_stored(world) if there and not world.absent else None,
+        "ends_with_stored": ends_with_stored(world) if there and not world.absent else None,
+        "target_last": last_of(world) if there and not world.absent else None,
         "gapless": not traits.compacted,
-        "transformed": traits.drops or traits.changes,
+        "transformed": traits.drops or traits.changes or traits.converted,
         "timed": not traits.log_append_time,
+        **contradicted(world, there=there),
         "source_from": source_from,
         "target_from": target_from,
     }
 
 
-def _both_begin(world: World) -> bool:
-    """Whether both logs still have their first record, and both look the same."""
-    return world.source.start == 0 == world.target.start and _alike(world, Mapped(0, 0))
-
-
-def _ends_with_stored(world: World) -> bool | None:
-    """Whether the remote topic ends with a record that looks like the one last replicated; None if none is stored."""
-    stored = world.flow.stored
-    return None if stored is None else _alike(world, Mapped(stored, world.target.end - 1))
-
-
-def proved(world: World) -> list[Mapped]:
+def proved(world: World) -> list[OffsetMapping]:
     """The mappings kept by resets that the records confirm."""
-    return [mapping for mapping in dict.fromkeys(world.kept) if _alike(world, mapping)]
+    return [OffsetMapping(*mapping) for mapping in dict.fromkeys(world.kept) if alike(world, mapping)]
 
 
 def searched_mappings(worlds: Sequence[World]) -> set[tuple[str, int, int]]:
@@ -246,25 +252,12 @@ def searched_mappings(worlds: Sequence[World]) -> set[tuple[str, int, int]]:
         str(number): known_in(world, partition_row(number, world, ReadFrom.NONE, there=True), [])
         for number, world in enumerate(worlds)
     }
-    return {(name, *mapping) for name, mappings in proofs.items() for mapping in mappings}
+    return {(name, *mapping[:2]) for name, mappings in proofs.items() for mapping in mappings}
 
 
-def _with_found(world: World) -> list[Mapped]:
+def _with_found(world: World) -> list[OffsetMapping]:
     kept, row = proved(world), partition_row(0, world, ReadFrom.NONE, there=True)
     return list(dict.fromkeys([*kept, *found_in(world, row, kept, lambda record: digest_of(world, record))]))
-
-
-def _alike(world: World, mapped: Mapped) -> bool:
-    """Whether both records are still there, and look the same."""
-    one, other = world.source.records.get(mapped.upstream), world.target.records.get(mapped.downstream)
-    return one is not None and other is not None and digest_of(world, one) == digest_of(world, other)
-
-
-def digest_of(world: World, record: Record) -> bytes:
-    """The digest of a record's visible parts, without timestamps that the remote topic sets itself."""
-    if world.traits.log_append_time:
-        return b"%d" % record.content
-    return b"%d at %d" % (record.content, record.timestamp)
 
 
 def _digests(number: int, world: World, read: ReadFrom) -> Iterator[tuple[Any, ...]]:

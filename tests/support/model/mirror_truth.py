@@ -33,7 +33,7 @@ def missing(world: World, position: int, known_to: int | None = None) -> int | N
     known = max(lasts, default=-1) if world.ending is Ending.BROKEN else world.source.end
     last = known if known_to is None else min(known, known_to)
     found = sum(offset not in lasts for offset in unread(world, position) if offset <= last)
-    return None if found and world.traits.drops else found
+    return None if found and world.dropped else found
 
 
 def rereads(world: World, start: int, position: int) -> int:
@@ -78,7 +78,8 @@ def unread_at_home(world: World, position: int) -> list[int]:
     read = {offset for downstream, offset in own.items() if downstream < position}
     lowest = min(own.values(), default=0)
     there = world.source.records.items()
-    return [o for o, record in there if o >= lowest and o not in read and world.traits.transformed(record, 0)]
+    left_out = read | world.dropped
+    return [o for o, record in there if o >= lowest and o not in left_out and world.traits.transformed(record, 0)]
 
 
 def rereads_at_home(world: World, start: int, position: int) -> int:

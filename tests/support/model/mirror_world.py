@@ -49,7 +49,8 @@ class World:
 
     kept: mappings that resets have kept, true or not; groups: committed positions; checkpoints: the current one of each
     group; happened: the events and traits of its history; seed: for whatever is to be chosen at random about it;
-    observations: what it was like at each readiness run; absent: the remote topic does not have this partition yet.
+    observations: what it was like at each readiness run; absent: the remote topic does not have this partition yet;
+    dropped: offsets of the source's records that a transform has dropped.
     """
 
     traits: Traits = field(default_factory=Traits)
@@ -66,6 +67,7 @@ class World:
     synced: int = 0
     observations: list[World] = field(default_factory=list)
     absent: bool = False
+    dropped: set[int] = field(default_factory=set)
     flow: Flow = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -98,6 +100,7 @@ class World:
     def recreate_source(self) -> None:
         """Delete and create the source topic; groups lose their positions with it, and the flow begins again."""
         self.source = self.source.anew()
+        self.dropped.clear()
         self.groups = dict.fromkeys(self.groups, 0)
         self.flow.seek()
 
@@ -121,12 +124,12 @@ class World:
     def checkpoint(self) -> None:
         """Write each group's checkpoint as MirrorMaker does, unless it is unchanged."""
         for group, position in self.groups.items():
-            downstream = self._translated(position)
+            downstream = self.translated(position)
             last = self.checkpoints.get(group)
             if downstream is not None and (last is None or position < last.upstream or downstream > last.downstream):
                 self.checkpoints[group] = Mapped(position, downstream)
 
-    def _translated(self, position: int) -> int | None:
+    def translated(self, position: int) -> int | None:
         """Translate as MirrorMaker does: by the newest sync at or before it, one further unless it is that very one."""
         found = next((sync for sync in self._valid_syncs() if sync.upstream <= position), None)
         return None if found is None else found.downstream + (found.upstream < position)
@@ -205,6 +208,7 @@ class Flow:
             self.next = offset + 1
             copy = world.traits.transformed(world.source.records[offset], world.clock)
             if copy is None:
+                world.dropped.add(offset)
                 continue
             self._sent = offset
             self._sync(Mapped(offset, world.target.append(copy)))

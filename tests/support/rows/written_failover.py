@@ -47,11 +47,13 @@ def write_observation(
     planned: bool = True,
     ends_with_stored: bool = True,
     kept: Sequence[tuple[int, int, int]] = (),
+    contradicted: tuple[int, int] | None = None,
     **requested: Any,
 ) -> None:
     """Two partitions of 100 records each, replicated to the end; syncs of the first one only.
 
-    kept: offset mappings that a reset has kept: partition, upstream, downstream.
+    kept: offset mappings that a reset has kept: partition, upstream, downstream; contradicted: an offset sync of the
+    first partition whose records differ.
     """
     connector = "mirror" if planned else ""
     # Syncs that are on the source go with it.
@@ -68,13 +70,17 @@ def write_observation(
     of_target = [_offset("there", name, "here.orders", number, at) for name, number, _, at in GROUPS if at is not None]
     if planned:
         names = ("kafka_partition", "upstream", "downstream")
-        mappings = [{"topic": "orders", **dict(zip(names, mapping, strict=True))} for mapping in kept]
+        unread = {"next_upstream": None, "next_downstream": None}
+        mappings = [{"topic": "orders", **unread, **dict(zip(names, mapping, strict=True))} for mapping in kept]
         write_dataset(directory.kept_mappings, KEPT_MAPPINGS, mappings)
     elsewhere = _offset("here", "elsewhere", "payments", 0, 5)
     write_dataset(directory.group_offsets, GROUP_OFFSETS, [*of_source, *of_target, elsewhere])
     partitions = [_partition(number, planned) for number in (0, 1)]
     if not ends_with_stored:
         partitions[0]["ends_with_stored"] = False
+    if contradicted is not None:
+        upstream, downstream = contradicted
+        partitions[0] |= {"contradicted_upstream": upstream, "contradicted_downstream": downstream}
     write_dataset(directory.mirror_partitions, MIRROR_PARTITIONS, partitions)
 
 
@@ -121,6 +127,9 @@ def _partition(number: int, planned: bool) -> dict[str, Any]:  # noqa: FBT001 - 
         "origin_upstream": None,
         "origin_downstream": None,
         "ends_with_stored": True if planned else None,
+        "target_last": 99 if planned else None,
+        "contradicted_upstream": None,
+        "contradicted_downstream": None,
         "gapless": True,
         "transformed": False,
         "timed": True,

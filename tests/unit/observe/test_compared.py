@@ -11,11 +11,16 @@ import pytest
 from airflow_provider_connect_offsets.exceptions import DatasetError, StoreError
 from airflow_provider_connect_offsets.kafka.spans import Digest, Span
 from airflow_provider_connect_offsets.observe.flow import compared
-from airflow_provider_connect_offsets.observe.flow.compared import write_compared
+from airflow_provider_connect_offsets.observe.flow.compared import write_checked_claims, write_compared
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import remote_partitions_of
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
-from airflow_provider_connect_offsets.workspace.flow_schemas import COMPARE_RANGES, RECORD_DIGESTS
+from airflow_provider_connect_offsets.workspace.flow_schemas import (
+    CHECKED_CLAIMS,
+    COMPARE_RANGES,
+    RECORD_DIGESTS,
+    SAMPLED_CLAIMS,
+)
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from tests.support.rows.made_up_cluster import MadeUpCluster, MadeUpFlow, MadeUpLog
 
@@ -72,3 +77,31 @@ def test_a_side_that_can_not_be_read_ends_the_other_one(tmp_path: Path) -> None:
 
     with pytest.raises(DatasetError, match="never finished"):
         read_dataset(FailoverDirectory(f"{tmp_path.as_uri()}/2").record_digests, RECORD_DIGESTS)
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [({}, [True, False, False, None, False]), ({"transforms": "mask"}, [None] * 5)],
+    ids=["unchanged", "transformed"],
+)
+def test_a_record_without_a_counterpart_disproves_a_claim(
+    tmp_path: Path, config: dict[str, str], expected: list[bool | None]
+) -> None:
+    """In the other log is a transaction's marker. Where neither log has a record, nothing is known."""
+    source = MadeUpLog({0: "a", 1: "b", 2: "c", 5: "d"}, end=6)
+    target = MadeUpLog({0: "a", 1: "x", 3: "c", 5: "d"}, end=6)
+    made_up = MadeUpFlow(
+        MadeUpCluster({"orders": [source]}), MadeUpCluster({"here.orders": [target]}), {("orders", 0): 5}, config
+    )
+    before, after = FailoverDirectory(f"{tmp_path.as_uri()}/1"), FailoverDirectory(f"{tmp_path.as_uri()}/2")
+    place = {"topic": "orders", "target_topic": "here.orders", "kafka_partition": 0}
+    claims = [(0, 0), (1, 1), (2, 2), (4, 4), (3, 3)]
+    rows = [{**place, "upstream": upstream, "downstream": downstream} for upstream, downstream in claims]
+    write_dataset(before.sampled_claims, SAMPLED_CLAIMS, rows)
+    remote_partitions = remote_partitions_of(made_up.info(), made_up.clients, made_up.clusters, {"orders"})
+
+    write_checked_claims(made_up.clusters, remote_partitions, before, after)
+
+    found = read_dataset(after.checked_claims, CHECKED_CLAIMS)
+    same = {(row["upstream"], row["downstream"]): row["same"] for row in found}
+    assert [same[claim] for claim in claims] == expected

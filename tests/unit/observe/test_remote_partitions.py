@@ -19,6 +19,7 @@ from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
 from airflow_provider_connect_offsets.observe.flow.single_records import anchored
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow, Policy
+from airflow_provider_connect_offsets.offsets.mappings.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import COMPARE_RANGES, MIRROR_PARTITIONS
@@ -47,6 +48,7 @@ def observed(made_up: MadeUpFlow) -> list[RemotePartition]:
 
 
 THREE = MadeUpLog.of("a", "b", "c")
+BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
 
 
 @pytest.mark.parametrize(
@@ -54,7 +56,7 @@ THREE = MadeUpLog.of("a", "b", "c")
     [
         (THREE, THREE, 2, True),
         (THREE, MadeUpLog.of("a", "b", "c", "somebody else's"), 2, False),
-        (THREE, MadeUpLog({0: "a", 1: "b", 2: "c"}, end=4), 2, False),  # it ends with a transaction's marker
+        (THREE, MadeUpLog({0: "a", 1: "b", 2: "c"}, end=4), 2, True),  # behind it is a transaction's marker
         (MadeUpLog.of("a", "b", "c", "d"), THREE, 2, None),  # not drained
         (MadeUpLog.of(start=3), THREE, 2, None),  # the record is deleted
         (MadeUpLog.of(), THREE, None, None),
@@ -81,6 +83,9 @@ def test_whether_the_remote_topic_ends_with_the_record_that_is_stored(
         ({"target_topic": {"cleanup.policy": "compact,delete"}}, (False, False, True)),
         ({"connector": {"transforms": "mask"}}, (True, True, True)),
         ({"connector": {"transforms": " "}}, (True, False, True)),
+        ({"connector": {"value.converter": "org.apache.kafka.connect.json.JsonConverter"}}, (True, True, True)),
+        ({"connector": {"key.converter": "org.apache.kafka.connect.storage.StringConverter"}}, (True, True, True)),
+        ({"connector": {"key.converter": BYTES, "value.converter": BYTES}}, (True, False, True)),
         ({"target_topic": {"message.timestamp.type": "LogAppendTime"}}, (True, False, False)),
         ({"source_topic": {"message.timestamp.type": "LogAppendTime"}}, (True, False, True)),
     ],
@@ -142,9 +147,12 @@ def test_rows_name_from_where_on_both_logs_were_read(tmp_path: Path) -> None:
             "origin_upstream": None,
             "origin_downstream": None,
             "ends_with_stored": True,
+            "target_last": 2,
             "gapless": True,
             "transformed": False,
             "timed": True,
+            "contradicted_upstream": None,
+            "contradicted_downstream": None,
             "source_from": 1,
             "target_from": 1,
         }
@@ -160,3 +168,17 @@ def written(made_up: MadeUpFlow, directory: FailoverDirectory, look: GroupsOfFlo
     )
     write_observation(request, directory, look)
     return read_dataset(directory.mirror_partitions, MIRROR_PARTITIONS)
+
+
+def test_an_offset_sync_whose_records_differ_is_named() -> None:
+    """The newest one; records that a transformation has changed prove nothing."""
+    source, target = MadeUpLog.of("a", "b", "c", "d"), MadeUpLog.of("x", "b", "y", "d")
+    syncs = {WHERE: [OffsetMapping(at, at) for at in range(4)]}
+
+    def contradicted(**settings: dict[str, str]) -> OffsetMapping | None:
+        made_up = flow(source, target, stored=3, **settings)
+        found = remote_partitions_of(made_up.info(), made_up.clients, made_up.clusters, {HERE})
+        return anchored(made_up.clusters, found, syncs)[0].contradicted
+
+    assert contradicted() == OffsetMapping(2, 2)
+    assert contradicted(connector={"transforms": "mask"}) is None

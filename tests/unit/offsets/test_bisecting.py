@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from airflow_provider_connect_offsets.offsets.bisecting import (
+from airflow_provider_connect_offsets.offsets.mappings.bisecting import (
     LogRanges,
     OffsetMapping,
     RecordOffsets,

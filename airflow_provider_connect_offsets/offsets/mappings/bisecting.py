@@ -13,8 +13,8 @@ from collections.abc import Callable, Generator, Hashable, Iterable, Mapping
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
-# A mapping is confirmed if this many neighbouring records agree: one alone may equal another by chance.
-_COMPANY = 3
+#: A mapping is confirmed if this many neighbouring records agree: one alone may equal another by chance.
+COMPANY = 3
 # Number of evenly spread records that must agree between two that do.
 _SAMPLES = 8
 # Maximum number of changes searched in a partition, and of records searched for the one after a change.
@@ -24,10 +24,19 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 
 class OffsetMapping(NamedTuple):
-    """The record at offset ``upstream`` of the source has offset ``downstream`` in the remote topic."""
+    """The record at offset ``upstream`` of the source has offset ``downstream`` in the remote topic.
+
+    Attributes:
+        upstream: Offset in the source.
+        downstream: Offset in the remote topic.
+        next_upstream: The source has no record after ``upstream`` and before this offset; None if unknown.
+        next_downstream: The same of the remote topic.
+    """
 
     upstream: int
     downstream: int
+    next_upstream: int | None = None
+    next_downstream: int | None = None
 
     @property
     def distance(self) -> int:
@@ -54,6 +63,12 @@ class Records(NamedTuple):
 
     source: Mapping[int, bytes]
     target: Mapping[int, bytes]
+
+
+def is_same(records: Records, mapping: OffsetMapping) -> bool | None:
+    """Compare both records of a mapping; None if either does not exist."""
+    record, copy = records.source.get(mapping.upstream), records.target.get(mapping.downstream)
+    return None if record is None or copy is None else record == copy
 
 
 Search = Generator[RecordOffsets, Records, list[OffsetMapping]]
@@ -160,7 +175,7 @@ class _Records:
 
     def _agrees(self, mapping: OffsetMapping) -> bool:
         same = [self._same(near) for near in _neighbours(mapping)]
-        return any(all(same[first : first + _COMPANY]) for first in range(_COMPANY))
+        return any(all(same[first : first + COMPANY]) for first in range(COMPANY))
 
     def _same(self, mapping: OffsetMapping) -> bool:
         record = self._source.get(mapping.upstream)
@@ -168,7 +183,7 @@ class _Records:
 
 
 def _neighbours(mapping: OffsetMapping) -> list[OffsetMapping]:
-    return [OffsetMapping(*(at + step for at in mapping)) for step in range(1 - _COMPANY, _COMPANY)]
+    return [OffsetMapping(mapping.upstream + step, mapping.downstream + step) for step in range(1 - COMPANY, COMPANY)]
 
 
 def _between(records: _Records, before: OffsetMapping, after: OffsetMapping) -> Search:
