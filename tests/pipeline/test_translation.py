@@ -103,10 +103,14 @@ def test_with_less_than_that(
     bisected: bool,  # noqa: FBT001 - a parameter of the test
     share: float,
 ) -> None:
-    """The same, with and without the mappings that single records prove; what is only presumed is not exact."""
+    """The same, with and without the mappings that single records prove; what is only presumed is not exact.
+
+    How much is read again is presumed where no record was read: see ``misled``.
+    """
     found = answered(spark, made_up(seed, *[Ending.DRAINED] * 3, Ending.STOPPED), read, bisected=bisected)
 
-    assert not shortest(one for one in found if one.wrong)
+    wrong = [one for one in found if one.wrong and not (one.wrong == "REREADS" and misled(one.world))]
+    assert not shortest(wrong)
     drained = [one for one in found if one.world.ending is Ending.DRAINED]
     assert sum(one.exact for one in drained) > share * len(drained)
 

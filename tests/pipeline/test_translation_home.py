@@ -96,11 +96,13 @@ def _may_be_another(world: World) -> bool:
 
 
 def _may_be_passed_over(one: AnswerAtHome, unless: Collection[StrEnum] = ()) -> bool:
-    """Whether the flow was moved forward, or transaction markers on both sides make up for one another."""
+    """Whether the flow was moved forward, markers make up for one another, or no copy can be compared."""
     happened = one.world.happened
     both_marked = {Trait.TRANSACTIONS, Trait.EXACTLY_ONCE} <= happened
     return (
-        (Event.FORWARD in happened or both_marked) and not one.exact and (not unless or not happened.isdisjoint(unless))
+        (Event.FORWARD in happened or both_marked or Trait.CONVERTED in happened)
+        and not one.exact
+        and (not unless or not happened.isdisjoint(unless))
     )
 
 
