@@ -96,13 +96,11 @@ def _may_be_another(world: World) -> bool:
 
 
 def _may_be_passed_over(one: AnswerAtHome, unless: Collection[StrEnum] = ()) -> bool:
-    """Whether the flow was moved forward, markers make up for one another, or no copy can be compared."""
+    """Whether the flow was moved forward, or transaction markers on both sides make up for one another."""
     happened = one.world.happened
     both_marked = {Trait.TRANSACTIONS, Trait.EXACTLY_ONCE} <= happened
     return (
-        (Event.FORWARD in happened or both_marked or Trait.CONVERTED in happened)
-        and not one.exact
-        and (not unless or not happened.isdisjoint(unless))
+        (Event.FORWARD in happened or both_marked) and not one.exact and (not unless or not happened.isdisjoint(unless))
     )
 
 
@@ -145,6 +143,23 @@ def test_what_was_passed_over_never_left_home(spark: SparkSession) -> None:
     found = starts(answered_at_home(spark, [world], ReadFrom.ALL))
 
     assert found == {at: (min(at, 4), at <= 4) for at in range(9)}
+
+
+def test_copies_of_deleted_records_do_not_hide_what_was_passed_over(spark: SparkSession) -> None:
+    """They look like none of home's records, and nothing shows that they are changed copies of those passed over."""
+    world = replicated_world(8)
+    world.produce(*range(8, 24))
+    world.flow.move(15)
+    world.flow.replicate()
+    world.flow.commit()
+    world.source.retain(12)
+
+    found = answered_at_home(spark, [world], ReadFrom.ALL)
+
+    assert not shortest(one for one in found if one.wrong)
+    start, exact = starts(found)[world.target.end]
+    assert start is not None
+    assert (max(start, world.source.start), exact) == (12, False)
 
 
 def test_what_was_passed_over_and_copied_later_was_read(spark: SparkSession) -> None:

@@ -58,7 +58,7 @@ class HomeEvidence:
     """What is known of the forward flow before its logs are read.
 
     Attributes:
-        syncs: Its offset syncs (``observed_groups.read_syncs``).
+        syncs: Its offset syncs that are compared, the newest of each partition last.
         kept: URI of the datasets ``rewinds`` of its resets; empty: none.
     """
 

@@ -102,7 +102,8 @@ def observe_failover(
         observed = _unplanned(request, clients)
     if request.forward is not None:
         topics = _concerned(observed.of_source, request)
-        evidence = HomeEvidence(read_syncs(directory.forward), _rewinds_of(clients.forward, request.forward_connector))
+        compared = _compared_syncs(read_syncs(directory.forward), None if ranges is None else ranges.forward)
+        evidence = HomeEvidence(compared, _rewinds_of(clients.forward, request.forward_connector))
         back = observe_failback(
             request, clients.forward, clusters, topics, observed.remote_partitions, evidence=evidence
         )
@@ -179,11 +180,10 @@ def _planned(
         rows = read_dataset(ranges.kept_mappings, KEPT_MAPPINGS)
         earlier = [row for row in rows if (partition_of(row), mapping_of(row)) not in proved]
         kept += still_proved(earlier, clusters, remote_partitions)
-    known = _mappings(remote_partitions, syncs, kept)
-    if ranges is not None:
-        matched = {partition_of(row) for row in kept if row["next_downstream"] is not None}
-        known = {where: mappings for where, mappings in known.items() if where not in matched}
-    searched = bisected(clusters, remote_partitions, known, _lowest(of_source), reads_whole=ranges is None)
+    matched = {partition_of(row) for row in kept if row["next_downstream"] is not None}
+    unmatched = [one for one in remote_partitions if one.where not in matched]
+    known = _mappings(unmatched, syncs, kept)
+    searched = bisected(clusters, unmatched, known, _lowest(of_source), reads_whole=ranges is None)
     return GroupsOfFlow(of_source, of_target, remote_partitions, kept=[*kept, *searched])
 
 

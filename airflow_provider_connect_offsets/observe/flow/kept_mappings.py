@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any
 
 from airflow_provider_connect_offsets.observe.clients import Clients
@@ -142,17 +143,17 @@ def still_proved(
     by_source = {one.where: one for one in remote_partitions}
     known = (row for row in rows if partition_of(row) in by_source)
     covered = mappings_of(row for row in known if by_source[partition_of(row)].covers(mapping_of(row)))
-    matched = {where: [one for one in some if one.next_downstream is not None] for where, some in covered.items()}
-    single = {where: [one for one in some if one.next_downstream is None] for where, some in covered.items()}
-    last = {where: [max(some, key=lambda one: one.downstream)] for where, some in matched.items() if some}
-    both = {where: [*single[where], *last.get(where, ())] for where in covered}
-    proved = same_records(clusters, by_source.values(), both)
+    proofs = {where: _proofs(some) for where, some in covered.items()}
+    proved = same_records(clusters, by_source.values(), {where: {*some.values()} for where, some in proofs.items()})
     return mapping_rows(
-        {
-            where: [*some, *(matched[where] if last.get(where, [None])[0] in some else ())]
-            for where, some in proved.items()
-        }
+        {where: [one for one in covered[where] if proofs[where][one] in some] for where, some in proved.items()}
     )
+
+
+def _proofs(mappings: Collection[OffsetMapping]) -> dict[OffsetMapping, OffsetMapping]:
+    """Return for each mapping the one whose two records prove it."""
+    last = max((one for one in mappings if one.next_downstream is not None), key=attrgetter("downstream"), default=None)
+    return {one: one if one.next_downstream is None or last is None else last for one in mappings}
 
 
 def _proved(

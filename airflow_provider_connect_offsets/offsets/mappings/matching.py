@@ -70,7 +70,7 @@ def match(known: Iterable[OffsetMapping], ranges: LogRanges, *, may_repeat: bool
 
 
 def _recognised(records: Records, *, may_repeat: bool) -> dict[int, int]:
-    """Return the source offset of each copy that its digest, or its neighbours', tells; by offset of the copy."""
+    """Return the source offset of each copy that is identified by digests; by the offset of the copy."""
     alike, copies = Counter(records.source.values()), Counter(records.target.values())
     offsets = sorted(records.source)
     number_of = {records.source[offset]: number for number, offset in enumerate(offsets)}

@@ -214,8 +214,8 @@ def _reason_to_stay(request: FailoverRequest) -> Column:
     )
     doubtful = sentence(
         "two witnesses contradict each other: an offset sync calls offset {copy:number} of the remote topic "
-        "{target_topic} the copy of offset {original:number}, but their records differ. Either the topic was created "
-        "anew since, or a converter, a transformation or LogAppendTime has changed copies; compare both records, and "
+        "{target_topic} the copy of offset {original:number}, but their records differ. Either the topic has been "
+        "recreated, or a converter, a transformation or LogAppendTime has changed copies; compare both records, and "
         "set the offset with the DAG group_offsets_change",
         copy=F.col("contradicted.downstream"),
         original=F.col("contradicted.upstream"),

@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.pipeline.translate.record_elements import 
 
 #: Kinds of elements.
 RUN, POINT, STRETCH, BLIND = "run", "point", "stretch", "blind"
-_COLUMNS = (*KEY, "start", "end", "upstream", "next", "low", "high", "certain", "shown", "kind")
+_COLUMNS = (*KEY, "start", "end", "upstream", "next", "low", "high", "certain", "shown", "unlike", "kind")
 
 
 def elements(
@@ -35,7 +35,7 @@ def elements(
         ``start``; null: uncertain), next (the source record after the last one of a certain element; for another
         element, the record that replication had reached after it, null if unknown), low, high (it may contain copies of
         the records between, both included), certain (it contains all records from ``upstream`` to before ``next``),
-        shown (the records themselves show all of this), kind
+        shown (the records themselves show all of this), unlike (a record that looks like none of the source), kind
     """
     # A mapping that records contradict may belong to an earlier topic, and so may all before it; or the bytes of copies
     # were changed up to there. Up to there only what was read counts.
@@ -175,6 +175,7 @@ def _by_mappings(mappings: DataFrame) -> DataFrame:
         F.when(straight, F.col("after.upstream") - 1).otherwise(F.col("upstream")).alias("high"),
         certain.alias("certain"),
         shown.alias("shown"),
+        F.expr("false").alias("unlike"),
         F.when(straight, F.lit(RUN)).otherwise(F.lit(POINT)).alias("kind"),
         (~F.col("weak")).alias("firm"),
     )
@@ -191,6 +192,7 @@ def _by_mappings(mappings: DataFrame) -> DataFrame:
         _stretch_high().alias("high"),
         F.expr("false").alias("certain"),
         _all_read_between().alias("shown"),
+        F.expr("false").alias("unlike"),
         F.when(F.col("downstream").isNull(), F.lit(BLIND)).otherwise(F.lit(STRETCH)).alias("kind"),
         (~(F.col("weak") | F.coalesce("after.weak", F.expr("false")))).alias("firm"),
     )

@@ -158,7 +158,8 @@ def with_earlier(rows: DataFrame, partitions: DataFrame) -> DataFrame:
     earlier, so_far = in_order.rowsBetween(Window.unboundedPreceding, -1), in_order.rowsBetween(*SO_FAR)
     last = F.coalesce("target_last", F.col("target_end") - 1).alias("target_last")
     facts = partitions.select(*KEY, "source_start", "source_end", last, "gapless", "transformed")
-    unclear = F.when(F.col("certain"), F.lit(0)).otherwise(F.col("end") - F.col("start") + 1)
+    # A record that looks like none of the source need not be a copy, and makes no room for those passed over.
+    unclear = F.when(F.col("certain") | F.col("unlike"), F.lit(0)).otherwise(F.col("end") - F.col("start") + 1)
     is_record = F.col("kind") == RECORD
     known = (
         rows.join(F.broadcast(facts), list(KEY))
@@ -166,7 +167,7 @@ def with_earlier(rows: DataFrame, partitions: DataFrame) -> DataFrame:
             {
                 "replicated_to": _last_certain(F.col("next")).over(earlier),
                 "next_to_record": F.lag(is_record).over(in_order),
-                "high_before": F.lag("high").over(in_order),
+                "high_before": F.last(F.when(~F.col("unlike"), F.col("high")), ignorenulls=True).over(earlier),
                 "room": F.coalesce(F.sum(unclear).over(earlier), F.lit(0)),
                 "length": F.sum(F.col("end") - F.col("start") + 1).over(so_far),
                 "high": _high(),

@@ -25,7 +25,7 @@ def narrowed(records: DataFrame, pieces: DataFrame) -> DataFrame:
     within = F.coalesce(F.col("downstream") <= F.col("around.end"), F.expr("false"))
     low, high = F.greatest("low", "around.low"), F.least("high", "around.high")
     # A record that doesn't fit comes from another writer, or a mapping is missing.
-    fits = within & F.col("upstream").isNull() & F.col("low").isNotNull() & (low <= high)
+    fits = within & F.col("upstream").isNull() & (low <= high)
     ends = within & (F.col("downstream") == F.col("around.end"))
     return (
         union_of(records.withColumn("is_record", F.expr("true")), stretches)
@@ -68,6 +68,7 @@ def by_records(records: DataFrame, source: DataFrame) -> DataFrame:
             F.max("high").alias("high"),
             F.min("upstream").isNotNull().alias("certain"),
             F.min("shown").alias("shown"),
+            F.max("unlike").alias("unlike"),
         )
         .withColumn("kind", F.lit(RECORD))
     )

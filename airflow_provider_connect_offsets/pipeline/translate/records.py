@@ -58,8 +58,9 @@ def remote_records(digests: DataFrame, partitions: DataFrame, mappings: DataFram
     Returns:
         topic, kafka_partition, downstream, upstream (the record that it is a copy of; null: uncertain), low, high (it
         may be a copy of a record between, both included), shown (False: it is certain, but not compared with its
-        original), refuted (the offset of the source that a mapping maps to it, if the digests differ; else null),
-        mapped_next (the next record of the source, if a mapping tells; else null)
+        original), unlike (it is uncertain and looks like no record of the source), refuted (the offset of the source
+        that a mapping maps to it, if the digests differ; else null), mapped_next (offset of the source's next record,
+        if a mapping has it; else null)
     """
     source = source_records(digests)
     alike = source.groupBy(*KEY, "digest").agg(
@@ -96,8 +97,9 @@ def remote_records(digests: DataFrame, partitions: DataFrame, mappings: DataFram
         }
     )
     shown = (F.col("upstream").isNull() | F.coalesce("shown", F.expr("false"))).alias("shown")
+    unlike = (F.col("upstream").isNull() & F.col("times").isNull()).alias("unlike")
     return _with_straight(rows, source).select(
-        *KEY, "downstream", "upstream", _low(), _high(), shown, "refuted", "mapped_next"
+        *KEY, "downstream", "upstream", _low(), _high(), shown, unlike, "refuted", "mapped_next"
     )
 
 
@@ -162,7 +164,10 @@ def _partition_facts(partitions: DataFrame, source: DataFrame, alike: DataFrame,
 
 
 def _all_read() -> Column:
-    """Whether all records that the source ever had were read: no offset lacks one, as compaction once did it."""
+    """Whether all records that the source ever had were read.
+
+    An offset without a record may be one that compaction removed, even if the policy is another one today.
+    """
     return (F.col("source_from") <= 0) & F.col("gapless") & (F.col("skipped") == 0) & (F.col("first_read") == 0)
 
 

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 # A record's key is its content modulo this.
 KEYS = 10
+# What a converter adds to a content: the key stays, and no record of the source looks like that.
+_CONVERTED = KEYS * 1_000_000
 
 Contents = dict[int, tuple[int, int]]
 
@@ -109,7 +111,7 @@ class Traits:
         if self.changes and mixed % 3 == 0:
             record = replace(record, content=record.content + KEYS)
         if self.converted:
-            record = replace(record, content=record.content + 2 * KEYS)
+            record = replace(record, content=record.content + _CONVERTED)
         return replace(record, timestamp=now) if self.log_append_time else record
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from airflow_provider_connect_offsets.observe.flow.bisected import bisected, current
+from airflow_provider_connect_offsets.observe.flow.kept_mappings import still_proved
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import RemotePartition, remote_partitions_of
 from airflow_provider_connect_offsets.observe.flow.single_records import anchored
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
@@ -91,3 +92,28 @@ def test_mappings_of_earlier_topics_are_left_out(
 
     assert sorted(mapping[:2] for mapping in mappings) == sorted(known)
     assert current(replace(one, target=None), [], []) == []
+
+
+def test_what_was_matched_before_is_proved_by_its_last_mapping() -> None:
+    """Not in a remote topic that was created anew since; of what retention has deleted nothing is kept."""
+
+    def short(*target: str, start: int = 0) -> MadeUpFlow:
+        log = MadeUpLog.of(*target, start=start)
+        return MadeUpFlow(
+            MadeUpCluster({"orders": [MadeUpLog.of(*"abcd")]}),
+            MadeUpCluster({"here.orders": [log]}),
+            {("orders", 0): 3},
+        )
+
+    made_up = short(*"abcd")
+    remote_partitions = observed(made_up)
+    known = {one.where: current(one, (), ()) for one in remote_partitions}
+    rows = bisected(made_up.clusters, remote_partitions, known, dict.fromkeys(known, 0))
+
+    def proved(later: MadeUpFlow) -> list[int]:
+        return [row["upstream"] for row in still_proved(rows, later.clusters, observed(later))]
+
+    assert [row["next_downstream"] for row in rows] == [1, 2, 3, 4]
+    assert proved(made_up) == [0, 1, 2, 3]
+    assert proved(short(*"abxy")) == []
+    assert proved(short(*"cd", start=2)) == [2, 3]
