@@ -13,6 +13,8 @@ from tenacity.wait import wait_base
 
 Reading = TypeVar("Reading")
 
+# Seconds between two lines on the progress of one reading.
+_REPORTED_EVERY = 10.0
 # Waiting too long is downtime, so the wait is short at first and never longer than a tenth of a second.
 _SHORT = tenacity.wait_exponential(multiplier=0.02, max=0.1)
 
@@ -66,6 +68,19 @@ def polled(
 ) -> Reading:
     """Repeat ``read`` until ``until`` accepts the result or ``timeout`` seconds have passed; return the last."""
     return retrying(tenacity.retry_if_result(lambda reading: not until(reading)), timeout=timeout, clock=clock)(read)
+
+
+def at_intervals(clock: Clock = SYSTEM_CLOCK, *, seconds: float = _REPORTED_EVERY) -> Callable[[], bool]:
+    """Return a function that returns True once in each interval, for progress in a log; not in the first interval."""
+    last = clock.now()
+
+    def due() -> bool:
+        nonlocal last
+        is_due = clock.now() - last >= seconds
+        last = clock.now() if is_due else last
+        return is_due
+
+    return due
 
 
 def _last_outcome(state: tenacity.RetryCallState) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,10 +13,13 @@ from typing import Any, NamedTuple
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message
 from confluent_kafka import TopicPartition as KafkaPartition
 
-from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK
+from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, at_intervals
 from airflow_provider_connect_offsets.exceptions import StoreError
 from airflow_provider_connect_offsets.kafka.brokers import Brokers
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.words import counted
+
+log = logging.getLogger(__name__)
 
 _AT_ONCE, _WAIT = 2000, 0.05
 # Enough to distinguish records, and too little to reveal their content.
@@ -204,10 +208,13 @@ def consumed(
 ) -> Iterator[list[Message]]:
     """Yield messages until ``unread``, from which the caller removes partitions, is empty.
 
-    Raises :class:`StoreError` if none comes within the timeout of ``cluster``.
+    Logs how far it is every few seconds. Raises :class:`StoreError` if none comes within the timeout of ``cluster``.
     """
-    received = SYSTEM_CLOCK.now()
+    received, reports, among = SYSTEM_CLOCK.now(), at_intervals(), len(unread)
     while unread:
+        if reports():
+            partitions = counted(among, "partition")
+            log.info("%s: the records of %d of %s are read.", cluster.servers, among - len(unread), partitions)
         if messages := consumer.consume(at_once, _WAIT):
             received = SYSTEM_CLOCK.now()
             yield messages

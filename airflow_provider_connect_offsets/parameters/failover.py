@@ -8,6 +8,7 @@ from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.offsets.requests.failover import (
     DEFAULT_COMPARED,
     DEFAULT_COMPARED_TOTAL,
+    DEFAULT_SEARCH_TIMEOUT,
     FailoverRequest,
 )
 from airflow_provider_connect_offsets.parameters.fields import (
@@ -80,6 +81,12 @@ class GroupsToMoveParams(Parameters, section=Section.LIMITS):
         "How many records are read at most while the flow is stopped, of both logs and all partitions together. "
         "The preview names the partitions that get less than they need.",
         default=DEFAULT_COMPARED_TOTAL,
+    )
+    search_timeout: Any = limit(
+        "Search timeout",
+        "Seconds in which single records may be searched for offset mappings. After it the partitions that are left "
+        "get what is known without, so that groups may read more again.",
+        default=DEFAULT_SEARCH_TIMEOUT,
     )
 
 

@@ -2,22 +2,53 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock, at_intervals
 from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import RemotePartition
 from airflow_provider_connect_offsets.observe.flow.single_records import mapping_rows, single_records
+from airflow_provider_connect_offsets.observe.partitions import first_few
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.mappings.bisecting import (
     LogRanges,
     OffsetMapping,
+    RecordOffsets,
+    Records,
     Search,
     in_turns,
     search,
 )
 from airflow_provider_connect_offsets.offsets.mappings.matching import match, ranges_to_match
+from airflow_provider_connect_offsets.offsets.requests.failover import DEFAULT_SEARCH_TIMEOUT
+from airflow_provider_connect_offsets.words import counted
+
+log = logging.getLogger(__name__)
+
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class SearchLimits:
+    """How long a search for offset mappings may take.
+
+    Attributes:
+        reads_whole: Whether to read all records of a partition that has few; takes too long while a flow is stopped.
+        timeout: Seconds after which no more records are requested; partitions whose search has not ended are left out,
+            and named in the log.
+        clock: Measures ``timeout``.
+    """
+
+    reads_whole: bool = True
+    timeout: float = DEFAULT_SEARCH_TIMEOUT
+    clock: Clock = SYSTEM_CLOCK
+
+
+_USUAL = SearchLimits()
 
 
 def bisected(
@@ -25,8 +56,7 @@ def bisected(
     remote_partitions: Iterable[RemotePartition],
     known: Mapping[TopicPartition, Sequence[OffsetMapping]],
     lowest: Mapping[TopicPartition, int],
-    *,
-    reads_whole: bool = True,
+    limits: SearchLimits = _USUAL,
 ) -> list[dict[str, Any]]:
     """Search the partitions for offset mappings.
 
@@ -37,7 +67,7 @@ def bisected(
         remote_partitions: The partitions.
         known: Known mappings of each partition (of ``current``); a partition without an entry is not searched.
         lowest: The lowest requested position of each partition; a partition without an entry is not searched.
-        reads_whole: Read all records of a partition that has few; takes too long while a flow is stopped.
+        limits: How long it may take.
 
     Returns:
         Rows of the dataset ``kept_mappings``; empty if the source is gone.
@@ -49,12 +79,35 @@ def bisected(
     searches = {
         one.where: begun
         for one in listed
-        if (begun := searched(one, known[one.where], lowest=lowest[one.where], reads_whole=reads_whole)) is not None
+        if (begun := searched(one, known[one.where], lowest=lowest[one.where], reads_whole=limits.reads_whole))
+        is not None
     }
     if clusters.source is None or not searches:
         return []
+    deadline, reports = limits.clock.now() + limits.timeout, at_intervals(limits.clock)
     with single_records(clusters, listed) as read:
-        return mapping_rows(in_turns(searches, read))
+
+        def within(requested: Mapping[TopicPartition, RecordOffsets]) -> dict[TopicPartition, Records] | None:
+            if limits.clock.now() >= deadline:
+                _warn_of_unsearched(requested, timeout=limits.timeout)
+                return None
+            if reports():
+                done, partitions = len(searches) - len(requested), counted(len(searches), "partition")
+                log.info("Offset mappings: %d of %s are searched.", done, partitions)
+            return read(requested)
+
+        return mapping_rows(in_turns(searches, within))
+
+
+def _warn_of_unsearched(unsearched: Iterable[TopicPartition], *, timeout: float) -> None:
+    names = [f"topic {where.topic!r}, partition {where.partition}" for where in sorted(unsearched)]
+    log.warning(
+        "search_timeout: after %g s the search for offset mappings ended before it was done in %s: %s. Groups that "
+        "read them may read more records again than they would have to; nothing is skipped.",
+        timeout,
+        counted(len(names), "partition"),
+        first_few(names, _NAMED, separator="; "),
+    )
 
 
 def searched(

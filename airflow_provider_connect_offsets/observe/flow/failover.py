@@ -11,7 +11,7 @@ from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotDrain
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.spans import Isolation
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.observe.flow.bisected import bisected, current
+from airflow_provider_connect_offsets.observe.flow.bisected import SearchLimits, bisected, current
 from airflow_provider_connect_offsets.observe.flow.compared import write_checked_claims, write_compared
 from airflow_provider_connect_offsets.observe.flow.failback import HomeEvidence, observe_failback, write_failback
 from airflow_provider_connect_offsets.observe.flow.kept_mappings import kept_mappings, still_proved
@@ -183,7 +183,8 @@ def _planned(
     matched = {partition_of(row) for row in kept if row["next_downstream"] is not None}
     unmatched = [one for one in remote_partitions if one.where not in matched]
     known = _mappings(unmatched, syncs, kept)
-    searched = bisected(clusters, unmatched, known, _lowest(of_source), reads_whole=ranges is None)
+    limits = SearchLimits(reads_whole=ranges is None, timeout=request.search_timeout)
+    searched = bisected(clusters, unmatched, known, _lowest(of_source), limits)
     return GroupsOfFlow(of_source, of_target, remote_partitions, kept=[*kept, *searched])
 
 

@@ -114,13 +114,14 @@ def search(known: Iterable[OffsetMapping], logs: LogRanges, *, lowest: int = 0) 
 
 
 def in_turns(
-    searches: Mapping[_Key, Search], read: Callable[[Mapping[_Key, RecordOffsets]], Mapping[_Key, Records]]
+    searches: Mapping[_Key, Search], read: Callable[[Mapping[_Key, RecordOffsets]], Mapping[_Key, Records] | None]
 ) -> dict[_Key, list[OffsetMapping]]:
-    """Run searches together and return the result of each.
+    """Run searches together and return the result of each that has ended.
 
     Args:
         searches: Started by :func:`search`, by any key.
-        read: Reads the records that all unfinished searches need next; called until every search has ended.
+        read: Reads the records that all unfinished searches need next; called until every search has ended. None: it
+            reads no more.
     """
     results: dict[_Key, list[OffsetMapping]] = {}
     answers: dict[_Key, Records | None] = dict.fromkeys(searches)
@@ -131,7 +132,7 @@ def in_turns(
                 requested[key] = next(searches[key]) if answer is None else searches[key].send(answer)
             except StopIteration as ended:
                 results[key] = ended.value
-        answers = dict(read(requested)) if requested else {}
+        answers = dict(read(requested) or {}) if requested else {}
     return results
 
 

@@ -18,6 +18,8 @@ from airflow_provider_connect_offsets.offsets.requests.values import count, opti
 #: Records of either log of a partition that are compared at most, and records of all partitions together.
 DEFAULT_COMPARED = 100_000
 DEFAULT_COMPARED_TOTAL = 10_000_000
+#: Seconds in which single records are searched for offset mappings.
+DEFAULT_SEARCH_TIMEOUT = 300
 #: A row's digest of 64 hex characters is split into pieces of so many, which start at these characters.
 DIGEST_PIECE = 16
 DIGEST_PIECES = tuple(range(0, 64, DIGEST_PIECE))
@@ -64,6 +66,8 @@ class FailoverRequest(JsonRecord):
             predicted.
         compared: Records of either log of a partition that are read at most to prove exact offsets.
         compared_total: The same, of both logs and all partitions together.
+        search_timeout: Seconds in which single records are searched for offset mappings; what was found until then
+            counts.
         reads_committed: True if MirrorSource skips records of aborted transactions.
         trust_checkpoints: True if, without the source, groups also move where checkpoints are the only evidence.
         source_connector: Name of the flow's MirrorSourceConnector; empty: none.
@@ -81,6 +85,7 @@ class FailoverRequest(JsonRecord):
     max_rereads: int | None = None
     compared: int = DEFAULT_COMPARED
     compared_total: int = DEFAULT_COMPARED_TOTAL
+    search_timeout: int = DEFAULT_SEARCH_TIMEOUT
     reads_committed: bool = False
     trust_checkpoints: bool = True
     source_connector: str = ""
@@ -100,6 +105,7 @@ class FailoverRequest(JsonRecord):
         max_rereads: object = "",
         compared: object = DEFAULT_COMPARED,
         compared_total: object = DEFAULT_COMPARED_TOTAL,
+        search_timeout: object = DEFAULT_SEARCH_TIMEOUT,
         **others: Any,
     ) -> FailoverRequest:
         """Parse what a person typed, numbers also as texts; raises :class:`InvalidRequest`.
@@ -113,6 +119,7 @@ class FailoverRequest(JsonRecord):
             max_rereads: A whole number; empty: as many as the preview predicted.
             compared: A whole number.
             compared_total: A whole number.
+            search_timeout: A whole number.
             others: The other attributes, as they are.
         """
         request = cls(
@@ -124,6 +131,7 @@ class FailoverRequest(JsonRecord):
             max_rereads=optional_count(max_rereads, param="max_rereads"),
             compared=count(compared, param="compared"),
             compared_total=count(compared_total, param="compared_total"),
+            search_timeout=count(search_timeout, param="search_timeout"),
             **others,
         )
         request.refuse_impossible()

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_connect_offsets.observe.flow.bisected import bisected, current
+from airflow_provider_connect_offsets.clock import Clock
+from airflow_provider_connect_offsets.observe.flow.bisected import SearchLimits, bisected, current
 from airflow_provider_connect_offsets.observe.flow.kept_mappings import still_proved
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import RemotePartition, remote_partitions_of
 from airflow_provider_connect_offsets.observe.flow.single_records import anchored
@@ -54,6 +55,30 @@ def test_each_change_is_found_by_single_records() -> None:
     assert found(flow(), 0, 0) == again | foreign
     assert found(flow(), 100) == again
     assert found(flow()) == set()
+
+
+def test_a_search_ends_with_its_time(caplog: pytest.LogCaptureFixture) -> None:
+    """What was found until then counts; the log says how far it is, and which partitions are left."""
+    made_up = flow()
+    remote_partitions = observed(made_up)
+    known = {one.where: current(one, (), ()) for one in remote_partitions}
+    seconds = iter(range(0, 10_000, 6))
+
+    with caplog.at_level("INFO"):
+        rows = bisected(
+            made_up.clusters,
+            remote_partitions,
+            known,
+            dict.fromkeys(known, 0),
+            SearchLimits(timeout=60, clock=Clock(lambda: next(seconds))),
+        )
+
+    assert rows == []
+    assert "Offset mappings: 0 of 2 partitions are searched." in caplog.messages
+    assert caplog.messages[-1].startswith(
+        "search_timeout: after 60 s the search for offset mappings ended before it was done in 2 partitions: topic "
+        "'orders', partition 0; topic 'orders', partition 1. "
+    )
 
 
 @pytest.mark.parametrize(
