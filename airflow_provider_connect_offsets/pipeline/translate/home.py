@@ -183,7 +183,7 @@ def with_earlier(rows: DataFrame, partitions: DataFrame) -> DataFrame:
     chained = known.withColumn("skipped", skipped).withColumns(
         {
             "chain": F.sum(F.when(F.col("skipped"), 1).otherwise(0)).over(so_far),
-            "presumed": F.max((~F.col("skipped") & _presumes(jump)) | ~F.col("gapless")).over(so_far),
+            "presumed": F.max((~F.col("skipped") & _presumes(jump)) | ~F.col("gapless") | ~F.col("shown")).over(so_far),
             "begins": F.coalesce(_begins(), F.when(F.col("replicated_to").isNull(), F.col("low"))),
         }
     )
