@@ -30,6 +30,7 @@ from tests.support.model.mirror_compared import (
     ends_with_stored,
     last_of,
 )
+from tests.support.model.mirror_provable import provable
 from tests.support.model.mirror_truth import best, copies, missing, rereads, skipped
 from tests.support.model.mirror_world import Ending, Log, World
 from tests.support.rows.frames import frame_of
@@ -82,6 +83,11 @@ class Answer:
         """Whether all unread records, and no record that was read, have copies from one offset on."""
         best = max(self._best, self.world.target.start)
         return self._missing == 0 and not rereads(self.world, best, self.position)
+
+    @property
+    def can_be_proved(self) -> bool:
+        """Whether the records of both logs prove the exact offset; of a lost source nothing does."""
+        return self.world.ending is Ending.DRAINED and not self.world.absent and provable(self.world, self.position)
 
     @property
     def is_exact_by_mm2(self) -> bool:
