@@ -120,8 +120,13 @@ def _kafka_connect() -> dict[str, Any]:
             ),
             "connect_timeout": _seconds("Connect timeout", "Seconds to wait for a connection; default 5."),
             "read_timeout": _seconds(
-                "Read timeout", "Seconds to wait for an answer; default 30. Changes always get at least 100."
+                "Read timeout", "Seconds in which an answer has to be complete; default 30. Changes get at least 100."
             ),
+            "answer_limit": {
+                "label": "Answer limit",
+                "description": "MiB that an answer may have, decompressed; default 16. Offsets: 16 times that.",
+                "schema": {"type": ["number", "null"], "exclusiveMinimum": 0},
+            },
         },
     }
 
@@ -144,6 +149,41 @@ def _options() -> dict[str, Any]:
             "version_added": "0.1.0",
             "type": "string",
             "example": "file:///var/lib/airflow/connect_offsets",
+            "default": "",
+        },
+        "readable": {
+            "description": "URIs of directories, separated by white space, in which a file may be that a Param names "
+            "(``value`` of ``to=file``, ``snapshot_uri``, ``run_uri``), in addition to the workspace. Whoever may "
+            "trigger a DAG can read no other file by it.\n",
+            "version_added": "0.1.0",
+            "type": "string",
+            "example": "s3://lake/positions file:///mnt/exports",
+            "default": "",
+        },
+        "queries": {
+            "description": "Names of the Spark catalogs, separated by white space, whose tables a query (``to=query``) "
+            "may read; Spark's own is ``spark_catalog``. Empty: ``to=query`` is off. Whoever may trigger a DAG reads "
+            "them with the rights of the Spark application.\n",
+            "version_added": "0.1.0",
+            "type": "string",
+            "example": "spark_catalog lake",
+            "default": "",
+        },
+        "protected": {
+            "description": "Regular expressions, separated by white space, for whole names of connectors, consumer "
+            "groups and topics that nothing may change, whatever a Param says. ``topic=payments-.*`` counts for topics "
+            "only; likewise ``connector=`` and ``group=``.\n",
+            "version_added": "0.1.0",
+            "type": "string",
+            "example": "payments-.* topic=ledger",
+            "default": "",
+        },
+        "allowed": {
+            "description": "Regular expressions as in ``protected``: nothing else may be changed. Without one for "
+            "topics, positions in all topics may be changed, and likewise for connectors and consumer groups.\n",
+            "version_added": "0.1.0",
+            "type": "string",
+            "example": "connector=staging-.* group=staging-.*",
             "default": "",
         },
         "serve_reports": {

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_connect_offsets.cli.configured import guards
 from airflow_provider_connect_offsets.connect.rest.endpoint import BasicAuth, ConnectEndpoint
 from airflow_provider_connect_offsets.connect.storage.java.worker_config import WorkerConfig, read_worker_config
 from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
@@ -57,11 +58,14 @@ class WorkerStorage:
         return StorageControl(self.storage, opening, rest_urls=self.config.listeners, forced=self.forced)
 
     def clients(self, workspace: str, topic: OffsetsTopic | None = None) -> Clients:
-        """Return the clients of an operation, with its journals in ``workspace``; raises store errors."""
+        """Return the clients of an operation, with its journals in ``workspace``.
+
+        Raises :class:`InvalidInput` for a configuration that can't be read, and store errors.
+        """
         from airflow_provider_connect_offsets.observe.clients import Clients
 
-        cluster = self.storage.cluster()
-        return Clients(self.storage, self.control, cluster=cluster, topic=topic, workspace=workspace)
+        allowed, cluster = guards(), self.storage.cluster()
+        return Clients(self.storage, self.control, cluster=cluster, topic=topic, workspace=workspace, guards=allowed)
 
     def refuse_running(self, connectors: Iterable[str]) -> None:
         """Raise :class:`NotStopped` if a worker runs one of them; the error names the option that writes anyway."""

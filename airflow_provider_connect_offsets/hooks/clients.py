@@ -1,35 +1,18 @@
-"""The clients of a change, opened from Airflow connections, and the settings of ``[connect_offsets]``."""
+"""The clients of a change, opened from Airflow connections."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airflow.providers.common.compat.sdk import conf
-
 from airflow_provider_connect_offsets.exceptions import InvalidInput, InvalidRequest
-from airflow_provider_connect_offsets.parameters.connections import ConnectParams, Control
+from airflow_provider_connect_offsets.hooks.settings import configured
+from airflow_provider_connect_offsets.parameters.connections import ConnectParams, Control, FlowConnectionParams
 
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.observe.clients import Clients
-
-
-def workspace_uri() -> str:
-    """Return the URI under which datasets, journals and reports are stored; default: a folder in ``AIRFLOW_HOME``."""
-    configured = str(conf.get("connect_offsets", "workspace", fallback="") or "")
-    if configured:
-        return configured
-    home = os.environ.get("AIRFLOW_HOME") or Path("~/airflow").expanduser()
-    return Path(home, "connect_offsets").absolute().as_uri()
-
-
-def class_archive() -> str:
-    """Return the path of the class-data archive that Spark's driver starts from; empty: it starts without one."""
-    return str(conf.get("connect_offsets", "class_archive", fallback="") or "")
 
 
 def require_control(control: str, *ways: Control, why: str) -> None:
@@ -111,7 +94,7 @@ def open_clients(
     from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster
     from airflow_provider_connect_offsets.operations.groups.group_clients import group_clients
 
-    control, workspace = _parsed(reached.control), workspace_uri()
+    control = _parsed(reached.control)
     given = {**reached.used_connections(), "kafka_conn_id": kafka_conn_id, "database_conn_id": database_conn_id}
     database = open_database(database_conn_id) if database_conn_id else None
     with ExitStack() as stack:
@@ -119,18 +102,46 @@ def open_clients(
         if control is Control.GROUPS:
             if kafka is None:
                 raise InvalidInput("kafka_conn_id must name the cluster of the consumer groups.")
-            clients = group_clients(kafka, workspace)
+            clients = group_clients(kafka)
         else:
             connect = stack.enter_context(open_connect_cluster(reached, timeout=timeout))
             groups = kafka.groups if kafka is not None and connect.origin.has_states else None
             cluster, also = connect.control.cluster_names()
-            clients = replace(connect, logs=kafka, groups=groups, cluster=cluster, also=also, workspace=workspace)
+            clients = replace(connect, logs=kafka, groups=groups, cluster=cluster, also=also)
         yield replace(
-            clients,
+            configured(clients),
             database=database,
             timeout=control.timeout if timeout is None else timeout,
             connections={name: conn_id for name, conn_id in given.items() if conn_id},
         )
+
+
+@contextmanager
+def open_flow(connections: FlowConnectionParams, *, timeout: float | None = None) -> Iterator[Clients]:
+    """Open the clients of a reset.
+
+    Args:
+        connections: The connections of the flow.
+        timeout: Seconds to wait for each state of a connector; None: as ``control`` has it.
+
+    Raises:
+        InvalidInput: A connection is missing or can't be used.
+        StoreError: Connect or Kafka does not answer, or refuses.
+    """
+    # Imported late: the Kafka provider's hook imports confluent_kafka, which parsing a DAG does not need.
+    from airflow_provider_connect_offsets.hooks.kafka import kafka_config
+    from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
+    from airflow_provider_connect_offsets.observe.clusters import Clusters
+
+    source_id, target_id = connections.source_kafka_conn_id, connections.target_kafka_conn_id
+    both = connections.model_dump(include={"source_kafka_conn_id", "target_kafka_conn_id"})
+    with (
+        KafkaCluster(kafka_config(source_id)) as source,
+        KafkaCluster(kafka_config(target_id)) as target,
+        open_clients(connections, source_id, timeout=timeout) as clients,
+    ):
+        named = {**connections.used_connections(), **both}
+        yield replace(clients, clusters=Clusters(source, target), connections=named)
 
 
 def _parsed(control: str) -> Control:

@@ -11,6 +11,7 @@ from typing import Any
 from airflow.sdk import Connection
 from airflow.sdk.log import mask_secret
 
+from airflow_provider_connect_offsets.connect.rest.bounded import LARGEST_ANSWER
 from airflow_provider_connect_offsets.connect.rest.endpoint import (
     WORKER_TIMEOUT,
     Auth,
@@ -58,7 +59,7 @@ def endpoint_of(connection: Connection, *, observed: tuple[str, ...] = ()) -> Co
 
 def _endpoint(connection: Connection, extra: Mapping[str, Any], urls: tuple[str, ...]) -> ConnectEndpoint:
     refuse_unknown_fields(extra)
-    read_timeout = _seconds(extra, "read_timeout", default=30.0)
+    read_timeout = _number(extra, "read_timeout", default=30.0)
     return ConnectEndpoint(
         urls=urls,
         auth=_auth(connection, extra),
@@ -66,10 +67,11 @@ def _endpoint(connection: Connection, extra: Mapping[str, Any], urls: tuple[str,
         client_cert=text_of(extra, "client_cert"),
         client_key=text_of(extra, "client_key"),
         headers=_headers(extra),
-        connect_timeout=_seconds(extra, "connect_timeout", default=5.0),
+        connect_timeout=_number(extra, "connect_timeout", default=5.0),
         read_timeout=read_timeout,
         # Longer than the worker's own limit: otherwise the result of a change stays unknown.
         change_timeout=max(read_timeout, WORKER_TIMEOUT + 10),
+        largest_answer=int(_number(extra, "answer_limit", default=LARGEST_ANSWER >> 20, of="MiB") * (1 << 20)),
     )
 
 
@@ -136,15 +138,15 @@ def text_of(extra: Mapping[str, Any], name: str) -> str | None:
     return value
 
 
-def _seconds(extra: Mapping[str, Any], name: str, *, default: float) -> float:
+def _number(extra: Mapping[str, Any], name: str, *, default: float, of: str = "seconds") -> float:
     value = extra.get(name, default)
     try:
-        seconds = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
-        seconds = math.nan
-    if not math.isfinite(seconds):
-        raise InvalidInput(f"{name} must be a number of seconds, not {value!r}.")
-    return seconds
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise InvalidInput(f"{name} must be a number of {of}, not {value!r}.")
+    return number
 
 
 def _mask(connection: Connection, extra: Mapping[str, Any]) -> None:

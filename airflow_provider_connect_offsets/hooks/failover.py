@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
-from airflow_provider_connect_offsets.hooks.clients import open_clients, require_control, workspace_uri
+from airflow_provider_connect_offsets.hooks.clients import open_clients, require_control
+from airflow_provider_connect_offsets.hooks.settings import configured
 from airflow_provider_connect_offsets.offsets.flow import Flow, Policy, Side
 from airflow_provider_connect_offsets.parameters.connections import ConnectParams, Control, FailoverClientsParams
 from airflow_provider_connect_offsets.parameters.failover import FailoverParams
@@ -68,7 +69,7 @@ def open_failover(
         target = stack.enter_context(kafka_cluster(target_id))
         source = stack.enter_context(kafka_cluster(source_id)) if source_id else None
         connect, forward = connect_cluster(connect_id, source_id), connect_cluster(forward_id, target_id)
-        clients = connect or Clients(NO_CONNECT, NO_CONNECT, workspace=workspace_uri())
+        clients = connect or configured(Clients(NO_CONNECT, NO_CONNECT))
         yield replace(clients, clusters=Clusters(source, target), forward=forward)
 
 
@@ -103,10 +104,10 @@ def described_flow(params: FailoverParams, info: ConnectorInfo | None) -> Flow:
         "separator": flow.separator,
         "syncs_on": flow.syncs_on.value,
     }
-    for name, configured in configuration.items():
+    for name, in_connector in configuration.items():
         given = getattr(params, name)
-        if given and given != configured:
+        if given and given != in_connector:
             raise InvalidRequest(
-                f"Nothing was touched: {name} is {given!r}, but {info.name!r} is configured with {configured!r}."
+                f"Nothing was touched: {name} is {given!r}, but {info.name!r} is configured with {in_connector!r}."
             )
     return flow

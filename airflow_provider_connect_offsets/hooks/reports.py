@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from airflow.providers.common.compat.sdk import conf
 
-from airflow_provider_connect_offsets.hooks.clients import workspace_uri
+from airflow_provider_connect_offsets.hooks.settings import workspace_uri
 from airflow_provider_connect_offsets.workspace.served import served_path
 
 #: Path of the plugin's app on the API server.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from airflow_provider_connect_offsets.hooks.clients import workspace_uri
+from airflow_provider_connect_offsets.hooks.settings import workspace_uri
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory, run_directory
 
 

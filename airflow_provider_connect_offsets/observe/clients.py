@@ -27,6 +27,7 @@ from airflow_provider_connect_offsets.kafka.remaining import Remaining
 from airflow_provider_connect_offsets.kafka.spans import Isolation
 from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.offsets.requests.guards import DEFAULT_GUARDS, Guards
 
 Reading = TypeVar("Reading")
 
@@ -122,6 +123,7 @@ class Clients:
         connections: Parameter → id of the Airflow connection that it named; shown in messages.
         topic: The workers' offsets topic, for a removal of orphaned offsets; None for other operations.
         workspace: URI of the workspace that has the journals.
+        guards: What may be read and changed.
     """
 
     offsets: OffsetStore
@@ -139,6 +141,7 @@ class Clients:
     connections: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     topic: OffsetsTopic | None = None
     workspace: str = ""
+    guards: Guards = DEFAULT_GUARDS
 
     @property
     def has_connect(self) -> bool:

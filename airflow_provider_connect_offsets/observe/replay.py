@@ -19,6 +19,7 @@ from airflow_provider_connect_offsets.observe.waiting import consumed_partitions
 from airflow_provider_connect_offsets.offsets.document import canonical
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.replay import Range, refuse_unbounded
+from airflow_provider_connect_offsets.offsets.requests.guards import Named
 from airflow_provider_connect_offsets.offsets.requests.patterns import typed_pattern
 from airflow_provider_connect_offsets.offsets.requests.replay import ReplayRequest
 from airflow_provider_connect_offsets.workspace import files
@@ -42,15 +43,18 @@ def take_replay_snapshot(request: ReplayRequest, clients: Clients, run: ReplayDi
 
     Raises:
         UnknownConnector: The connector does not exist; names similar ones.
-        InvalidRequest: The connector can't be replayed, ``clients`` have no logs, or no partition is selected.
+        InvalidRequest: The connector can't be replayed, or may not be here, ``clients`` have no logs, or no partition
+            is selected.
         UnreadablePattern: A pattern of its configuration can't be read.
         StoreError: A system does not answer, or refuses.
     """
+    clients.guards.refuse_names(Named.CONNECTOR, [request.connector])
     clients.control.require_offset_changes()
     observed = observe_connector(clients, request.connector)
     info, logs = observed.info, clients.logs_of(request.connector)
     refuse_unbounded(info.name, info.family, info.config)
     partitions = _selected(clients, info, logs, request)
+    clients.guards.refuse_names(Named.TOPIC, sorted({where.topic for where in partitions}))
     files.write_json(run.request, request.as_json())
     write_dataset(run.connectors, CONNECTORS, [connector_row(observed, clients.cluster, datetime.now(tz=UTC))])
     write_dataset(run.replay_ranges, REPLAY_RANGES, _rows(request, info, logs, partitions))

@@ -75,14 +75,16 @@ def take_snapshots(
     Raises:
         Unsupported: The worker is too old to change offsets.
         UnknownConnector: A connector does not exist; names similar ones.
-        InvalidRequest: The offsets are positions, and ``clients`` have no logs.
+        InvalidRequest: The offsets are positions, and ``clients`` have no logs; or a request is not allowed here.
         StoreError: A system does not answer, or refuses.
     """
+    for _, request in requests:
+        clients.guards.refuse(request)
     clients.control.require_offset_changes()
     connectors = _observe_all(requests, clients, also)
     observed_at, datasets = datetime.now(tz=UTC), requests[0][0]
     for run, request in requests:
-        files.write_json(run.request, request.as_json())
+        files.write_json(run.request, clients.guards.applied(request).as_json())
     rows = [connector_row(one, clients.cluster, observed_at) for one in connectors.values()]
     write_dataset(datasets.connectors, CONNECTORS, rows)
     offsets = (offset_rows(one, clients.cluster, clients.origin, observed_at) for one in connectors.values())

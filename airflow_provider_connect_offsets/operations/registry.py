@@ -17,7 +17,6 @@ from airflow_provider_connect_offsets.operations.stages.captured import (
 )
 from airflow_provider_connect_offsets.operations.stages.check_records import CheckRecords
 from airflow_provider_connect_offsets.operations.stages.connector_stages import (
-    ReachedStage,
     ResumeConnector,
     SetState,
     StopConnector,
@@ -38,6 +37,7 @@ from airflow_provider_connect_offsets.operations.stages.import_stages import (
 from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets
 from airflow_provider_connect_offsets.operations.stages.orphans.remove_orphans import RemoveOrphans, describe_removal
 from airflow_provider_connect_offsets.operations.stages.poison_stages import RunOneByOne
+from airflow_provider_connect_offsets.operations.stages.reached import ReachedStage
 from airflow_provider_connect_offsets.operations.stages.replay_stages import (
     DeliverInterval,
     PlaceClone,
@@ -100,6 +100,13 @@ class Reached(Registry):
             if known.is_reached(clients, stage):
                 return known.built(stage.subject, clients, stage.spec)
         raise Overlap(_unreached(record, stage, self.clients))
+
+    def refuse_protected(self, stages: Sequence[Stage]) -> None:
+        """Raise :class:`InvalidRequest` for the first name that a stage changes and that may not be changed here."""
+        guards = self.clients[0].guards
+        for stage in stages:
+            for kind, name in stage.changed() if isinstance(stage, ReachedStage) else ():
+                guards.refuse_names(kind, [name])
 
     def explanation(self, record: SagaRecord) -> Explanation:
         """Return the errors of the record's operation."""

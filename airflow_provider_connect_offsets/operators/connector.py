@@ -15,6 +15,7 @@ from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import InvalidDocument, InvalidRequest
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly, raise_failure
 from airflow_provider_connect_offsets.hooks.runs import directory_of
+from airflow_provider_connect_offsets.hooks.settings import GuardedParameters
 from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_document, load_json, parse_rest
 from airflow_provider_connect_offsets.operators.shared.common import (
     LEASE_SECONDS,
@@ -25,7 +26,7 @@ from airflow_provider_connect_offsets.operators.shared.common import (
 from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 from airflow_provider_connect_offsets.parameters.connections import ConnectParams, Control, StepConnectionParams
-from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import (
     OffsetsFileParams,
     OneConnectorParams,
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 GRACE = 60.0
 
 
-class ConnectorOperator(TakesParameters, BaseOperator):
+class ConnectorOperator(GuardedParameters, BaseOperator):
     """A step on one connector."""
 
     parameters: ClassVar[Models] = (OneConnectorParams, StepConnectionParams, WaitingParams)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from airflow_provider_connect_offsets.hooks.failover import flow_connectors, open_failover
@@ -39,7 +40,8 @@ class FailoverOperator(ReportedOperator):
         from airflow_provider_connect_offsets.operations.groups.group_clients import group_clients
 
         named = {"target_kafka_conn_id": self.given(FailoverClientsParams).target_kafka_conn_id}
-        return group_clients(clients.both.target, clients.workspace, connections=named)
+        groups = group_clients(clients.both.target, connections=named)
+        return replace(groups, workspace=clients.workspace, guards=clients.guards)
 
 
 def request_in(directory: FailoverDirectory) -> FailoverRequest:

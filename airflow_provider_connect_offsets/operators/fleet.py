@@ -25,6 +25,7 @@ from airflow_provider_connect_offsets.operators.shared.common import (
 )
 from airflow_provider_connect_offsets.operators.shared.events import has_failed_before
 from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
+from airflow_provider_connect_offsets.operators.shared.spark import refuse_protected_topics
 from airflow_provider_connect_offsets.parameters.change import FleetChangeParams, FleetLimitsParams
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
 from airflow_provider_connect_offsets.parameters.taking import Models
@@ -94,6 +95,7 @@ class PlanFleetOperator(PlanConnectorOffsetsOperator):
         if refused:
             more = f" (and {counted(len(refused) - 1, f'more {change.noun}')})" if len(refused) > 1 else ""
             raise PlanRefused(f"Nothing was stopped or changed. {next(iter(refused.values()))}{more}")
+        refuse_protected_topics(fleet)
         return {"run_uri": self.run_uri, **report, **change.sums(), "digest": change.digest}
 
 

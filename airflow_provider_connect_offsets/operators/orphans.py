@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow.providers.common.compat.sdk import AirflowSkipException
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput, InvalidRequest
-from airflow_provider_connect_offsets.hooks.clients import require_control, workspace_uri
+from airflow_provider_connect_offsets.hooks.clients import require_control
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.hooks.settings import configured
 from airflow_provider_connect_offsets.offsets.requests.orphans import OrphanRequest
 from airflow_provider_connect_offsets.operators.shared.approval import AskAboutRunOperator
 from airflow_provider_connect_offsets.operators.shared.common import new_directory, owner_of, report_at, report_of
@@ -161,7 +162,7 @@ class RemoveOrphanedOffsetsOperator(ReportedOperator):
                 offsets_topic(connections.kafka_conn_id, request.topic) as topic,
             ):
                 named = connections.model_dump(exclude={"control"})
-                clients = Clients(connect, connect, connections=named, topic=topic, workspace=workspace_uri())
+                clients = configured(Clients(connect, connect, connections=named, topic=topic))
                 digest = self.given(ApprovedParams).digest
                 try:
                     removal = remove_orphans(directory, clients, owner_of(context), digest=digest)

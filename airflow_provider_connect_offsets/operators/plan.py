@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from airflow_provider_connect_offsets.operators.shared.common import report_at, report_of
-from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator, refuse_errors
+from airflow_provider_connect_offsets.operators.shared.spark import (
+    OffsetsJobOperator,
+    refuse_errors,
+    refuse_protected_topics,
+)
 from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 
@@ -49,4 +53,5 @@ class PlanConnectorOffsetsOperator(OffsetsJobOperator):
         self.log.info("The verdicts:\n%s", as_text(verdict_table(change)))
         report = report_at(report_of(self.directory(self.run_uri)), dag_id=self.dag_id)
         refuse_errors(summary, nothing="Nothing was stopped or changed.")
+        refuse_protected_topics(run)
         return {"run_uri": self.run_uri, **report, **{name: summary[name] for name in _HANDED_ON}}

@@ -16,6 +16,7 @@ from airflow_provider_connect_offsets.parameters.fields import (
     Parameters,
     Section,
     Text,
+    Uri,
     argument,
     choice,
     count,
@@ -199,7 +200,7 @@ class FailbackParams(GroupsToMoveParams, section=Section.WHAT):
 class RestoredRunParams(Parameters, section=Section.WHAT):
     """The failover that is taken back."""
 
-    run_uri: Text = required(
+    run_uri: Uri = required(
         "Run",
         "Directory of the failover's final translation, as its message and its report name it.",
         example="s3://offsets/…/final",

@@ -36,6 +36,9 @@ def _flag(value: object) -> bool:
 Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else str(value))]
 #: True or false, also as a text, as templates give it; None and the empty text are false.
 Flag = Annotated[bool, BeforeValidator(_flag)]
+#: Marks the URI of something that is read, which has to be readable (``offsets.requests.guards``).
+URI = "uri"
+Uri = Annotated[str, BeforeValidator(lambda value: "" if value is None else str(value)), URI]
 _TEXT = {"type": "string", "minLength": 1}
 
 

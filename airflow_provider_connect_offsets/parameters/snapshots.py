@@ -14,6 +14,7 @@ from airflow_provider_connect_offsets.parameters.fields import (
     Parameters,
     Section,
     Text,
+    Uri,
     count,
     flag,
     limit,
@@ -93,7 +94,7 @@ class SnapshotConnectionParams(ConnectorConnectionParams, section=Section.CONNEC
 class RestoreSnapshotParams(Parameters, section=Section.WHAT):
     """Which snapshot is restored, and of which connectors."""
 
-    snapshot_uri: Text = required(
+    snapshot_uri: Uri = required(
         "Snapshot",
         "URI of a kept snapshot, of the run that took it, or of a run of connector_offsets_change: what was stored "
         "before that change.",

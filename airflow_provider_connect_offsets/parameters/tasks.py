@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from airflow_provider_connect_offsets.parameters.fields import Flag, Parameters, Text, argument
+from airflow_provider_connect_offsets.parameters.fields import Flag, Parameters, Text, Uri, argument
 
 
 class PartParams(Parameters):
@@ -16,7 +16,7 @@ class PartParams(Parameters):
 class RunParams(Parameters):
     """The run's datasets."""
 
-    run_uri: Text = argument("URI of the run's directory, which the snapshot returned.")
+    run_uri: Uri = argument("URI of the run's directory, which the snapshot returned.")
 
 
 class ApprovedParams(Parameters):
@@ -92,7 +92,7 @@ class OffsetsFileParams(Parameters):
     uri: Text = argument(
         "URI of the KIP-199 JSON file; empty: ``<workspace>/<dag_id>/<run_id>/<task_id>.json``.", default=""
     )
-    run_uri: Text = argument(
+    run_uri: Uri = argument(
         "URI of the run's directory, if what was planned there must be proved to be stored.", default=""
     )
 
@@ -104,11 +104,11 @@ class WrittenOffsetsParams(Parameters):
         'As Connect\'s REST API takes them: a list of ``{"partition": {…}, "offset": {…} or null}``, or its JSON text.',
         default=None,
     )
-    run_uri: Text = argument("URI of the run whose plan is written, in place of ``offsets``.", default="")
+    run_uri: Uri = argument("URI of the run whose plan is written, in place of ``offsets``.", default="")
     digest: Text = argument("Digest of that plan; any other plan is refused.", default="")
 
 
 class PreviewParams(Parameters):
     """The preview that limits a final translation: no other group, and no more re-reads."""
 
-    preview_uri: Text = argument("``run_uri`` of the preview; empty: this is the preview.", default="")
+    preview_uri: Uri = argument("``run_uri`` of the preview; empty: this is the preview.", default="")

@@ -82,6 +82,11 @@ def open_session(name: str, defaults: Mapping[str, str]) -> SparkSession:
     return SparkSession.builder.appName(name).config(conf=conf).getOrCreate()
 
 
+def read_no_paths(spark: SparkSession) -> None:
+    """Let no path be the name of a table in SQL from now on (``text.`/etc/passwd```)."""
+    spark.conf.set("spark.sql.runSQLOnFiles", "false")
+
+
 def set_default(spark: SparkSession, setting: str, value: str) -> None:
     """Set a default that depends on the running session, unless the user has set it."""
     if not spark.sparkContext.getConf().contains(setting):

@@ -26,8 +26,8 @@ from sqlalchemy import select
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from airflow_provider_connect_offsets.exceptions import DatasetError, WorkspaceUnreadable
-from airflow_provider_connect_offsets.hooks.clients import workspace_uri
 from airflow_provider_connect_offsets.hooks.reports import PREFIX
+from airflow_provider_connect_offsets.hooks.settings import workspace_uri
 from airflow_provider_connect_offsets.workspace.files import exists, read_chunks
 from airflow_provider_connect_offsets.workspace.served import SERVED, served_uri
 

@@ -40,6 +40,7 @@ def operate(operation: Operation, owner: Owner) -> Operated:
         Overlap: Another run works on one of the resources, or took over.
         Drift: An earlier attempt has made it, and its result no longer stands: another run, or a person, has changed
             it since.
+        InvalidRequest: It changes something that may not be changed here.
         Exception: What the operation's stages refuse, or its explanation returns for a failure.
     """
     if operation.is_empty and all(one.home_left() is None for one in operation.journals):
@@ -185,6 +186,7 @@ def _begin(operation: Operation, owner: Owner, entry: JournalEntry, left: Sequen
     inherited = left[-1].inherited if left else {}
     try:
         stages = operation.stages(left)
+        operation.registry.refuse_protected(stages)
         lacking = inherited.keys() - {one.name for one in stages}
         if lacking:
             _restore_rest(operation, entry)

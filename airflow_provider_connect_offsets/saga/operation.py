@@ -24,6 +24,9 @@ class Registry(Protocol):
             UnknownFormat: Another version has written a stage that this one does not know.
         """
 
+    def refuse_protected(self, stages: Sequence[Stage]) -> None:
+        """Raise :class:`InvalidRequest` if stages that are to begin change something that may not be changed here."""
+
     def explanation(self, record: SagaRecord) -> Explanation:
         """Return the errors of the record's operation."""
 

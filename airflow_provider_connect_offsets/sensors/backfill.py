@@ -9,12 +9,12 @@ from airflow.providers.common.compat.sdk import AirflowSkipException
 from airflow.sdk import BaseSensorOperator
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
-from airflow_provider_connect_offsets.hooks.clients import workspace_uri
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.runs import directory_of
+from airflow_provider_connect_offsets.hooks.settings import GuardedParameters, workspace_uri
 from airflow_provider_connect_offsets.offsets.requests.window import Window
 from airflow_provider_connect_offsets.parameters.backfill import BackfillTurnParams
-from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.parameters.taking import Models
 
 try:
     from airflow.sdk.exceptions import AirflowRescheduleException
@@ -31,7 +31,7 @@ _NOT_AT_WORK = ("success", "failed", "queued")
 _KINDS = ("rewind", "replay")
 
 
-class BackfillTurnSensor(TakesParameters, BaseSensorOperator):
+class BackfillTurnSensor(GuardedParameters, BaseSensorOperator):
     """Wait for the window, and until no other run of this DAG is at work on the connector, or on any of several.
 
     If several intervals wait for a rewind, the connector is rewound to the earliest, which delivers the others too:

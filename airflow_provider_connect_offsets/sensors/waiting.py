@@ -14,8 +14,8 @@ from airflow.sdk import BaseSensorOperator
 
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly, raise_failure
+from airflow_provider_connect_offsets.hooks.settings import GuardedParameters
 from airflow_provider_connect_offsets.parameters.fields import fields_of
-from airflow_provider_connect_offsets.parameters.taking import TakesParameters
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _TRIGGERS = "airflow_provider_connect_offsets.triggers"
 
 
-class WaitingSensor(TakesParameters, BaseSensorOperator):
+class WaitingSensor(GuardedParameters, BaseSensorOperator):
     """Waits until its trigger observes the awaited state.
 
     ``deferrable`` frees the worker's slot while it waits. ``poke_interval`` is the longest pause between two

@@ -31,12 +31,35 @@ _CREATES_ONCE: Mapping[str, str] = {
     "az": "adlfs",
 }
 _SINCE = "2024.12.0"
+# File systems of fsspec on which nothing of ours can be: addresses on the web, archives, caches of other ones.
+_NO_STORES = frozenset(
+    {
+        "http",
+        "https",
+        "ftp",
+        "reference",
+        "zip",
+        "tar",
+        "libarchive",
+        "simplecache",
+        "filecache",
+        "blockcache",
+        "cached",
+    }
+    | {"dir", "generic", "github", "gist", "git", "jupyter", "data", "async_wrapper"}
+)
 # How file systems say that there is nothing; the second one, if a file is where a directory was expected.
 _MISSING = (FileNotFoundError, NotADirectoryError)
 
 
 def locate(uri: str) -> tuple[fsspec.AbstractFileSystem, str]:
-    """Return the file system of a URI and the path on it; raises :class:`DatasetError` for an unsupported URI."""
+    """Return the file system of a URI and the path on it.
+
+    Raises :class:`DatasetError` for a URI that is not supported, and for one of something else than a store: a chain
+    of file systems (``::``) or an address on the web would be opened for whoever has given the URI.
+    """
+    if "::" in uri or uri.partition("://")[0].lower() in _NO_STORES:
+        raise DatasetError(f"{uri!r} can't be used: it must name a directory or file of a disk or an object store.")
     try:
         file_system, path = fsspec.core.url_to_fs(uri)
     except (ValueError, ImportError) as error:

@@ -48,7 +48,7 @@ def test_it_says_what_it_will_do_and_renames(sandbox: Sandbox, run_dag: RunDag, 
     skipped = dict.fromkeys(("approve", "copy", "outcome"), "skipped")
     assert (dry.state, dry.tasks) == ("success", {"check": "success", **skipped, "release": "success"})
     sentence = (
-        f"Create '{name}-2' with the settings of '{name}' (other ones: errors.tolerance) and its offsets of "
+        f"Create '{name}-2' with the settings of '{name}' (other ones: errors.tolerance=all) and its offsets of "
         f"1 partition; it will be RUNNING. '{name}' is stopped meanwhile, and then deleted with its offsets, which "
         "can't be undone."
     )
@@ -128,8 +128,9 @@ def test_a_start_that_is_none(given: dict[str, Any]) -> None:
         run(CreateConnectorOperator(task_id="create", connector="new", config={"connector.class": "x"}, **given))
 
 
-def test_a_query_by_the_form(run_dag: RunDag, name: str) -> None:
-    """The DAG of a change hands query and columns on."""
+def test_a_query_by_the_form(run_dag: RunDag, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The DAG of a change hands query and columns on, where queries are allowed at all."""
+    monkeypatch.setenv("AIRFLOW__CONNECT_OFFSETS__QUERIES", "spark_catalog")
     query = f"SELECT '{name}' AS t, 0 AS p, 11 AS landed"
 
     ran = run_dag(connector=name, to="query", value=query, columns="topic=t,partition=p,last=landed")

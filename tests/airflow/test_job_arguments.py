@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
@@ -18,13 +17,13 @@ from tests.support.airflow.orphan_runs import execute
 from tests.support.rows.written_failover import write_observation
 
 
-@pytest.mark.usefixtures("spark_submit", "workspace")
+@pytest.mark.usefixtures("spark_submit")
 def test_a_final_translation_stays_within_its_preview(
-    spark: SparkSession, tmp_path: Path, connection: Callable[..., None]
+    spark: SparkSession, workspace: str, connection: Callable[..., None]
 ) -> None:
     """A group that nobody has approved is not moved: the task fails, and names it."""
     connection("spark_default", conn_type="spark", host="local[1]")
-    preview, final = (FailoverDirectory((tmp_path / name).as_uri()) for name in ("preview", "final"))
+    preview, final = (FailoverDirectory(f"{workspace}/{name}") for name in ("preview", "final"))
     for one in (preview, final):
         write_observation(one, min_coverage=0.3)
     offsets = [row for row in read_dataset(preview.group_offsets, GROUP_OFFSETS) if row["group"] != "between"]

@@ -126,6 +126,7 @@ def test_a_standalone_worker_is_set_back(
             "extra": {"offsets_file": str(stored)},
         }
         monkeypatch.setenv("AIRFLOW_CONN_ALONE", json.dumps(alone))
+        monkeypatch.setenv("AIRFLOW__CONNECT_OFFSETS__READABLE", tmp_path.as_uri())
         file = tmp_path / "requested.json"
         file.write_text(json.dumps({"offsets": [{"partition": {"filename": str(lines)}, "offset": {"position": 4}}]}))
         requested = {"connector": name, "connect_conn_id": "alone", "kafka_conn_id": "", "control": "storage"}

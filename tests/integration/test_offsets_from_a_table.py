@@ -38,7 +38,9 @@ def name(sandbox: Sandbox) -> Iterator[str]:
 
 def test_it_resumes_where_its_output_ends(sandbox: Sandbox, target_changer: Changer, tmp_path: Path, name: str) -> None:
     """Its committed offsets are lost, as they are after offsets.retention.minutes; nothing is delivered twice."""
-    file = tmp_path / "landed.txt"
+    directory = tmp_path / "landed"
+    directory.mkdir()
+    file = directory / "lines.txt"
     sandbox.target.create_topic(name, partitions=3)
     for partition, count in ((0, 5), (1, 3)):
         sandbox.target.produce(name, [str(number) for number in range(count)], partition=partition)
@@ -48,9 +50,14 @@ def test_it_resumes_where_its_output_ends(sandbox: Sandbox, target_changer: Chan
     sandbox.connect.wait_state(name, "STOPPED", tasks=0)
     sandbox.connect.reset(name)
     [query] = re.findall(r"```sql\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    assert "file:///data/landed.txt" in query
+    [table] = re.findall(r"`(CREATE TABLE [^`]*)`", PAGE.read_text())
+    assert "file:///data/landed" in table
+    target_changer.spark.sql(table.replace("file:///data/landed", directory.as_uri()))
 
-    outcome = target_changer.change(name, "query", query.replace("file:///data/landed.txt", file.as_uri()))
+    try:
+        outcome = target_changer.change(name, "query", query)
+    finally:
+        target_changer.spark.sql("DROP TABLE landed")
 
     assert outcome.result == "applied"
     positions = {

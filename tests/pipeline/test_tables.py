@@ -112,7 +112,10 @@ def test_rows_that_are_no_positions(planner: Planner) -> None:
         ("SELECT 'orders' AS topic, 1 AS partition", "has the columns topic, partition; exactly one of them must be"),
         ("SELECT 'orders' AS t, 1 AS partition, 5 AS last", "the query has no column topic, but t, partition, last."),
         ("SELECT 'orders' AS topic, 1 AS partition, 5 AS last WHERE false", "the query has no row of this connector"),
-        ("SELECT 'orders' AS topic, id AS partition, 5 AS last FROM range(12)", "the query has more than 10 rows"),
+        (
+            "SELECT 'orders' AS topic, explode(sequence(1, 12)) AS partition, 5 AS last",
+            "query has more than 10 rows",
+        ),
     ],
 )
 def test_what_is_no_query_of_positions(

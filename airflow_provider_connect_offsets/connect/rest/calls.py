@@ -24,6 +24,8 @@ from requests.utils import get_environ_proxies
 
 from airflow_provider_connect_offsets import fencing
 from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock, retrying
+from airflow_provider_connect_offsets.connect.rest.bounded import Reply, TooLarge, TooLate, send
+from airflow_provider_connect_offsets.connect.rest.bounded import session as bounded_session
 from airflow_provider_connect_offsets.connect.rest.endpoint import (
     BasicAuth,
     BearerToken,
@@ -41,6 +43,9 @@ from airflow_provider_connect_offsets.exceptions import (
 )
 
 log = logging.getLogger(__name__)
+# Offsets of a connector may be many times as large as anything else.
+_LISTS = 16
+_LARGEST_TOKEN = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +131,7 @@ class Transport:
     def _ask(self, url: str, call: Call) -> _Done | Refusal:
         try:
             response = self._request(url, call)
-            if response.status_code == 401 and self._tokens is not None:
+            if response.status == 401 and self._tokens is not None:
                 # Refused, so nothing was done; the token may have been revoked before its time.
                 self._tokens.forget()
                 response = self._request(url, call)
@@ -136,20 +141,24 @@ class Transport:
             return Refusal(error, repeat=True)
         return _read(url, call, response)
 
-    def _request(self, url: str, call: Call) -> requests.Response:
+    def _request(self, url: str, call: Call) -> Reply:
         endpoint = self._endpoint
+        timeout = endpoint.change_timeout if call.changes else endpoint.read_timeout
         headers = self._authorization()
         if call.changes:
             # A change gets a new connection: if a worker closed a kept-alive one just then, that would look like a lost
             # answer.
             self._session.close()
             fencing.ask()
-        return self._session.request(
+        return send(
+            self._session,
             call.method,
             url + call.path,
+            seconds=endpoint.connect_timeout + timeout,
+            largest=endpoint.largest_answer * (_LISTS if call.lists_offsets else 1),
             json=call.body,
             headers=headers,
-            timeout=(endpoint.connect_timeout, endpoint.change_timeout if call.changes else endpoint.read_timeout),
+            timeout=(endpoint.connect_timeout, timeout),
             verify=self._verify,
             proxies=_proxies(url),
             allow_redirects=False,  # following one would turn a PUT into a GET
@@ -163,17 +172,20 @@ class Transport:
             return {"Authorization": basic(auth.login, auth.password)}
         return {"Authorization": f"Bearer {auth.token}"} if isinstance(auth, BearerToken) else {}
 
-    def _post_form(self, url: str, form: dict[str, str], headers: dict[str, str]) -> requests.Response:
+    def _post_form(self, url: str, form: dict[str, str], headers: dict[str, str]) -> Reply:
+        endpoint = self._endpoint
         # Not through the session, whose headers are for Connect's workers alone.
-        with requests.Session() as session:
-            session.trust_env = False
+        with bounded_session() as session:
             session.cert = self._session.cert
-            timeout = (self._endpoint.connect_timeout, self._endpoint.read_timeout)
-            return session.post(
+            return send(
+                session,
+                "POST",
                 url,
+                seconds=endpoint.connect_timeout + endpoint.read_timeout,
+                largest=_LARGEST_TOKEN,
                 data=form,
                 headers=headers,
-                timeout=timeout,
+                timeout=(endpoint.connect_timeout, endpoint.read_timeout),
                 verify=self._verify,
                 proxies=_proxies(url),
                 allow_redirects=False,
@@ -181,10 +193,9 @@ class Transport:
 
 
 def _session(endpoint: ConnectEndpoint) -> requests.Session:
-    session = requests.Session()
-    # With trust_env, REQUESTS_CA_BUNDLE would override the connection's ``ca``, and .netrc would add a login. Of the
+    # Without trust_env: REQUESTS_CA_BUNDLE would override the connection's ``ca``, and .netrc would add a login. Of the
     # environment only proxies (_proxies) and a default CA bundle (_verify) are used.
-    session.trust_env = False
+    session = bounded_session()
     session.headers.update({"Accept": "application/json", **endpoint.headers})
     if endpoint.client_cert is not None:
         session.cert = (endpoint.client_cert, endpoint.client_key) if endpoint.client_key else endpoint.client_cert
@@ -208,15 +219,15 @@ def _log_refusal(state: tenacity.RetryCallState) -> None:
         log.info("%s Trying again in %.1f s.", state.outcome.result().error, state.upcoming_sleep)
 
 
-def _read(url: str, call: Call, response: requests.Response) -> _Done | Refusal:
-    text = response.content.decode("utf-8", errors="replace")
-    location = without_secrets(response.headers.get("Location", ""))
-    if 200 <= response.status_code < 300:
+def _read(url: str, call: Call, reply: Reply) -> _Done | Refusal:
+    text = reply.body.decode("utf-8", errors="replace")
+    location = without_secrets(reply.location)
+    if 200 <= reply.status < 300:
         try:
             return _Done(json.loads(text) if text else None)
         except (ValueError, RecursionError):
-            log.debug("%s answered %s without JSON", url, response.status_code)
-    return refusal_of(call, Answer(url, response.status_code, text, location))
+            log.debug("%s answered %s without JSON", url, reply.status)
+    return refusal_of(call, Answer(url, reply.status, text, location))
 
 
 def _failure(url: str, call: Call, error: requests.RequestException) -> Refusal:
@@ -233,13 +244,15 @@ def _failure(url: str, call: Call, error: requests.RequestException) -> Refusal:
         isinstance(link, ConnectionRefusedError) for link in chain
     )
     kind = ConnectionRefused if refused else Unreachable
-    return Refusal(kind(what), repeat=not untrusted, elsewhere=True)
+    return Refusal(kind(what), repeat=not untrusted and not isinstance(error, TooLarge), elsewhere=True)
 
 
 def _reason(error: requests.RequestException, chain: list[BaseException]) -> str:
     """Return a short reason; the messages of the libraries are long and show what was sent."""
     if isinstance(error, requests.ConnectTimeout):
         return "no connection within the connect timeout"
+    if isinstance(error, TooLate | TooLarge):
+        return str(error)
     if isinstance(error, requests.ReadTimeout):
         return "no answer within the read timeout"
     for link in chain:

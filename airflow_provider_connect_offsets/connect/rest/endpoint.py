@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 from urllib.parse import SplitResult, urlsplit
 
+from airflow_provider_connect_offsets.connect.rest.bounded import LARGEST_ANSWER
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 
 log = logging.getLogger(__name__)
@@ -62,7 +63,8 @@ class ConnectEndpoint:
         connect_timeout: Seconds to wait for a connection.
         read_timeout: Seconds to wait for the answer to a reading call.
         change_timeout: Seconds to wait for the answer to a changing call; more than the 90 s after which a worker ends
-            it.
+            it. Each is the time in which an answer has to be complete.
+        largest_answer: Bytes that an answer may have, decompressed; a list of offsets 16 times as many.
     """
 
     urls: tuple[str, ...]
@@ -74,6 +76,7 @@ class ConnectEndpoint:
     connect_timeout: float = 5.0
     read_timeout: float = 30.0
     change_timeout: float = WORKER_TIMEOUT + 10
+    largest_answer: int = LARGEST_ANSWER
 
     def __post_init__(self) -> None:
         """Normalise the URLs; raises :class:`InvalidInput` for invalid values."""
@@ -84,6 +87,10 @@ class ConnectEndpoint:
             raise InvalidInput("client_key is given without client_cert: name the certificate that belongs to the key.")
         if min(self.connect_timeout, self.read_timeout, self.change_timeout) <= 0:
             raise InvalidInput("Timeouts of a Connect endpoint must be greater than 0 seconds.")
+        if self.largest_answer <= 0:
+            raise InvalidInput("answer_limit of a Connect endpoint must be greater than 0 MiB.")
+        if isinstance(self.auth, BearerToken):
+            _check_headers({"Authorization": self.auth.token})
         _check_headers(self.headers)
 
     def at(self, urls: tuple[str, ...], *, configured: tuple[str, ...]) -> ConnectEndpoint:
@@ -145,8 +152,8 @@ def _check_headers(headers: Mapping[str, str]) -> None:
     for name, value in headers.items():
         usable = isinstance(name, str) and isinstance(value, str) and name.strip() == name != ""
         # The value may be a credential, so the message must not show it.
-        if not usable or any(character in name + value for character in "\r\n\0"):
-            raise InvalidInput(f"Header {name!r} can't be sent: names and values are texts of a single line.")
+        if not usable or not f"{name}{value}".isprintable() or not f"{name}{value}".isascii():
+            raise InvalidInput(f"Header {name!r} can't be sent: names and values are texts of a single line, in ASCII.")
 
 
 def without_secrets(url: str) -> str:

@@ -52,6 +52,11 @@ class Call:
         """Whether the call changes anything, so that it is not repeated without reading back."""
         return self.method != "GET"
 
+    @property
+    def lists_offsets(self) -> bool:
+        """Whether the answer is a list of offsets, which may be long."""
+        return not self.changes and self.path.endswith("/offsets")
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:

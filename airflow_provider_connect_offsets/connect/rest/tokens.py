@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import base64
+import json
+import math
 from collections.abc import Callable
 
 import requests
 
 from airflow_provider_connect_offsets.clock import Clock
+from airflow_provider_connect_offsets.connect.rest.bounded import Reply
 from airflow_provider_connect_offsets.connect.rest.endpoint import OAuthClient, without_secrets
 from airflow_provider_connect_offsets.exceptions import AccessDenied, Unreachable
 
@@ -33,7 +36,7 @@ class AccessTokens:
     def __init__(
         self,
         client: OAuthClient,
-        post: Callable[[str, dict[str, str], dict[str, str]], requests.Response],
+        post: Callable[[str, dict[str, str], dict[str, str]], Reply],
         clock: Clock,
     ) -> None:
         self._client = client
@@ -76,22 +79,30 @@ class AccessTokens:
     def _endpoint(self) -> str:
         return f"The OAuth token endpoint {without_secrets(self._client.token_url)}"
 
-    def _read(self, response: requests.Response) -> tuple[str, float]:
-        if response.status_code >= 500:
-            raise Unreachable(f"{self._endpoint} answers {response.status_code}; try again later.")
+    def _read(self, reply: Reply) -> tuple[str, float]:
+        if reply.status >= 500:
+            raise Unreachable(f"{self._endpoint} answers {reply.status}; try again later.")
         try:
-            body = response.json()
-            return str(body["access_token"]), float(body.get("expires_in") or _UNSTATED_LIFETIME)
-        except (ValueError, KeyError, TypeError, AttributeError):
-            code = _error_code(response)
+            body = json.loads(reply.body)
+            token, lifetime = _sent(body["access_token"]), float(body.get("expires_in") or _UNSTATED_LIFETIME)
+            return token, lifetime if math.isfinite(lifetime) else _UNSTATED_LIFETIME
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+            code = _error_code(reply)
             text = f"{self._endpoint} gives client {self._client.client_id!r} no token ({code})."
             raise AccessDenied(f"{text} Check client id, client secret and scope.") from None
 
 
-def _error_code(response: requests.Response) -> str:
+def _sent(token: object) -> str:
+    """Return a token that can be sent in a header; raises :class:`TypeError` for anything else."""
+    if not isinstance(token, str) or not token or not token.isascii() or not token.isprintable():
+        raise TypeError("no token")
+    return token
+
+
+def _error_code(reply: Reply) -> str:
     """Return RFC 6749's error code, without the rest of the body, which may repeat what was sent."""
     try:
-        code = response.json()["error"]
-    except (ValueError, KeyError, TypeError):
-        return f"status {response.status_code}"
-    return f"status {response.status_code}, {str(code)[:80]}"
+        code = json.loads(reply.body)["error"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return f"status {reply.status}"
+    return f"status {reply.status}, {str(code)[:80]}"

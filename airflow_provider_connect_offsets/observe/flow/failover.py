@@ -35,6 +35,7 @@ from airflow_provider_connect_offsets.observe.partitions import first_few, parti
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.mappings.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest, Mode
+from airflow_provider_connect_offsets.offsets.requests.guards import Named
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_MAPPINGS, MIRROR_PARTITIONS
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory, ledger_root, rewinds_root
@@ -90,7 +91,7 @@ def observe_failover(
 
     Raises:
         NotDrained: With ``ranges``: records are left to replicate. Nothing long was read.
-        InvalidRequest: The request needs a connection that is not given.
+        InvalidRequest: The request needs a connection that is not given, or moves what may not be changed here.
         StoreError: A system does not answer, or refuses.
     """
     clients = _isolated(clients, request)
@@ -100,6 +101,8 @@ def observe_failover(
         observed = _planned(request, clients, read_syncs(directory), ranges)
     else:
         observed = _unplanned(request, clients)
+    clients.guards.refuse_names(Named.GROUP, sorted(observed.of_source or observed.of_target))
+    clients.guards.refuse_names(Named.TOPIC, sorted({one.target_topic for one in observed.remote_partitions}))
     if request.forward is not None:
         topics = _concerned(observed.of_source, request)
         compared = _compared_syncs(read_syncs(directory.forward), None if ranges is None else ranges.forward)

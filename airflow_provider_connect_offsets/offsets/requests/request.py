@@ -119,6 +119,8 @@ class Request(JsonRecord):
         only_back: True if a partition whose position is before the requested one is left unchanged, so that no unread
             record is skipped.
         columns: Which columns of a ``file`` or ``query`` have topic, partition and position; None: not said.
+        catalogs: Names of the Spark catalogs whose tables a ``query`` may read; not of whoever requests it, but of the
+            place (``guards``).
     """
 
     connector: str
@@ -132,6 +134,7 @@ class Request(JsonRecord):
     noun: str = ConnectorType.SINK.noun
     only_back: bool = False
     columns: TableColumns | None = None
+    catalogs: tuple[str, ...] = ()
 
     @classmethod
     def parse(  # noqa: PLR0913 - what a person typed, each by its name

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Drift, InvalidInput, NotApplied, Overlap
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.replay import Range, ReplayPlan, clone_config, refuse_unbounded
+from airflow_provider_connect_offsets.offsets.requests.guards import Named
 from airflow_provider_connect_offsets.offsets.requests.replay import ReplayRequest, clone_prefix
 from airflow_provider_connect_offsets.operations.registry import journal_of, on_connector, reached, settle_of
 from airflow_provider_connect_offsets.operations.stages import steps
@@ -67,6 +68,8 @@ def replay(plan: ReplayPlan, clients: Clients, owner: Owner) -> ReplayOutcome:
     started, settled_others = datetime.now(tz=UTC), settle_left(plan.request, clients, owner)
 
     def stages(_left: Sequence[Left]) -> list[Stage]:
+        clients.guards.refuse_names(Named.CONNECTOR, [plan.request.connector])
+        clients.guards.refuse_names(Named.TOPIC, plan.topics())
         registry_of(clients)
         steps.refuse_reconfigured(plan.request.connector, plan.config, clients)
         info = clients.control.info(plan.request.connector)

@@ -14,6 +14,7 @@ from airflow_provider_connect_offsets.offsets.copied import copied, stale_settin
 from airflow_provider_connect_offsets.offsets.document import JsonMap, Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import Family, MirrorSource
 from airflow_provider_connect_offsets.offsets.families.elsewhere import kept_elsewhere
+from airflow_provider_connect_offsets.offsets.redirected import redirecting, shown
 from airflow_provider_connect_offsets.operations.existence.new_connector import NewConnector, installed, latest_warning
 from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.words import counted
@@ -109,7 +110,7 @@ def check(copying: Copying, clients: Clients) -> Copied:
 def described(copying: Copying, checked: Copied) -> str:
     """Describe what :func:`copy` would do."""
     new, original = checked.new, checked.original
-    settings = ", ".join(sorted(copying.overrides)) or "none"
+    settings = ", ".join(shown(name, value) for name, value in sorted(copying.overrides.items())) or "none"
     made = (
         f"Create {new.name!r} with the settings of {original.name!r} (other ones: {settings}) and its offsets of "
         f"{counted(len(new.offsets), 'partition')}; it will be {new.state}."
@@ -134,9 +135,18 @@ def _fate(copying: Copying) -> str:
 
 
 def _config(original: ConnectorInfo, copying: Copying) -> dict[str, str]:
-    """Return the copy's settings; raises :class:`InvalidRequest` for an override of its name."""
+    """Return the copy's settings; raises :class:`InvalidRequest` for its name, and an address that gets secrets."""
     if copying.overrides.get("name", copying.new_name) != copying.new_name:
         raise _refused(copying, f"config says name={copying.overrides['name']!r}, and new_name {copying.new_name!r}")
+    redirected = redirecting(original.config, copying.overrides)
+    if redirected is not None:
+        address, secret = redirected
+        raise _refused(
+            copying,
+            f"config changes {address}, which says where data goes, and the copy would take {secret} of the original "
+            "there. Give that setting, and any other with a secret, a value of its own in config, or create the "
+            "connector with CreateConnectorOperator",
+        )
     settings = {**original.config, **copying.overrides, "name": copying.new_name}
     return {name: value for name, value in settings.items() if value is not None}
 

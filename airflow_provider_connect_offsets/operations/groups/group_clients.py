@@ -12,13 +12,13 @@ _CLUSTER = "groups of "
 
 
 def group_clients(
-    kafka: KafkaCluster, workspace: str, *, timeout: float = 120.0, connections: Mapping[str, str] | None = None
+    kafka: KafkaCluster, workspace: str = "", *, timeout: float = 120.0, connections: Mapping[str, str] | None = None
 ) -> Clients:
     """Return clients of the consumer groups of a Kafka cluster; raises store errors.
 
     Args:
         kafka: The cluster.
-        workspace: URI of the workspace that has the journals.
+        workspace: URI of the workspace that has the journals; empty: set later.
         timeout: Seconds to wait for Kafka.
         connections: As of :class:`Clients`.
     """

@@ -5,8 +5,8 @@ from __future__ import annotations
 from airflow_provider_connect_offsets.exceptions import StoreError
 from airflow_provider_connect_offsets.observe import log_positions
 from airflow_provider_connect_offsets.operations.stages.captured import ALTER, CHECK, Alteration
-from airflow_provider_connect_offsets.operations.stages.connector_stages import ConnectorStage
 from airflow_provider_connect_offsets.operations.stages.group_words import again, since
+from airflow_provider_connect_offsets.operations.stages.reached import ConnectorStage
 from airflow_provider_connect_offsets.saga import Captures, Done, Found, JsonMap, Kind, StageState, stage_name
 
 

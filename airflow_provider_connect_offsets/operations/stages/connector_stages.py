@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import logging
-from abc import abstractmethod
 from contextlib import suppress
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import Drift, Interfered, NotRunning, OutcomeUnknown, UnknownConnector
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import (
-    ADDRESSES,
-    CONNECTIONS,
     RESUME,
     SET,
     STOP,
     PriorState,
 )
+from airflow_provider_connect_offsets.operations.stages.reached import ConnectorStage
 from airflow_provider_connect_offsets.saga import (
     Captures,
     Done,
@@ -26,67 +24,11 @@ from airflow_provider_connect_offsets.saga import (
     Found,
     JsonMap,
     Kind,
-    Stage,
-    StageRecord,
     StageState,
     Undoing,
 )
 
 log = logging.getLogger(__name__)
-
-
-class ReachedStage(Stage):
-    """A stage that the registry rebuilds from a journal, if the clients at hand reach what it changes."""
-
-    @classmethod
-    @abstractmethod
-    def is_reached(cls, clients: Clients, record: StageRecord) -> bool:
-        """Whether these clients reach what the recorded stage changes."""
-
-    @classmethod
-    @abstractmethod
-    def built(cls, subject: str, clients: Clients, spec: JsonMap) -> Self:
-        """Build the stage from what :meth:`spec` has returned, maybe in an earlier version."""
-
-
-class ConnectorStage(ReachedStage):
-    """A stage on one connector, or consumer group.
-
-    Args:
-        connector: Its name.
-        clients: Clients of its Connect cluster.
-
-    Attributes:
-        arguments: Arguments of the class, and attributes of those names, that :meth:`spec` keeps for :meth:`built`.
-    """
-
-    arguments: ClassVar[tuple[str, ...]] = ()
-
-    def __init__(self, connector: str, clients: Clients) -> None:
-        super().__init__(connector, cluster=clients.cluster)
-        self._clients = clients
-
-    @classmethod
-    def is_reached(cls, clients: Clients, record: StageRecord) -> bool:
-        """Whether they are of the same Connect cluster: by its name, and if it has addresses, by one of these."""
-        if clients.cluster != record.cluster:
-            return False
-        known, here = set(record.spec.get(ADDRESSES, ())), clients.control.addresses(record.subject)
-        return not known or not here or not known.isdisjoint(here)
-
-    @classmethod
-    def built(cls, subject: str, clients: Clients, spec: JsonMap) -> Self:
-        """Build the stage from what :meth:`spec` has returned, maybe in an earlier version."""
-        kept: dict[str, Any] = {name: spec[name] for name in cls.arguments if name in spec}
-        return cls(subject, clients, **kept)
-
-    def spec(self) -> JsonMap:
-        """Return the connections, the addresses of the Connect cluster, and the values of ``arguments``."""
-        where = {
-            CONNECTIONS: dict(self._clients.connections),
-            ADDRESSES: sorted(self._clients.control.addresses(self.subject)),
-        }
-        return {**where, **{name: getattr(self, name) for name in self.arguments}}
 
 
 class _StateStage(ConnectorStage):

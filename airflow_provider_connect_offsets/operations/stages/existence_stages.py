@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from types import MappingProxyType
 from typing import cast
@@ -21,8 +21,9 @@ from airflow_provider_connect_offsets.exceptions import (
 )
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.kept_config import kept_config
+from airflow_provider_connect_offsets.offsets.requests.guards import Named
 from airflow_provider_connect_offsets.operations.stages.captured import CREATE, DELETE
-from airflow_provider_connect_offsets.operations.stages.connector_stages import ConnectorStage
+from airflow_provider_connect_offsets.operations.stages.reached import ConnectorStage
 from airflow_provider_connect_offsets.saga import Captures, Done, Found, JsonMap, Kind, StageState, Undoing
 
 
@@ -75,6 +76,10 @@ class CreateConnector(ExistenceStage):
         super().__init__(connector, clients)
         self._config = config
         self.lasting = lasting
+
+    def changed(self) -> Iterable[tuple[Named, str]]:
+        """Return nothing for a connector that is deleted again: what it is made for asks itself."""
+        return super().changed() if self.lasting else []
 
     def capture(self, earlier: Captures) -> JsonMap:
         """Return the digest of its settings; raises :class:`InvalidRequest` if a connector of that name exists."""

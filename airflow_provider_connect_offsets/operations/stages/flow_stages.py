@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -12,8 +12,9 @@ from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import OwnTopic
+from airflow_provider_connect_offsets.offsets.requests.guards import Named
 from airflow_provider_connect_offsets.operations.stages.captured import EMPTY
-from airflow_provider_connect_offsets.operations.stages.connector_stages import ConnectorStage
+from airflow_provider_connect_offsets.operations.stages.reached import ConnectorStage
 from airflow_provider_connect_offsets.saga import Captures, Done, Found, JsonMap, Kind, StageRecord, StageState, Undoing
 
 
@@ -78,6 +79,10 @@ class EmptyTopics(ConnectorStage):
     def resources(self) -> frozenset[str]:
         """The topics."""
         return frozenset(f"{one.side} topic {one.topic}" for one in self._topics)
+
+    def changed(self) -> Iterable[tuple[Named, str]]:
+        """Return also the topics."""
+        return [*super().changed(), *((Named.TOPIC, one.topic) for one in self._topics)]
 
     def spec(self) -> JsonMap:
         """Return also the topics, and where their records are kept."""

@@ -20,8 +20,9 @@ from airflow_provider_connect_offsets.exceptions import (
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.partitions import first_few
 from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_document, parse_kip199
+from airflow_provider_connect_offsets.offsets.requests.guards import Named
 from airflow_provider_connect_offsets.operations.stages.captured import IMPORT
-from airflow_provider_connect_offsets.operations.stages.connector_stages import ReachedStage
+from airflow_provider_connect_offsets.operations.stages.reached import ReachedStage
 from airflow_provider_connect_offsets.operations.stages.steps import differences
 from airflow_provider_connect_offsets.saga import (
     Captures,
@@ -130,6 +131,10 @@ class ImportOffsets(ReachedStage):
         del spec
         storage, control = cast("Storage", clients.offsets), cast("StorageControl", clients.control)
         return cls(subject, storage, refuse_running=control.refuse_running)
+
+    def changed(self) -> Iterable[tuple[Named, str]]:
+        """Return the connectors."""
+        return [(Named.CONNECTOR, one.connector) for one in self._changes]
 
     def capture(self, earlier: Captures) -> JsonMap:
         """Capture prior offsets and changes; raises :class:`Drift` if the former are not those that were shown.

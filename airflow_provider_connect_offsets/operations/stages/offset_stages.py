@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from airflow_provider_connect_offsets.connect.protocols import State, WriteReply
 from airflow_provider_connect_offsets.exceptions import (
@@ -21,6 +21,7 @@ from airflow_provider_connect_offsets.observe import log_positions, slots
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
+from airflow_provider_connect_offsets.offsets.requests.guards import Named
 from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import (
     ALTER,
@@ -32,7 +33,6 @@ from airflow_provider_connect_offsets.operations.stages.captured import (
 )
 from airflow_provider_connect_offsets.operations.stages.check_records import CheckRecords
 from airflow_provider_connect_offsets.operations.stages.connector_stages import (
-    ConnectorStage,
     ResumeConnector,
     StopConnector,
     deleted_by_others,
@@ -43,6 +43,7 @@ from airflow_provider_connect_offsets.operations.stages.group_words import (
     left_down,
     whole_changes,
 )
+from airflow_provider_connect_offsets.operations.stages.reached import ConnectorStage
 from airflow_provider_connect_offsets.saga import Captures, Done, Found, JsonMap, Kind, StageState, Undoing
 
 log = logging.getLogger(__name__)
@@ -82,6 +83,12 @@ class AlterOffsets(ConnectorStage):
         self._at_stop = at_stop
         self.optional = optional
         self.fitted: OffsetPlan | None = None
+
+    def changed(self) -> Iterable[tuple[Named, str]]:
+        """Return also the topics in which a position changes."""
+        rows = self._plan.changed_rows() if self._plan is not None else ()
+        topics = dict.fromkeys(row.topic for row in rows if row.topic is not None)
+        return [*super().changed(), *((Named.TOPIC, topic) for topic in topics)]
 
     def spec(self) -> JsonMap:
         """Return also whether the offsets are a consumer group's."""

@@ -11,8 +11,9 @@ from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.failed_records import FailedSink, observe_sink
 from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import ONE_BY_ONE
-from airflow_provider_connect_offsets.operations.stages.connector_stages import ConnectorStage, deleted_by_others
+from airflow_provider_connect_offsets.operations.stages.connector_stages import deleted_by_others
 from airflow_provider_connect_offsets.operations.stages.existence_stages import registry_of
+from airflow_provider_connect_offsets.operations.stages.reached import ConnectorStage
 from airflow_provider_connect_offsets.saga import Captures, Done, Found, JsonMap, Kind, StageState, Undoing
 
 log = logging.getLogger(__name__)

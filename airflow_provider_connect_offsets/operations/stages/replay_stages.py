@@ -25,6 +25,7 @@ from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.replay import ReplayProgress, observe_replay
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.offsets.replay import Range
+from airflow_provider_connect_offsets.offsets.requests.guards import Named
 from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import DELIVER, HALT, PLACE, REMOVE, START
 from airflow_provider_connect_offsets.operations.stages.existence_stages import DeleteConnector, ExistenceStage
@@ -36,7 +37,15 @@ _EVERY = 0.5
 _NOTHING = Offsets()
 
 
-class PlaceClone(ExistenceStage):
+class CloneStage(ExistenceStage):
+    """A stage of a clone, which is deleted in the end; what it delivers is that of the connector it is made of."""
+
+    def changed(self) -> Iterable[tuple[Named, str]]:
+        """Return nothing: the replay itself asks for its connector and topics."""
+        return []
+
+
+class PlaceClone(CloneStage):
     """Writes the offsets at which a clone starts, and reads them back; the undo removes its offsets.
 
     Args:
@@ -95,7 +104,7 @@ class PlaceClone(ExistenceStage):
         return ""
 
 
-class StartClone(ExistenceStage):
+class StartClone(CloneStage):
     """Starts a clone that was created STOPPED; the undo stops it."""
 
     title = START
@@ -123,7 +132,7 @@ class StartClone(ExistenceStage):
         return ""
 
 
-class DeliverInterval(ExistenceStage):
+class DeliverInterval(CloneStage):
     """Waits until a clone has passed the end of each range; after that the replay only goes forward.
 
     Args:
@@ -212,7 +221,7 @@ class StopClone(DeliverInterval):
         return StageState(Found.BEFORE)
 
 
-class RemoveClone(DeleteConnector):
+class RemoveClone(CloneStage, DeleteConnector):
     """Removes the offsets of a stopped clone, and deletes it."""
 
     title = REMOVE

@@ -12,9 +12,9 @@ from airflow.sdk.definitions.param import ParamsDict
 
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.reports import report_address, report_url
+from airflow_provider_connect_offsets.hooks.settings import GuardedParameters
 from airflow_provider_connect_offsets.operators.shared.common import report_of
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
-from airflow_provider_connect_offsets.parameters.taking import TakesParameters
 from airflow_provider_connect_offsets.workspace.layout import Directory, RunDirectory
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _TIME_TO_ANSWER = (
 )
 
 
-class AskOperator(TakesParameters, ApprovalOperator):
+class AskOperator(GuardedParameters, ApprovalOperator):
     """An ``ApprovalOperator`` that knows when not to ask, and whose form shows what it asks, and nothing else.
 
     ``response_timeout``: how long an answer may take; without one, forever. The DAG's Params are no part of the

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, ClassVar
 
-from airflow_provider_connect_offsets.hooks import flow as flow_hook
+from airflow_provider_connect_offsets.hooks.clients import open_flow
 from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
 from airflow_provider_connect_offsets.parameters.connections import FlowConnectionParams
 from airflow_provider_connect_offsets.parameters.flow import FlowConnectorsParams
@@ -25,7 +25,7 @@ class FlowOperator(ReportedOperator):
     def open_flow(self, waiting: WaitingParams | None = None) -> AbstractContextManager[Clients]:
         """Open the clients of the flow; raises as ``hooks.clients.open_clients``."""
         timeout = (waiting or WaitingParams()).timeout
-        return flow_hook.open_flow(self.given(FlowConnectionParams), timeout=timeout)
+        return open_flow(self.given(FlowConnectionParams), timeout=timeout)
 
 
 def requested_flow(connectors: FlowConnectorsParams) -> FlowConnectors:

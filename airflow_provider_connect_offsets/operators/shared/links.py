@@ -9,7 +9,8 @@ from airflow.sdk import BaseOperator, BaseOperatorLink
 
 from airflow_provider_connect_offsets.hooks.reports import report_url
 from airflow_provider_connect_offsets.hooks.runs import directory_of
-from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.hooks.settings import GuardedParameters
+from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.workspace.files import exists
 from airflow_provider_connect_offsets.workspace.layout import Directory
 
@@ -39,7 +40,7 @@ class ReportLink(BaseOperatorLink):
             return ""
 
 
-class ReportedOperator(TakesParameters, BaseOperator):
+class ReportedOperator(GuardedParameters, BaseOperator):
     """An operator whose task's page has the button."""
 
     parameters: ClassVar[Models] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import tempfile
@@ -13,12 +14,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 
 from airflow_provider_connect_offsets.exceptions import PlanRefused
-from airflow_provider_connect_offsets.hooks.clients import class_archive
 from airflow_provider_connect_offsets.hooks.connections import connection_of
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.hooks.settings import GuardedParameters, class_archive, guards
+from airflow_provider_connect_offsets.offsets.requests.guards import Named
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
-from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import RunParams
+from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
 _NAMED = 3
 
 
-class OffsetsJobOperator(TakesParameters, SparkSubmitOperator):
+class OffsetsJobOperator(GuardedParameters, SparkSubmitOperator):
     """Run one of this package's jobs on a run directory, then judge what it found; a ``SparkSubmitOperator``.
 
     All other arguments are those of ``SparkSubmitOperator``, except ``application``, ``py_files`` and
@@ -66,13 +69,14 @@ class OffsetsJobOperator(TakesParameters, SparkSubmitOperator):
             )
             here: dict[str, str] = {}
             if (self._deploy_mode or connection.extra_dejson.get("deploy-mode")) != "cluster":
-                here |= quick_start(class_archive())
+                here |= quick_start(class_archive()) | _without_secrets()
             if str(connection.host).startswith("local"):
                 # The Python that runs this task has what the job needs; the path may lead to another one.
                 here |= {"PYSPARK_PYTHON": sys.executable}
             self.env_vars = {**here, **(self.env_vars or {})}
             self.application = str(job_path())
             self.py_files = str(write_py_files(Path(scratch, "connect_offsets.zip")))
+            self.given(RunParams)  # refuses a directory that may not be read
             self.application_args = [self.job, *self.job_arguments()]
             # If one is on the path, the connection may name another one.
             beside = None if shutil.which("spark-submit") else spark_submit_path()
@@ -80,6 +84,27 @@ class OffsetsJobOperator(TakesParameters, SparkSubmitOperator):
             super().execute(context)
         with failing_clearly():
             return self.judged()
+
+
+def _without_secrets() -> dict[str, str]:
+    """Return Airflow's own variables, emptied: the driver needs none of its keys, connections and passwords.
+
+    ``spark-submit`` gets all variables of the task, and those of the hook replace them.
+    """
+    return dict.fromkeys((name for name in os.environ if name.startswith("AIRFLOW_")), "")
+
+
+def refuse_protected_topics(run: RunDirectory) -> None:
+    """Raise :class:`InvalidRequest` if a plan changes positions in a topic that may not be changed here."""
+    from airflow_provider_connect_offsets.offsets.plan import Action
+    from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset
+    from airflow_provider_connect_offsets.workspace.schemas import OFFSET_PLAN
+
+    allowed = guards()
+    if allowed.protected.concerning(Named.TOPIC) or allowed.allowed.concerning(Named.TOPIC):
+        rows = iterate_dataset(run.offset_plan, OFFSET_PLAN)
+        changed = {row["topic"] for row in rows if row["action"] != Action.KEEP and row["topic"] is not None}
+        allowed.refuse_names(Named.TOPIC, sorted(changed))
 
 
 def refuse_errors(summary: Mapping[str, Any], *, nothing: str) -> None:

@@ -114,7 +114,7 @@ def _read_list(spark: SparkSession, snapshot: PlanFrames, request: Request, subj
     if is_in_source(request, subject):
         return Listed.of(lists.at_source_position(spark, snapshot.offsets, request.value, subject))
     if request.to is To.QUERY:
-        return tables.from_query(spark, reference, request.columns, subject)
+        return tables.from_query(spark, request, subject)
     if request.reads_table:
         return tables.from_table(spark, reference, request.columns, subject)
     if request.to is To.FILE:

@@ -12,9 +12,9 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.exceptions import InvalidDocument
 from airflow_provider_connect_offsets.offsets.requests.columns import LAST, POSITION, TableColumns
-from airflow_provider_connect_offsets.offsets.requests.request import suffix_of
+from airflow_provider_connect_offsets.offsets.requests.request import Request, suffix_of
 from airflow_provider_connect_offsets.pipeline.jvm import JVM_ERRORS, root_cause
-from airflow_provider_connect_offsets.pipeline.plan import family_columns
+from airflow_provider_connect_offsets.pipeline.plan import family_columns, queries
 from airflow_provider_connect_offsets.pipeline.plan.lists import Listed
 from airflow_provider_connect_offsets.pipeline.plan.subjects import Subject, Subjects
 
@@ -22,15 +22,14 @@ from airflow_provider_connect_offsets.pipeline.plan.subjects import Subject, Sub
 MOST_ROWS = 1_000_000
 
 
-def from_query(spark: SparkSession, query: str, columns: TableColumns | None, subject: Subject) -> Listed:
-    """Take the rows of a Spark SQL query.
+def from_query(spark: SparkSession, request: Request, subject: Subject) -> Listed:
+    """Take the rows of the Spark SQL query that a request names.
 
     Raises:
-        InvalidDocument: it can't be run, or its rows are no positions; the message is for people
+        InvalidDocument: it can't be run, may not be here, or its rows are no positions; the message is for people
     """
-    # As a subquery it can be nothing but a query: no statement that changes a table is one.
-    as_rows = f"SELECT * FROM (\n{query.strip().rstrip(';')}\n) AS positions"  # noqa: S608 - it is what was requested
-    return _checked(lambda: spark.sql(as_rows), "the query", columns, subject)
+    query = request.reference or ""
+    return _checked(lambda: queries.run(spark, query, request.catalogs), "the query", request.columns, subject)
 
 
 def from_table(spark: SparkSession, uri: str, columns: TableColumns | None, subject: Subject) -> Listed:

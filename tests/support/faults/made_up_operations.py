@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +52,9 @@ class MadeUpRegistry(Registry):
         if unknown := [one.title for one in record.stages if one.title not in known]:
             raise record.unknown(f"the stage {unknown[0]!r}")
         return [Standing(self.world, *known[one.title]) for one in record.stages]
+
+    def refuse_protected(self, stages: Sequence[Stage]) -> None:
+        del stages
 
     def explanation(self, record: SagaRecord) -> Explanation:
         del record

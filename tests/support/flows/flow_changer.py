@@ -30,6 +30,7 @@ from airflow_provider_connect_offsets.workspace.layout import (
 )
 from airflow_provider_connect_offsets.workspace.outcome import Outcome
 from sandbox import Sandbox
+from tests.support.flows.guards import OWN_FILES
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class FlowChanger:
             self.cluster({"bootstrap.servers": self.target}) as target,
         ):
             known = Clients(connect, connect, cluster=self.cluster_id, workspace=self.workspace)
-            yield replace(known, logs=source, timeout=60, clusters=Clusters(source, target))
+            yield replace(known, logs=source, timeout=60, clusters=Clusters(source, target), guards=OWN_FILES)
 
     def plan(
         self, requested: dict[str, Any], to: str = "earliest", value: str = "", **selection: str

@@ -31,6 +31,7 @@ from airflow_provider_connect_offsets.workspace.layout import RunDirectory, jour
 from airflow_provider_connect_offsets.workspace.outcome import Outcome
 from sandbox import Broker, Progress, Sandbox, wait_for, wait_until
 from sandbox.connectors import file_sink_config, mirror_source_config
+from tests.support.flows.guards import OWN_FILES
 
 RECORDS = 100
 #: Creates a connector from its name and configuration.
@@ -57,7 +58,7 @@ class Address:
             ConsumerGroups(config) as groups,
         ):
             known = Clients(connect, connect, timeout=self.timeout, cluster=self.cluster, workspace=self.workspace)
-            yield replace(known, logs=logs, groups=groups)
+            yield replace(known, logs=logs, groups=groups, guards=OWN_FILES)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
@@ -16,6 +16,7 @@ from airflow_provider_connect_offsets.operations.groups.group_clients import gro
 from sandbox import Broker
 from tests.support.flows.flows import Changer
 from tests.support.flows.groups import cluster, commit_groups, committed
+from tests.support.flows.guards import OWN_FILES
 
 
 class GroupChanger(Changer):
@@ -30,7 +31,7 @@ class GroupChanger(Changer):
     def clients(self) -> Iterator[Clients]:
         """Open the clients of the groups."""
         with KafkaCluster({"bootstrap.servers": self.kafka.bootstrap}) as client:
-            yield group_clients(client, self.workspace, timeout=self.timeout)
+            yield replace(group_clients(client, self.workspace, timeout=self.timeout), guards=OWN_FILES)
 
 
 @dataclass(frozen=True)

@@ -217,7 +217,8 @@ class Planner:
         **requested: str,
     ) -> Plan:
         """Plan a request for the first connector."""
-        request = replace(Request.parse(connector=connector.name, to=to, now=NOW, **requested), only_back=only_back)
+        parsed = Request.parse(connector=connector.name, to=to, now=NOW, **requested)
+        request = replace(parsed, only_back=only_back, catalogs=("spark_catalog",))
         planned = plan(self.spark, self.snapshot([connector, *others], logs, slots), request)
         # Rows and verdicts of a plan are few; the order of either means nothing.
         rows = sorted((row.asDict() for row in planned.rows.collect()), key=lambda row: str(row["partition"]))

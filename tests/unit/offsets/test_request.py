@@ -195,9 +195,10 @@ def test_the_json_of_a_request() -> None:
         "reference": None,
         "noun": "connector",
         "only_back": True,
+        "catalogs": [],
         "columns": None,
     }
-    del written["only_back"], written["noun"]
+    del written["only_back"], written["noun"], written["catalogs"]
     assert Request.from_json(written) == replace(request, only_back=False)
 
 

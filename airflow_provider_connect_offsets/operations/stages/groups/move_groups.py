@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Self, cast
 
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, StoreError
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
+from airflow_provider_connect_offsets.offsets.requests.failover import Move
+from airflow_provider_connect_offsets.offsets.requests.guards import Named
 from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS, MOVE
-from airflow_provider_connect_offsets.operations.stages.connector_stages import ReachedStage
 from airflow_provider_connect_offsets.operations.stages.groups.deleted_groups import commit_deleted, is_whole
 from airflow_provider_connect_offsets.operations.stages.groups.left_groups import reasons
+from airflow_provider_connect_offsets.operations.stages.reached import ReachedStage
 from airflow_provider_connect_offsets.saga import (
     Done,
     Explanation,
@@ -25,6 +27,8 @@ from airflow_provider_connect_offsets.saga import (
     StageState,
     Undoing,
 )
+from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset
+from airflow_provider_connect_offsets.workspace.flow_schemas import TRANSLATION
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
 log = logging.getLogger(__name__)
@@ -66,6 +70,13 @@ class MoveGroups(ReachedStage):
         """Build the stage from what :meth:`spec` has returned; it can only be undone."""
         del subject
         return cls(clients, FailoverDirectory(spec["directory"]))
+
+    def changed(self) -> Iterable[tuple[Named, str]]:
+        """Return the groups that are moved, and the topics on the target."""
+        rows = iterate_dataset(self._directory.translation, TRANSLATION)
+        moved = [(row["group"], row["target_topic"]) for row in rows if row["action"] == Move.COMMIT]
+        groups, topics = ((kind, {one[at] for one in moved}) for at, kind in enumerate((Named.GROUP, Named.TOPIC)))
+        return [(kind, name) for kind, names in (groups, topics) for name in sorted(names)]
 
     def spec(self) -> JsonMap:
         """Return the run's directory, and the connections."""

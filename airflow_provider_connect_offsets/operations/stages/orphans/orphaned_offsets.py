@@ -162,7 +162,7 @@ def remove_approved(
             keep(documents)
         _keep_removed(directory, documents)
 
-    judged = _judged(_approved(directory, digest), topic, exist=exist)
+    judged = _judged(approved(directory, digest), topic, exist=exist)
     _remove(judged, topic, exist=exist, keep=keep_removed)
     removed = judged.removable
     removal = Removal(
@@ -183,7 +183,7 @@ def left_to_remove(directory: OrphansDirectory, topic: OffsetsTopic, *, exist: E
     """
     if files.read_json_if_any(directory.removed) is None:
         return None
-    judged = _judged(_approved(directory, digest), topic, exist=exist)
+    judged = _judged(approved(directory, digest), topic, exist=exist)
     return sum(len(_with_offset(judged.last, key)) for one in judged.removable.values() for key in one.orphans)
 
 
@@ -210,7 +210,8 @@ def _judged(orphans: Iterable[Orphan], topic: OffsetsTopic, *, exist: Exist) -> 
     return _Judged(connectors, last, documents)
 
 
-def _approved(directory: OrphansDirectory, digest: str) -> list[Orphan]:
+def approved(directory: OrphansDirectory, digest: str) -> list[Orphan]:
+    """Read the approved orphans; raises :class:`PlanRefused` if they have another digest."""
     orphans = [Orphan(**row) for row in iterate_dataset(directory.orphans, ORPHANS)]
     stored = plan_digest(orphan.digest() for orphan in orphans)
     if stored != digest:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Self
 
 from airflow_provider_connect_offsets.exceptions import DatasetError, InvalidInput, NotRemoved, PlanRefused
 from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.offsets.requests.guards import Named
 from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS, ORPHANS
-from airflow_provider_connect_offsets.operations.stages.connector_stages import ReachedStage
 from airflow_provider_connect_offsets.operations.stages.orphans.orphaned_offsets import (
     Keep,
     Removal,
+    approved,
     existing_on,
     left_to_remove,
     remove_approved,
 )
+from airflow_provider_connect_offsets.operations.stages.reached import ReachedStage
 from airflow_provider_connect_offsets.saga import (
     Done,
     Found,
@@ -68,6 +71,11 @@ class RemoveOrphans(ReachedStage):
         """Build the stage from what :meth:`spec` has returned."""
         del subject
         return cls(OrphansDirectory(spec["directory"]), clients, digest=spec["digest"])
+
+    def changed(self) -> Iterable[tuple[Named, str]]:
+        """Return the connectors whose offsets are removed."""
+        names = {orphan.connector for orphan in approved(self.directory, self._digest)}
+        return [(Named.CONNECTOR, name) for name in sorted(names)]
 
     def spec(self) -> JsonMap:
         """Return the run's directory, the digest of what was approved, and the connections."""

@@ -1,0 +1,62 @@
+"""The options of ``[connect_offsets]``, which no Param overrides."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airflow.providers.common.compat.sdk import conf
+
+from airflow_provider_connect_offsets.offsets.requests.guards import Guards, NamePatterns
+from airflow_provider_connect_offsets.parameters.fields import URI
+from airflow_provider_connect_offsets.parameters.taking import Model, TakesParameters
+
+if TYPE_CHECKING:
+    from airflow_provider_connect_offsets.observe.clients import Clients
+
+
+def workspace_uri() -> str:
+    """Return the URI under which datasets, journals and reports are stored; default: a folder in ``AIRFLOW_HOME``."""
+    configured = _option("workspace")
+    if configured:
+        return configured
+    home = os.environ.get("AIRFLOW_HOME") or Path("~/airflow").expanduser()
+    return Path(home, "connect_offsets").absolute().as_uri()
+
+
+def class_archive() -> str:
+    """Return the path of the class-data archive that Spark's driver starts from; empty: it starts without one."""
+    return _option("class_archive")
+
+
+def guards() -> Guards:
+    """Return what may be read and changed here; raises :class:`InvalidInput` for a pattern that can't be read."""
+    return Guards(
+        readable=(workspace_uri(), *_option("readable").split()),
+        catalogs=tuple(_option("queries").split()),
+        protected=NamePatterns.parse(_option("protected"), option="protected"),
+        allowed=NamePatterns.parse(_option("allowed"), option="allowed"),
+    )
+
+
+def configured(clients: Clients) -> Clients:
+    """Return ``clients`` with what is configured for all operations: the workspace, and what is allowed."""
+    return replace(clients, workspace=workspace_uri(), guards=guards())
+
+
+class GuardedParameters(TakesParameters):
+    """Operators and sensors whose URIs are readable ones, whoever gives them."""
+
+    def given(self, model: type[Model]) -> Model:
+        """Parse as the base class does; raises :class:`InvalidRequest` for a URI that may not be read, too."""
+        values = super().given(model)
+        for name, field in model.model_fields.items():
+            if URI in field.metadata and (uri := getattr(values, name)):
+                guards().refuse_unreadable(uri, param=name)
+        return values
+
+
+def _option(name: str) -> str:
+    return str(conf.get("connect_offsets", name, fallback="") or "")

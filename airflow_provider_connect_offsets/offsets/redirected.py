@@ -1,0 +1,65 @@
+"""Whether changed settings would send a connector's secrets to another address, and what a person may see of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from airflow_provider_connect_offsets.offsets.family import Config
+from airflow_provider_connect_offsets.offsets.kept_config import MASK, without_credentials
+
+# Names of settings whose values are secrets, of any class; one more that is taken for a secret does no harm.
+_SECRET = re.compile(
+    r"password|passwd|secret|token|credential|jaas|passphrase|api.?key|access.?key|private|keystore", re.IGNORECASE
+)
+# The same within a value: of a JAAS configuration, of a query in a URL.
+_WITHIN = re.compile(rf"(?:{_SECRET.pattern}|pwd|sig)[\w.-]*\s*=", re.IGNORECASE)
+# Names of settings that say where something is sent to, or how it is protected on its way there.
+_ADDRESS = re.compile(
+    r"servers?\b|hosts?\b|hostname|url|uri|endpoint|address|broker|proxy|domain|region|port\b|connection.?string|"
+    r"security\.protocol|\bssl\.|\bsasl\.mechanism|tls|verif|truststore|topology|contact.?points|nodes?\b",
+    re.IGNORECASE,
+)
+# A value that is an address whatever its setting is called: a URL, or a host with its port.
+_LIKE_AN_ADDRESS = re.compile(r"\w://|(?<![\w.-])[\w-]+(?:\.[\w-]+)*:\d{2,5}(?!\d)")
+_REFERENCE = re.compile(r"\$\{[^}]+\}")
+
+
+def is_secret(name: str, value: str) -> bool:
+    """Whether a setting is, or may refer to, something that only the connector may know."""
+    found = _SECRET.search(name) or _REFERENCE.search(value) or _WITHIN.search(value)
+    return bool(found) or without_credentials(value) != value
+
+
+def shown(name: str, value: str | None) -> str:
+    """Return a setting as a person may see it: ``topics=orders``, ``a.password=********``, ``transforms unset``."""
+    if value is None:
+        return f"{name} unset"
+    is_masked = (_SECRET.search(name) and not _is_reference(value)) or _WITHIN.search(value)
+    return f"{name}={MASK if is_masked else without_credentials(value)}"
+
+
+def redirecting(config: Config, overrides: Mapping[str, str | None]) -> tuple[str, str] | None:
+    """Return an override by which a copy would take a secret that it inherits elsewhere, and that secret's setting.
+
+    Args:
+        config: The settings of the original.
+        overrides: What the copy has instead; None: it has none of that name.
+
+    Returns:
+        None if no address is changed, or the copy inherits no secret.
+    """
+    changed = (name for name, value in overrides.items() if value != config.get(name))
+    address = next((one for one in changed if _is_address(one, config.get(one), overrides[one])), None)
+    inherited = (name for name, value in config.items() if name not in overrides and is_secret(name, value))
+    secret = next(inherited, None)
+    return None if address is None or secret is None else (address, secret)
+
+
+def _is_address(name: str, before: str | None, after: str | None) -> bool:
+    return bool(_ADDRESS.search(name) or any(value and _LIKE_AN_ADDRESS.search(value) for value in (before, after)))
+
+
+def _is_reference(value: str) -> bool:
+    """Whether a value is nothing but references to a config provider, which reveal no secret."""
+    return bool(_REFERENCE.search(value)) and not _REFERENCE.sub("", value).strip()

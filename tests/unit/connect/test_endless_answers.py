@@ -1,0 +1,173 @@
+"""Answers that never end, or are larger than anything: a call has its time, and its size."""
+
+from __future__ import annotations
+
+import gzip
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from threading import Event, Thread
+
+import pytest
+
+from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
+from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint, OAuthClient
+from airflow_provider_connect_offsets.exceptions import AccessDenied, ConnectOffsetsError, OutcomeUnknown, Unreachable
+
+_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+Answer = Callable[[socket.socket, Event], None]
+
+
+@contextmanager
+def server(answer: Answer) -> Iterator[str]:
+    """A server that answers each request so; the event is set once the test has ended."""
+    ended = Event()
+
+    def serve() -> None:
+        while not ended.is_set():
+            with suppress(OSError):
+                opened, _ = listening.accept()
+                with opened:
+                    opened.recv(65536)
+                    answer(opened, ended)
+                    # Closed with something unread, a connection loses what was sent.
+                    opened.shutdown(socket.SHUT_WR)
+                    while opened.recv(65536):
+                        pass
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = Thread(target=serve, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            ended.set()
+            with suppress(OSError):
+                socket.create_connection(listening.getsockname(), timeout=1).close()
+            thread.join(5)
+
+
+def trickling(begin: bytes, piece: bytes) -> Answer:
+    """An answer of which a piece comes every 0.05 s, for ever."""
+
+    def answer(opened: socket.socket, ended: Event) -> None:
+        opened.sendall(begin)
+        while not ended.wait(0.05):
+            opened.sendall(piece)
+
+    return answer
+
+
+def fixed(content: bytes) -> Answer:
+    """A whole answer."""
+    return lambda opened, _ended: opened.sendall(content)
+
+
+def client(url: str, **endpoint: object) -> ConnectRest:
+    """A client whose calls have half a second, and one attempt."""
+    known = ConnectEndpoint((url,), connect_timeout=0.2, read_timeout=0.3, change_timeout=0.3, **endpoint)  # type: ignore[arg-type]
+    return ConnectRest(known, timeout=0)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        trickling(b"HTTP/1.1 200 OK\r\n", b"X-More: 1\r\n"),
+        trickling(b"HTTP/1.1 200 OK\r\nX-Long: ", b"x"),
+        trickling(_HEAD + b"\r\n[", b" "),
+        trickling(_HEAD + b"Content-Length: 1000000\r\n\r\n[", b" "),
+        trickling(_HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n"),
+        trickling(b"", b"H"),
+    ],
+    ids=["headers", "a header", "a body", "a body with a length", "chunks", "a status"],
+)
+@pytest.mark.parametrize("changes", [False, True], ids=["read", "stop"])
+def test_an_answer_that_trickles_is_given_up(answer: Answer, *, changes: bool) -> None:
+    """Also while a connector is down; the outcome of a change is unknown then."""
+    with server(answer) as url, client(url) as connect:
+        began = time.monotonic()
+
+        with pytest.raises(
+            OutcomeUnknown if changes else Unreachable, match=r"no complete answer within 0\.5 s"
+        ) as error:
+            connect.stop("orders") if changes else connect.connectors()
+
+        assert time.monotonic() - began < 5
+        assert url in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        _HEAD + b"\r\n[" + b" " * 3_000_000 + b"]",
+        _HEAD + b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(b"[" + b" " * 3_000_000 + b"]"),
+    ],
+    ids=["plain", "compressed"],
+)
+def test_an_answer_has_a_size(content: bytes) -> None:
+    """Once it is decompressed; it is not asked for again."""
+    with (
+        server(fixed(content)) as url,
+        client(url, largest_answer=1 << 20) as connect,
+        pytest.raises(Unreachable, match="its answer has more than 1 MiB"),
+    ):
+        connect.connectors()
+
+
+def test_a_list_of_offsets_may_be_longer() -> None:
+    """Sixteen times as long."""
+    content = _HEAD + b"\r\n" + b'{"offsets": []' + b" " * 3_000_000 + b"}"
+    with server(fixed(content)) as url, client(url, largest_answer=1 << 20) as connect:
+        assert connect.read_offsets("orders").stored() == {}
+
+
+def test_a_token_that_trickles_is_given_up() -> None:
+    """Nothing reaches the worker."""
+    with server(trickling(_HEAD + b"\r\n{", b" ")) as url:
+        auth = OAuthClient(url, "me", "hunter2")
+
+        with (
+            client("http://127.0.0.1:1", auth=auth) as connect,
+            pytest.raises(Unreachable, match="OAuth token endpoint"),
+        ):
+            connect.connectors()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"access_token": null}',
+        b'{"access_token": ""}',
+        b'{"access_token": ["x"]}',
+        b'{"access_token": "\xc3\xa9"}',
+        b'{"access_token": "a\\nb"}',
+        b'{"access_token": "x", "expires_in": "1e999x"}',
+        b'{"access_token": "x", "expires_in": ' + b"9" * 400 + b"}",
+        b"[" * 100_000,
+    ],
+    ids=["null", "empty", "list", "accent", "line break", "text", "huge", "nested"],
+)
+def test_a_token_that_is_none_is_named_in_one_sentence(body: bytes) -> None:
+    """And never sent as ``Bearer None``."""
+    with server(fixed(_HEAD + b"\r\n" + body)) as url:
+        auth = OAuthClient(url, "me", "hunter2")
+
+        with (
+            client("http://127.0.0.1:1", auth=auth) as connect,
+            pytest.raises(AccessDenied, match="gives client 'me' no"),
+        ):
+            connect.connectors()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"[" * 100_000, b'"' + b"x" * 10, b"9" * 5000, b'{"a": 1e9999}', b"\xff\xfe[]", b"null", b"[[]]", b'"\\ud800"'],
+    ids=["nested", "cut", "huge", "infinite", "no UTF-8", "null", "lists", "half a pair"],
+)
+def test_a_body_that_is_not_connects_is_one_sentence(body: bytes) -> None:
+    """Whatever it holds, and whatever is read from it."""
+    with server(fixed(_HEAD + b"\r\n" + body)) as url, client(url) as connect:
+        for read in (lambda: connect.status("x"), lambda: connect.read_offsets("x"), lambda: connect.info("x")):
+            with pytest.raises(ConnectOffsetsError):
+                read()
