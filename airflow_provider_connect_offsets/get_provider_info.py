@@ -186,6 +186,14 @@ def _options() -> dict[str, Any]:
             "example": "connector=staging-.* group=staging-.*",
             "default": "",
         },
+        "four_eyes": {
+            "description": "Whoever has triggered a run can't approve it, and each run that a person triggers asks, "
+            "whatever its Param ``approval`` says. An approval by the same person fails the task.\n",
+            "version_added": "0.1.0",
+            "type": "boolean",
+            "example": None,
+            "default": "False",
+        },
         "serve_reports": {
             "description": "Serve reports under ``/connect-offsets/report/`` of the API server, to those who may read "
             "the DAG's runs. If it is false, approvals name the report's URI instead of linking to it. Set it to "

@@ -10,8 +10,10 @@ from typing import Any
 
 from airflow.sdk import DAG
 
+from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.parameters.fields import Parameters
-from airflow_provider_connect_offsets.task_groups.form import as_arguments, params_of, preset
+from airflow_provider_connect_offsets.task_groups.form import as_arguments, params_of, pinned, preset
+from airflow_provider_connect_offsets.task_groups.wiring import QUESTION
 
 #: A function that makes the tasks of a DAG from templates of its Params, by name.
 MakeTasks = Callable[..., object]
@@ -24,7 +26,9 @@ def ready_dag(
 
     The function's docstring is the DAG's documentation in Airflow, in Markdown. The decorated function takes arguments
     of ``airflow.sdk.DAG``, which replace the defaults: ``params`` gives other defaults of Params by name, and
-    ``default_args`` and ``tags`` are added. It raises :class:`InvalidInput` for a Param that the DAG does not have.
+    ``default_args`` and ``tags`` are added. ``pinned`` gives values of Params that nobody who triggers the DAG can
+    change; ``approval_timeout``, ``approvers`` (names of users) and ``notifiers`` are those of the question. It raises
+    :class:`InvalidInput` for a Param that the DAG does not have.
 
     Args:
         models: Models of the Params that the trigger form shows.
@@ -37,7 +41,11 @@ def ready_dag(
     def decorated(make: MakeTasks) -> Callable[..., DAG]:
         @wraps(make)
         def made(**given: Any) -> DAG:
-            params = preset(params_of(*models), given.get("params", {}))
+            fixed = given.pop("pinned", {})
+            params = pinned(preset(params_of(*models), given.get("params", {})), fixed)
+            asked = {name: given.pop(name) for name in QUESTION if name in given}
+            if asked and "approval" not in params:
+                raise InvalidInput(f"{make.__name__} asks nobody, so it takes no {', '.join(asked)}.")
             own = {"owner": "connect-offsets", "execution_timeout": timedelta(hours=hours)}
             arguments: dict[str, Any] = {
                 "dag_id": make.__name__,
@@ -52,7 +60,7 @@ def ready_dag(
                 "tags": sorted({"kafka-connect", "offsets", *tags, *given.get("tags", ())}),
             }
             with DAG(schedule=arguments.pop("schedule", None), **arguments) as dag:
-                make(**as_arguments(params))
+                make(**as_arguments(params, fixed), **asked)
             return dag
 
         made.__signature__ = inspect.Signature(  # type: ignore[attr-defined]

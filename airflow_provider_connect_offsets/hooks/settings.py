@@ -31,6 +31,11 @@ def class_archive() -> str:
     return _option("class_archive")
 
 
+def four_eyes() -> bool:
+    """Whether nobody may approve what they have triggered: ``[connect_offsets] four_eyes``, by default false."""
+    return bool(conf.getboolean("connect_offsets", "four_eyes", fallback=False))
+
+
 def guards() -> Guards:
     """Return what may be read and changed here; raises :class:`InvalidInput` for a pattern that can't be read."""
     return Guards(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from datetime import timedelta
+from dataclasses import replace
+from datetime import datetime, timedelta
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -36,6 +37,8 @@ from airflow_provider_connect_offsets.parameters.tasks import (
     StepLeaseParams,
     WaitingParams,
 )
+from airflow_provider_connect_offsets.workspace.approval import Approval
+from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.fleet import members_of
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 
@@ -57,7 +60,18 @@ class ApproveOffsetPlanOperator(AskAboutRunOperator):
     says so.
     """
 
-    parameters: ClassVar[Models] = (QuestionParams,)
+    parameters: ClassVar[Models] = (QuestionParams, PlanAgeParams)
+    #: Whether a later task refuses a plan that is older than ``plan_ttl``.
+    refuses_stale: ClassVar[bool] = True
+
+    def question(self) -> tuple[str, str]:
+        """Return subject and body, which says until when the plan is good."""
+        subject, body = super().question()
+        if not self.refuses_stale:
+            return subject, body
+        planned_at = datetime.fromisoformat(read_json(self.run.summary)["planned_at"])
+        until = planned_at + timedelta(seconds=self.given(PlanAgeParams).plan_ttl)
+        return subject, f"{body}\n\nThe plan is good until {until:%Y-%m-%d %H:%M} UTC; a later answer changes nothing."
 
     def is_asked(self) -> bool:
         """Return whether a person is asked; skips what follows in a dry run."""
@@ -67,9 +81,10 @@ class ApproveOffsetPlanOperator(AskAboutRunOperator):
         if given.plan_only:
             self.write_report(Pending.DRY_RUN)
             raise AirflowSkipException(f"Dry run: nothing is stopped or changed. The plan: {self.address}")
-        if given.approval:
+        is_asked = self.needs(approval=given.approval)
+        if is_asked:
             self.write_report(Pending.APPROVAL)
-        return given.approval
+        return is_asked
 
 
 class BeginOffsetChangeOperator(ReportedOperator):
@@ -199,11 +214,14 @@ def _applied(plan: OffsetPlan, clients: Clients, owner: Owner, run: RunDirectory
     from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
     from airflow_provider_connect_offsets.operations.groups.group_stages import refuse_moved
 
+    approval = Approval.read(RunDirectory(run.shared or run.uri).approval)
+
     def change() -> Outcome:
         refuse_moved(clients, owner.run)
-        return apply_plan(plan, clients, owner)
+        return replace(apply_plan(plan, clients, owner), approval=approval)
 
-    return recorded(change, failure_of(plan, clients, owner), run.outcome)
+    failed = failure_of(plan, clients, owner)
+    return recorded(change, lambda error: replace(failed(error), approval=approval), run.outcome)
 
 
 def failure_of(plan: OffsetPlan, clients: Clients, owner: Owner) -> Callable[[BaseException], Outcome]:

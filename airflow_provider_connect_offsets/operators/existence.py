@@ -177,7 +177,7 @@ class ApproveCopyOperator(AskOperator):
         given = self.given(QuestionParams)
         if given.plan_only:
             raise AirflowSkipException(f"Dry run: nothing is changed. {self.summary}")
-        return given.approval
+        return self.needs(approval=given.approval)
 
     def question(self) -> tuple[str, str]:
         """Return subject and body."""

@@ -139,3 +139,4 @@ class ApproveFailoverOperator(ApproveOffsetPlanOperator):
     """Ask a person whether the groups are to be moved; as ``ApproveOffsetPlanOperator`` does for a change."""
 
     directory = FailoverDirectory
+    refuses_stale = False

@@ -115,11 +115,12 @@ class ApproveRemovalOperator(AskAboutRunOperator):
         if not removal.remove:
             self.write_report(Pending.DRY_RUN)
             raise AirflowSkipException(f"Nothing is removed, as remove is false. The report: {self.address}")
-        if removal.approval:
+        is_asked = self.needs(approval=removal.approval)
+        if is_asked:
             self.write_report(Pending.APPROVAL)
         else:
             self.refuse_unproved()
-        return removal.approval
+        return is_asked
 
     def refuse_unproved(self) -> None:
         """Raise :class:`InvalidInput` if the topic may be another Connect cluster's, and nobody is asked."""

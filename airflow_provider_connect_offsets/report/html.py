@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.approval import Approval
+from airflow_provider_connect_offsets.workspace.layout import Directory
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -67,7 +69,8 @@ class Findings:
 
 def publish(uri: str, template: str, **values: Any) -> str:
     """Render a template, write the report to ``uri``, and return that."""
-    files.write_bytes(uri, rendered(template, **values).encode())
+    approval = Approval.read(Directory(uri.rpartition("/")[0]).approval)
+    files.write_bytes(uri, rendered(template, approval=approval, **values).encode())
     return uri
 
 

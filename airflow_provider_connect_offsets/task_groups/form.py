@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from airflow.sdk import Param
+from airflow.sdk.exceptions import ParamValidationError
 from pydantic.fields import FieldInfo
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
@@ -19,17 +21,49 @@ def params_of(*models: type[Parameters]) -> dict[str, Param]:
 
 def preset(params: Mapping[str, Param], values: Mapping[str, Any]) -> dict[str, Param]:
     """Return ``params`` with other defaults; raises :class:`InvalidInput` for a name that none of them has."""
+    _refuse_unknown(params, values)
+    return {name: _with_default(param, values[name]) if name in values else param for name, param in params.items()}
+
+
+def pinned(params: Mapping[str, Param], values: Mapping[str, Any]) -> dict[str, Param]:
+    """Return ``params`` of which those in ``values`` have one value only: the form shows it, and refuses another.
+
+    Raises :class:`InvalidInput` for a name that no Param has, and for a value that does not fit it.
+    """
+    _refuse_unknown(params, values)
+    return {name: _pinned(name, param, values[name]) if name in values else param for name, param in params.items()}
+
+
+def as_arguments(names: Iterable[str], values: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
+    """Return templates of the Params ``names``, as arguments of their task group; null becomes the empty text.
+
+    Those that are pinned to one of ``values`` are no templates, so that nothing that a run is given changes them.
+    """
+    templates = {name: f"{{{{ '' if params.{name} is none else params.{name} }}}}" for name in names}
+    return {**templates, **{name: "" if value is None else value for name, value in values.items()}}
+
+
+def _refuse_unknown(params: Mapping[str, Param], values: Mapping[str, Any]) -> None:
     if unknown := sorted(set(values) - set(params)):
         raise InvalidInput(f"No Param is called {', '.join(map(repr, unknown))}; there are {', '.join(params)}.")
-    return {
-        name: Param(values.get(name, param.value), param.description, schema=param.schema)
-        for name, param in params.items()
-    }
 
 
-def as_arguments(names: Iterable[str]) -> dict[str, Any]:
-    """Return templates of the Params ``names``, as arguments of their task group; null becomes the empty text."""
-    return {name: f"{{{{ '' if params.{name} is none else params.{name} }}}}" for name in names}
+def _with_default(param: Param, value: Any) -> Param:
+    """Return the Param with another default; a Param as ``value`` adds its schema, too."""
+    if isinstance(value, Param):
+        return Param(value.value, value.description or param.description, schema={**param.schema, **value.schema})
+    return Param(value, param.description, schema=param.schema)
+
+
+def _pinned(name: str, param: Param, value: Any) -> Param:
+    # Not "const": the form would hide the field, and whoever triggers the DAG should see what it does.
+    described = f"Fixed by the DAG's author. {param.description or ''}".strip()
+    made = Param(value, described, schema={**param.schema, "enum": [value]})
+    try:
+        made.resolve()
+    except ParamValidationError as error:
+        raise InvalidInput(f"pinned: {name} can't be {value!r}: {error}") from error
+    return made
 
 
 def _param(field: FieldInfo) -> Param:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import wraps
@@ -22,8 +22,10 @@ RETRIES: dict[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=10)}
 TEARDOWN: dict[str, Any] = {"retries": 10, "retry_delay": timedelta(seconds=10)}
 #: How long a person may take to answer, unless code says otherwise.
 TIME_TO_ANSWER = timedelta(hours=12)
-#: What only code gives to a task group that plans on Spark and asks a person: how long, and more for ``spark-submit``.
-PLANNED: dict[str, Any] = {"approval_timeout": TIME_TO_ANSWER, "spark": None}
+#: What only code gives to a task group that asks a person: how long, who may answer, and who is told.
+QUESTION: dict[str, Any] = {"approval_timeout": None, "approvers": None, "notifiers": None}
+#: The same of one that plans on Spark: more for ``spark-submit``, too.
+PLANNED: dict[str, Any] = {**QUESTION, "spark": None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,16 +123,32 @@ def wire(operation: Tasks, values: Mapping[str, Any], *, group_id: str) -> TaskG
 def ask(approve: Task, values: Mapping[str, Any], *, summary: Any) -> Any:
     """Make the task that asks a person, once, about ``summary``.
 
-    ``values``: the arguments of its operator; ``approval_timeout`` and ``dry_run``, if they are given.
+    ``values``: the arguments of its operator; those of ``QUESTION`` and ``dry_run``, if they are given.
     """
+    who = {"assigned_users": _users(values.get("approvers")), "notifiers": values.get("notifiers")}
     return approve.make(
         values,
         summary=summary,
         defaults=AskOperator.REJECT,
-        response_timeout=values.get("approval_timeout", TIME_TO_ANSWER),
+        response_timeout=values.get("approval_timeout") or _time_to_answer(values.get("plan_ttl")),
         retries=0,
         **({"plan_only": values["dry_run"]} if "dry_run" in values else {}),
+        **{name: value for name, value in who.items() if value},
     )
+
+
+def _time_to_answer(plan_ttl: object) -> timedelta:
+    """Return how long an answer may take: as long as the plan is good, since a later one would be refused."""
+    try:
+        return timedelta(seconds=float(str(plan_ttl)))
+    except ValueError:  # there is no plan, or a template says how long it is good
+        return TIME_TO_ANSWER
+
+
+def _users(approvers: Iterable[Any] | None) -> list[Any]:
+    """Return the users who may answer as Airflow has them; each is a name, or a dict of ``id`` and ``name``."""
+    named = [approvers] if isinstance(approvers, str | Mapping) else list(approvers or ())
+    return [one if isinstance(one, Mapping) else {"id": one, "name": one} for one in named]
 
 
 def end(apply: Any, teardown: Any) -> None:

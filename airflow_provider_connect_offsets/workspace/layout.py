@@ -46,6 +46,8 @@ class Directory:
     summary = MemberPath("summary.json")
     #: The outcome (JSON).
     outcome = MemberPath("outcome.json")
+    #: Who has approved or rejected it: an ``Approval`` (JSON).
+    approval = MemberPath("approval.json")
     #: The report for people (HTML).
     report = MemberPath("report.html")
 

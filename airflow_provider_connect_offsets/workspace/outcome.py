@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from airflow_provider_connect_offsets.workspace.approval import Approval
 from airflow_provider_connect_offsets.workspace.files import JsonFile
 
 
@@ -72,6 +73,7 @@ class Outcome(JsonFile):
         finished_at: When it ended.
         warnings: Messages for people that are no errors.
         offsets: The partitions that the plan changes.
+        approval: Who has triggered and approved it; None if nobody was asked.
     """
 
     connector: str
@@ -86,3 +88,4 @@ class Outcome(JsonFile):
     finished_at: datetime
     warnings: tuple[str, ...]
     offsets: tuple[MovedOffset, ...]
+    approval: Approval | None = None

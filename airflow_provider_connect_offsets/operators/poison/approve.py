@@ -38,7 +38,7 @@ class ApprovePoisonSkipOperator(AskAboutRunOperator):
             raise AirflowSkipException(f"A dry run: nothing is skipped. The report: {self.address}")
         if not self.summary["records"]:
             raise AirflowSkipException(f"There is nothing to skip. The report: {self.address}")
-        return given.approval
+        return self.needs(approval=given.approval)
 
     def write_report(self, pending: Pending) -> None:
         """Write outcome and report of a rejection."""

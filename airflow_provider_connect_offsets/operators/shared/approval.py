@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from datetime import timedelta
 from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.providers.standard.operators.hitl import ApprovalOperator, HITLOperator
 from airflow.sdk.definitions.param import ParamsDict
 
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.reports import report_address, report_url
-from airflow_provider_connect_offsets.hooks.settings import GuardedParameters
+from airflow_provider_connect_offsets.hooks.settings import GuardedParameters, four_eyes
 from airflow_provider_connect_offsets.operators.shared.common import report_of
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
+from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.approval import Approval
 from airflow_provider_connect_offsets.workspace.layout import Directory, RunDirectory
 
 if TYPE_CHECKING:
@@ -36,6 +40,8 @@ class AskOperator(GuardedParameters, ApprovalOperator):
     """
 
     preset: ClassVar[dict[str, Any]] = {"subject": "Approval"}  # until it is asked
+    #: Who has triggered the run; None for one that no person has.
+    triggered_by: str | None = None
 
     def __init__(self, *, response_timeout: timedelta | None = None, **kwargs: Any) -> None:
         super().__init__(**{_TIME_TO_ANSWER: response_timeout, **kwargs})
@@ -43,6 +49,7 @@ class AskOperator(GuardedParameters, ApprovalOperator):
 
     def execute(self, context: Context) -> Any:
         """Ask, go on, or skip the rest."""
+        self.triggered_by = _triggered_by(context)
         with failing_clearly():
             if not self.is_asked():
                 return None
@@ -56,6 +63,10 @@ class AskOperator(GuardedParameters, ApprovalOperator):
         Raises ``AirflowSkipException`` if nothing is to be done.
         """
 
+    def needs(self, *, approval: bool) -> bool:
+        """Return whether a person is asked, given the Param ``approval``: where four eyes have to see, always."""
+        return approval or (self.triggered_by is not None and four_eyes())
+
     @abstractmethod
     def question(self) -> tuple[str, str]:
         """Return subject and body, in Markdown."""
@@ -65,13 +76,47 @@ class AskOperator(GuardedParameters, ApprovalOperator):
 
         The rejection is recorded first: skipping what follows ends the task (``SkipMixin.skip`` raises in Airflow 3).
         """
+        self.triggered_by = _triggered_by(context)
+        if "chosen_options" in event:
+            answer, by = event["chosen_options"][0], _person(event.get("responded_by_user"))
+            if answer == self.APPROVE:
+                self.refuse_own_approval(by)
+            self.record_answer(Approval(answer, by, event["responded_at"], self.triggered_by))
         if self.REJECT in event.get("chosen_options", ()):
             self.record_rejection()
         return super().execute_complete(context, event)
 
+    def refuse_own_approval(self, by: str | None) -> None:
+        """Fail the task if whoever has triggered the run approves it, and four eyes have to see."""
+        if four_eyes() and self.triggered_by is not None and by == self.triggered_by:
+            raise AirflowFailException(
+                f"Nothing was changed: {by!r} has triggered this run, and somebody else has to approve it "
+                "([connect_offsets] four_eyes). Clear this task to ask again."
+            )
+
+    def record_answer(self, approval: Approval) -> None:
+        """Keep who has answered; here only in the log."""
+        self.log.info(
+            "%s by %s; the run was triggered by %s.",
+            approval.answer,
+            approval.answered_by or "nobody, in time",
+            approval.triggered_by or "no person",
+        )
+
     @abstractmethod
     def record_rejection(self) -> None:
         """Let log and report say that the answer was no."""
+
+
+def _triggered_by(context: Context) -> str | None:
+    """Name who has triggered the run; None for a scheduled one, and for what has no name."""
+    return getattr(context["dag_run"], "triggering_user_name", None) or None
+
+
+def _person(user: Any) -> str | None:
+    """Name the user who has answered, as a run names who has triggered it; None if a default was taken."""
+    fields = user if isinstance(user, dict) else getattr(user, "__dict__", {})
+    return fields.get("name") or fields.get("id") or None
 
 
 class AskAboutRunOperator(AskOperator):
@@ -83,6 +128,12 @@ class AskAboutRunOperator(AskOperator):
     #: The kind of the run's directory, which decides about the report.
     directory: ClassVar[type[Directory]] = RunDirectory
     summary: Any
+
+    def execute(self, context: Context) -> Any:
+        """Ask, go on, or skip the rest; an earlier answer, to a question that was cleared, no longer counts."""
+        with failing_clearly():
+            files.remove(self.run.approval)
+        return super().execute(context)
 
     @property
     def run(self) -> Directory:
@@ -109,6 +160,11 @@ class AskAboutRunOperator(AskOperator):
 
         found = read_report(self.run)
         return found.subject, found.question(link=self.link)
+
+    def record_answer(self, approval: Approval) -> None:
+        """Keep it with the run, too, for report, outcome and asset event."""
+        super().record_answer(approval)
+        replace(approval, digest=str(self.summary.get("digest") or "")).write(self.run.approval)
 
     def record_rejection(self) -> None:
         """Record the rejection in log and report."""

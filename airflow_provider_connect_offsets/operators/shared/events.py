@@ -74,7 +74,8 @@ class TellsChanges:
         if outcome.result is Result.APPLIED:
             of_plan = {"run": outcome.run, "run_uri": run.uri, "plan_uri": run.offset_plan, "digest": outcome.digest}
             moved = summary_of(outcome.offsets)
-            self.tell_change(context, clients, outcome.connector, kind=kind, **of_plan, **moved)
+            by = outcome.approval.extra if outcome.approval is not None else {}
+            self.tell_change(context, clients, outcome.connector, kind=kind, **of_plan, **moved, **by)
 
     def tell_step(
         self, context: Context, clients: Clients, name: str, alteration: Alteration, *, kind: ChangeKind
