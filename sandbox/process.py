@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import signal
 import socket
@@ -15,6 +16,7 @@ from sandbox.owner import Tethered
 from sandbox.waiting import Progress, wait_until
 from sandbox.work import work_of_server
 
+log = logging.getLogger(__name__)
 # Below the ports that Linux and macOS give to outgoing connections. A client that keeps calling a stopped server on a
 # port of that range may get the same port itself, connects to itself, and the server can't start again.
 _PORTS = range(20000, 32000)
@@ -86,9 +88,16 @@ class ServerProcess:
             self._start_anew(timeout)
 
     def stop(self, timeout: float = 30) -> None:
-        """Shut it down in order (TERM), and wait until it has ended."""
+        """Shut it down in order (TERM), and wait until it has ended; one that hangs is killed, as Kubernetes does.
+
+        A Connect worker hangs if its end meets a request (docs/seen.md).
+        """
         self._signal(signal.SIGTERM)
-        self._expect_end(timeout)
+        try:
+            self._expect_end(timeout)
+        except NotInTime as late:
+            log.warning("%s", late)
+            self.kill(timeout)
 
     def kill(self, timeout: float = 30) -> None:
         """End it at once, as a crash does (KILL)."""
