@@ -151,6 +151,25 @@ def _options() -> dict[str, Any]:
             "example": "file:///var/lib/airflow/connect_offsets",
             "default": "",
         },
+        "journal": {
+            "description": "Where journals and leases are stored, if not in the workspace: the URI of a folder that "
+            "all Airflow workers reach, and Spark's executors need not.\n",
+            "version_added": "0.1.0",
+            "type": "string",
+            "example": "s3://connect-offsets-journal/prod",
+            "default": "",
+        },
+        "journal_key": {
+            "description": "Signs the journals: a record that is not signed with it is refused, so that whoever can "
+            "only write files can't let a run undo anything. The same for all workers; a random text of 32 characters "
+            "or more. Set or change it while ``connect-offsets recover --list`` shows nothing, with a new "
+            "``journal``.\n",
+            "version_added": "0.1.0",
+            "type": "string",
+            "sensitive": True,
+            "example": None,
+            "default": "",
+        },
         "readable": {
             "description": "URIs of directories, separated by white space, in which a file may be that a Param names "
             "(``value`` of ``to=file``, ``snapshot_uri``, ``run_uri``), in addition to the workspace. Whoever may "

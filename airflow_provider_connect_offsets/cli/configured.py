@@ -6,8 +6,11 @@ import os
 from configparser import Error, RawConfigParser
 from pathlib import Path
 
+from airflow_provider_connect_offsets.cli.journals import own_workspace
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.offsets.requests.guards import Guards, NamePatterns
+from airflow_provider_connect_offsets.workspace.journal_store import JournalStore
+from airflow_provider_connect_offsets.workspace.layout import journal_root
 
 _SECTION = "connect_offsets"
 
@@ -18,6 +21,16 @@ def guards() -> Guards:
         protected=NamePatterns.parse(_option("protected"), option="protected"),
         allowed=NamePatterns.parse(_option("allowed"), option="allowed"),
     )
+
+
+def journal_store(workspace: str) -> JournalStore:
+    """Return where the journals of a workspace are kept, and the key that signs them.
+
+    ``[connect_offsets] journal`` is that of the runs of Airflow, and not of this user's own workspace.
+    """
+    if workspace == own_workspace():
+        return JournalStore(journal_root(workspace))
+    return JournalStore(_option("journal") or journal_root(workspace), _option("journal_key"))
 
 
 def _option(name: str) -> str:

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_connect_offsets.cli.configured import guards
+from airflow_provider_connect_offsets.cli.configured import guards, journal_store
 from airflow_provider_connect_offsets.connect.rest.endpoint import BasicAuth, ConnectEndpoint
 from airflow_provider_connect_offsets.connect.storage.java.worker_config import WorkerConfig, read_worker_config
 from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
@@ -65,7 +65,15 @@ class WorkerStorage:
         from airflow_provider_connect_offsets.observe.clients import Clients
 
         allowed, cluster = guards(), self.storage.cluster()
-        return Clients(self.storage, self.control, cluster=cluster, topic=topic, workspace=workspace, guards=allowed)
+        return Clients(
+            self.storage,
+            self.control,
+            cluster=cluster,
+            topic=topic,
+            workspace=workspace,
+            guards=allowed,
+            journal=journal_store(workspace),
+        )
 
     def refuse_running(self, connectors: Iterable[str]) -> None:
         """Raise :class:`NotStopped` if a worker runs one of them; the error names the option that writes anyway."""

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from airflow_provider_connect_offsets.cli import importing
+from airflow_provider_connect_offsets.cli.configured import journal_store
 from airflow_provider_connect_offsets.cli.journals import own_workspace
 from airflow_provider_connect_offsets.cli.messages import tell
 from airflow_provider_connect_offsets.cli.opened import open_rest, open_storage, open_strimzi
@@ -27,7 +28,6 @@ from airflow_provider_connect_offsets.operations.orphans import orphans_journal
 from airflow_provider_connect_offsets.operations.registry import journal_of, reached
 from airflow_provider_connect_offsets.operations.stages.captured import connections_of
 from airflow_provider_connect_offsets.saga import Journal, Lease, Owner, SagaRecord, Toward, journals, settle
-from airflow_provider_connect_offsets.workspace.layout import journal_root
 
 _TIMEOUT = 120.0
 # Strimzi's operator may miss an event; it then acts at its next periodic reconciliation, every two minutes.
@@ -71,6 +71,7 @@ def opened(  # noqa: PLR0913 - one for each option
             also=also,
             clusters=Clusters(source, target) if source and target else None,
             workspace=workspace,
+            journal=journal_store(workspace),
         )
 
 
@@ -97,7 +98,7 @@ def show(workspace: str | None) -> None:
     """
     count, damaged = 0, list[JournalDamaged]()
     workspace = workspace or own_workspace()
-    for journal in journals(journal_root(workspace)):
+    for journal in journals(journal_store(workspace)):
         try:
             left = journal.left()
         except JournalDamaged as error:
@@ -137,7 +138,7 @@ def recover(workspace: str, connector: str, *, toward: Toward, run: str | None, 
 def recover_group(workspace: str, group: str, kafka: str, *, toward: Toward, run: str | None) -> None:
     """Finish or undo what was left of a consumer group on the Kafka ``kafka``; else as :func:`recover`."""
     with KafkaCluster(_settings(kafka)) as cluster:
-        clients = group_clients(cluster, workspace, timeout=_TIMEOUT)
+        clients = replace(group_clients(cluster, workspace, timeout=_TIMEOUT), journal=journal_store(workspace))
         _settle(journal_of(clients, group), clients, f"of {group!r}", toward=toward, run=run)
 
 
@@ -163,7 +164,7 @@ def _refuse_strimzi(journal: Journal) -> None:
 def _elsewhere(workspace: str, journal: Journal) -> str:
     """Say which operations on a resource of that name, of another cluster, are unfinished; empty if none is."""
     segment = journal.uri.rpartition("/")[2]
-    lefts = [one.left() for one in journals(journal_root(workspace)) if one.resource == segment]
+    lefts = [one.left() for one in journals(journal_store(workspace)) if one.resource == segment]
     lines = [_line(*left) for left in lefts if left is not None]
     if not lines:
         return ""
@@ -176,7 +177,7 @@ def _elsewhere(workspace: str, journal: Journal) -> str:
 def recover_groups(workspace: str, target: str, *, run: str | None) -> None:
     """Commit again what groups of ``target`` lack that a dead run deleted; ``run``, errors: as of :func:`recover`."""
     with KafkaCluster(_settings(target)) as cluster:
-        clients = group_clients(cluster, workspace, timeout=_TIMEOUT)
+        clients = replace(group_clients(cluster, workspace, timeout=_TIMEOUT), journal=journal_store(workspace))
         _settle(groups_journal(clients), clients, f"of the groups on {target}", run=run)
 
 

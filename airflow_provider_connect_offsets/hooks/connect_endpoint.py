@@ -11,8 +11,8 @@ from typing import Any
 from airflow.sdk import Connection
 from airflow.sdk.log import mask_secret
 
-from airflow_provider_connect_offsets.connect.rest.bounded import LARGEST_ANSWER
 from airflow_provider_connect_offsets.connect.rest.endpoint import (
+    LARGEST_ANSWER,
     WORKER_TIMEOUT,
     Auth,
     BasicAuth,

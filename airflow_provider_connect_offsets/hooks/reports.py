@@ -5,7 +5,7 @@ from __future__ import annotations
 from airflow.providers.common.compat.sdk import conf
 
 from airflow_provider_connect_offsets.hooks.settings import workspace_uri
-from airflow_provider_connect_offsets.workspace.served import served_path
+from airflow_provider_connect_offsets.workspace.paths import served_path
 
 #: Path of the plugin's app on the API server.
 PREFIX = "/connect-offsets"

@@ -12,6 +12,8 @@ from airflow.providers.common.compat.sdk import conf
 from airflow_provider_connect_offsets.offsets.requests.guards import Guards, NamePatterns
 from airflow_provider_connect_offsets.parameters.fields import URI
 from airflow_provider_connect_offsets.parameters.taking import Model, TakesParameters
+from airflow_provider_connect_offsets.workspace.journal_store import JournalStore
+from airflow_provider_connect_offsets.workspace.layout import journal_root
 
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.observe.clients import Clients
@@ -46,9 +48,14 @@ def guards() -> Guards:
     )
 
 
+def journal_store() -> JournalStore:
+    """Return where journals are kept, and the key that signs them."""
+    return JournalStore(_option("journal") or journal_root(workspace_uri()), _option("journal_key"))
+
+
 def configured(clients: Clients) -> Clients:
-    """Return ``clients`` with what is configured for all operations: the workspace, and what is allowed."""
-    return replace(clients, workspace=workspace_uri(), guards=guards())
+    """Return ``clients`` with what is configured for all operations: workspace, journals, and what is allowed."""
+    return replace(clients, workspace=workspace_uri(), guards=guards(), journal=journal_store())
 
 
 class GuardedParameters(TakesParameters):

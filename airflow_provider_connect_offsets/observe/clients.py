@@ -28,6 +28,8 @@ from airflow_provider_connect_offsets.kafka.spans import Isolation
 from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.requests.guards import DEFAULT_GUARDS, Guards
+from airflow_provider_connect_offsets.workspace.journal_store import JournalStore
+from airflow_provider_connect_offsets.workspace.layout import journal_root
 
 Reading = TypeVar("Reading")
 
@@ -124,6 +126,7 @@ class Clients:
         topic: The workers' offsets topic, for a removal of orphaned offsets; None for other operations.
         workspace: URI of the workspace that has the journals.
         guards: What may be read and changed.
+        journal: The store of the journals, if it is not in the workspace.
     """
 
     offsets: OffsetStore
@@ -142,6 +145,14 @@ class Clients:
     topic: OffsetsTopic | None = None
     workspace: str = ""
     guards: Guards = DEFAULT_GUARDS
+    journal: JournalStore | None = None
+
+    @property
+    def journals(self) -> JournalStore:
+        """The store of the journals; raises :class:`ValueError` for clients of nothing that changes."""
+        if self.journal is None and not self.workspace:
+            raise ValueError("clients without a workspace, which has the journals")
+        return self.journal or JournalStore(journal_root(self.workspace))
 
     @property
     def has_connect(self) -> bool:

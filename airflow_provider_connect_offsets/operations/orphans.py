@@ -8,7 +8,7 @@ from airflow_provider_connect_offsets.operations.registry import reached
 from airflow_provider_connect_offsets.operations.stages.orphans.orphaned_offsets import Keep, Removal
 from airflow_provider_connect_offsets.operations.stages.orphans.remove_orphans import RemoveOrphans
 from airflow_provider_connect_offsets.saga import Explanation, Journal, Operation, Owner, operate
-from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory, journal_root
+from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 
 
 def orphans_journal(clients: Clients) -> Journal:
@@ -22,7 +22,7 @@ def orphans_journal(clients: Clients) -> Journal:
     if topic is None:
         raise InvalidInput("Nothing was removed: the workers' offsets topic must be named.")
     cluster, resource = topic.cluster_id(), f"offsets topic {topic.topic}"
-    return Journal(journal_root(clients.workspace), cluster=cluster, resource=resource)
+    return Journal(clients.journals, cluster=cluster, resource=resource)
 
 
 def remove_orphans(

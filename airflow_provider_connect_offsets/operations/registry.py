@@ -59,7 +59,6 @@ from airflow_provider_connect_offsets.saga import (
     Toward,
     settle,
 )
-from airflow_provider_connect_offsets.workspace.layout import journal_root
 
 _STAGES: Mapping[str, type[ReachedStage]] = {
     one.title: one
@@ -131,10 +130,7 @@ def reached(*clients: Clients) -> Reached:
 
 def journal_of(clients: Clients, resource: str) -> Journal:
     """Return the journal of a connector, consumer group or other resource of a Connect cluster."""
-    if not clients.workspace:
-        raise ValueError(f"clients without a workspace, which has the journal of {resource!r}")
-    root = journal_root(clients.workspace)
-    return Journal(root, cluster=clients.cluster, resource=resource, also=clients.also)
+    return Journal(clients.journals, cluster=clients.cluster, resource=resource, also=clients.also)
 
 
 def on_connector(  # noqa: PLR0913 - each has its own meaning

@@ -37,10 +37,10 @@ from airflow_provider_connect_offsets.parameters.tasks import (
     StepLeaseParams,
     WaitingParams,
 )
-from airflow_provider_connect_offsets.workspace.approval import Approval
-from airflow_provider_connect_offsets.workspace.files import read_json
+from airflow_provider_connect_offsets.workspace.files import read_json_if_any
 from airflow_provider_connect_offsets.workspace.fleet import members_of
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
+from airflow_provider_connect_offsets.workspace.outcome import Approval
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -67,9 +67,13 @@ class ApproveOffsetPlanOperator(AskAboutRunOperator):
     def question(self) -> tuple[str, str]:
         """Return subject and body, which says until when the plan is good."""
         subject, body = super().question()
-        if not self.refuses_stale:
+        run = self.run
+        if isinstance(run, RunDirectory):  # all plans of a fleet were made together
+            run = next(iter(members_of(run).values()), run)
+        summary = read_json_if_any(run.summary) if self.refuses_stale else None
+        if summary is None:
             return subject, body
-        planned_at = datetime.fromisoformat(read_json(self.run.summary)["planned_at"])
+        planned_at = datetime.fromisoformat(summary["planned_at"])
         until = planned_at + timedelta(seconds=self.given(PlanAgeParams).plan_ttl)
         return subject, f"{body}\n\nThe plan is good until {until:%Y-%m-%d %H:%M} UTC; a later answer changes nothing."
 

@@ -41,7 +41,7 @@ class FailoverOperator(ReportedOperator):
 
         named = {"target_kafka_conn_id": self.given(FailoverClientsParams).target_kafka_conn_id}
         groups = group_clients(clients.both.target, connections=named)
-        return replace(groups, workspace=clients.workspace, guards=clients.guards)
+        return replace(groups, workspace=clients.workspace, guards=clients.guards, journal=clients.journal)
 
 
 def request_in(directory: FailoverDirectory) -> FailoverRequest:

@@ -29,7 +29,7 @@ from airflow_provider_connect_offsets.exceptions import DatasetError, WorkspaceU
 from airflow_provider_connect_offsets.hooks.reports import PREFIX
 from airflow_provider_connect_offsets.hooks.settings import workspace_uri
 from airflow_provider_connect_offsets.workspace.files import exists, read_chunks
-from airflow_provider_connect_offsets.workspace.served import SERVED, served_uri
+from airflow_provider_connect_offsets.workspace.paths import SERVED, served_uri
 
 log = logging.getLogger(__name__)
 

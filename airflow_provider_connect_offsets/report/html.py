@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.workspace import files
-from airflow_provider_connect_offsets.workspace.approval import Approval
 from airflow_provider_connect_offsets.workspace.layout import Directory
+from airflow_provider_connect_offsets.workspace.outcome import Approval
 
 if TYPE_CHECKING:
     from jinja2 import Environment

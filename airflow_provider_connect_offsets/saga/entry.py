@@ -12,7 +12,7 @@ from airflow_provider_connect_offsets.exceptions import DatasetError, JournalDam
 from airflow_provider_connect_offsets.saga.lease import SILENT_AFTER, Heartbeat, Owner
 from airflow_provider_connect_offsets.saga.record import SagaRecord, SagaState, StageRecord
 from airflow_provider_connect_offsets.saga.stage import Captures, Stage
-from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.journal_store import JournalStore
 
 log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -25,6 +25,7 @@ class JournalEntry:
         home: URI of the generation, without the names of its files.
         number: The generation's number.
         record: What a dead predecessor left unfinished, or an empty record.
+        store: The store of all journals.
         taken_over: URI of the predecessor's record; None if nothing was left.
         taken_over_by: Returns who has the lease of a newer generation of a covered resource; None if nobody has.
 
@@ -40,9 +41,11 @@ class JournalEntry:
         number: int,
         record: SagaRecord,
         *,
+        store: JournalStore,
         taken_over: str | None,
         taken_over_by: Callable[[], str | None],
     ) -> None:
+        self._store = store
         self.home = home
         self.number = number
         self.record = record
@@ -64,7 +67,7 @@ class JournalEntry:
     def keep(self, name: str, value: Any) -> str:
         """Write a JSON value beside the record, and return its URI."""
         uri = self.file(name)
-        files.write_json(uri, value)
+        self._store.write(uri, value)
         return uri
 
     def begin(
@@ -92,7 +95,7 @@ class JournalEntry:
         if self._taken_over is not None:
             self.may_change()
             # First the file of its own: until this record is durable, this generation still has the predecessor's.
-            files.write_json(self._taken_over, _ended(self.record).as_json())
+            self._store.write(self._taken_over, _ended(self.record).as_json())
             self._taken_over = None
         record = SagaRecord(self.record.resource, owner, operation=operation, key=key, beside=self.others)
         begun = SagaState.FORWARD if inherited else SagaState.CLAIMED
@@ -124,7 +127,7 @@ class JournalEntry:
         """
         try:
             self.refuse_lost()
-            files.write_json(self.file("record"), record.as_json())
+            self._store.write(self.file("record"), record.as_json())
         except Overlap:
             raise
         except Exception as error:
@@ -178,13 +181,13 @@ def _ended(record: SagaRecord) -> SagaRecord:
     return replace(record, state=SagaState.UNDONE) if record.state.is_unfinished else record
 
 
-def stored(resource: str, home: str, name: str, parse: Callable[[dict[str, Any]], _T]) -> _T | None:
+def stored(store: JournalStore, resource: str, uri: str, parse: Callable[[dict[str, Any]], _T]) -> _T | None:
     """Read one of the two files of a generation; one that can't be read is an error, and never a missing one.
 
     Args:
-        resource: Its name, for messages.
-        home: URI of the generation, without the names of its files.
-        name: ``lease`` or ``record``.
+        store: The store of all journals.
+        resource: Name of the journal's resource, for messages.
+        uri: URI of the file.
         parse: Converts the JSON object.
 
     Returns:
@@ -193,9 +196,8 @@ def stored(resource: str, home: str, name: str, parse: Callable[[dict[str, Any]]
     Raises:
         JournalDamaged: The file can't be read.
     """
-    uri = f"{home}.{name}.json"
     try:
-        fields = files.read_json_if_any(uri)
+        fields = store.read(uri)
         return None if fields is None else parse(fields)
     except (DatasetError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise JournalDamaged(

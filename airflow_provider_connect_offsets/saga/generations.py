@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from copy import copy
-from typing import Self
+from typing import Any, Self, TypeVar
 
 from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock
 from airflow_provider_connect_offsets.saga.entry import stored
@@ -14,8 +14,10 @@ from airflow_provider_connect_offsets.saga.lease import Lease
 from airflow_provider_connect_offsets.saga.lease import age as age_in_store
 from airflow_provider_connect_offsets.saga.record import SagaRecord
 from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.journal_store import JournalStore
 from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
 
+_T = TypeVar("_T")
 _LEASE = re.compile(r"(\d+)\.lease\.json")
 # How many settled generations stay: in them a retry, minutes after the previous attempt, looks for its own saga.
 REMEMBERED = 20
@@ -25,7 +27,7 @@ class Generations:
     """All sagas of one resource, usually a connector.
 
     Args:
-        root: URI of all journals (``workspace.layout.journal_root``).
+        root: The store of all journals, or its URI (``workspace.layout.journal_root``).
         cluster: The cluster of the resource.
         resource: Its name.
         also: Another name of the cluster, under which the resource is leased, too; empty if it has none.
@@ -36,7 +38,7 @@ class Generations:
 
     def __init__(  # noqa: PLR0913 - three are for tests
         self,
-        root: str,
+        root: str | JournalStore,
         *,
         cluster: str,
         resource: str,
@@ -45,10 +47,10 @@ class Generations:
         age: Callable[[str], float | None] = age_in_store,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        self._root = root
+        self._store = root if isinstance(root, JournalStore) else JournalStore(root)
         self.resource = resource
-        self.uri = join(root, unique_segment(cluster), unique_segment(resource))
-        self.twin = join(root, unique_segment(also), unique_segment(resource)) if also else ""
+        self.uri = join(self._store.uri, unique_segment(cluster), unique_segment(resource))
+        self.twin = join(self._store.uri, unique_segment(also), unique_segment(resource)) if also else ""
         self._wall, self._age, self._clock = wall, age, clock
 
     def at(self, resource: str, uri: str, twin: str = "") -> Self:
@@ -80,7 +82,7 @@ class Generations:
 
     def record(self, number: int) -> SagaRecord | None:
         """Read the record of a generation; None if it never got one. Raises :class:`JournalDamaged`."""
-        return stored(self.resource, self._home_of(number), "record", SagaRecord.from_json)
+        return self._stored(self._home_of(number), "record", SagaRecord.from_json)
 
     def record_of(self, run: str, key: str) -> SagaRecord | None:
         """Read the newest record of the saga with this ``key`` that ``run`` makes; None if it has none.
@@ -139,7 +141,7 @@ class Generations:
         for number in self._numbers():
             if up_to is None or number <= up_to:
                 home = self._home_of(number)
-                record = stored(self.resource, home, "record", SagaRecord.from_json)
+                record = self._stored(home, "record", SagaRecord.from_json)
                 if record is not None:
                     yield home, record
 
@@ -154,9 +156,13 @@ class Generations:
 
     def _home_of(self, number: int) -> str:
         """Return the URI of the generation that keeps the record and the lease of a generation."""
-        own = stored(self.resource, self.home(number), "lease", Lease.from_json)
+        own = self._stored(self.home(number), "lease", Lease.from_json)
         return (own and own.home) or self.home(number)
 
     def _lease(self, number: int) -> Lease | None:
         """Read a generation's lease: that of its home."""
-        return stored(self.resource, self._home_of(number), "lease", Lease.from_json)
+        return self._stored(self._home_of(number), "lease", Lease.from_json)
+
+    def _stored(self, home: str, name: str, parse: Callable[[dict[str, Any]], _T]) -> _T | None:
+        """Read one of the files of a generation, as :func:`stored`."""
+        return stored(self._store, self.resource, f"{home}.{name}.json", parse)

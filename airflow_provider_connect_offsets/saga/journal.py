@@ -137,7 +137,7 @@ class Journal(Generations):
 
     def _try_claim(self, owner: Owner, home: str) -> JournalEntry | None:
         """Create the next generation; None if another process of the same run is still alive."""
-        require_single_creation(self._root)
+        require_single_creation(self._store.uri)
         number = self.newest()
         lease = None if self._has_home_of(number, home) else self._living_lease(number)
         if lease is not None and lease.owner.run != owner.run:
@@ -147,7 +147,7 @@ class Journal(Generations):
         # Before the next generation exists: raises for a damaged journal and for the rest of another saga.
         self._unfinished(number, home)
         lease = Lease(owner, self._wall(), DEAD_AFTER, home)
-        if not files.create_bytes(self.file(number + 1, "lease"), files.to_json(lease.as_json())):
+        if not self._store.create(self.file(number + 1, "lease"), lease.as_json()):
             raise overlaps.under_way(self.resource, holder=self.holder(number + 1))
         try:
             entry = self._begun(number, owner, home)
@@ -169,7 +169,9 @@ class Journal(Generations):
 
     def _entry(self, number: int, record: SagaRecord, taken_over: str | None = None) -> JournalEntry:
         asked = self._taken_over_by(number)
-        return JournalEntry(self.home(number), number, record, taken_over=taken_over, taken_over_by=asked)
+        return JournalEntry(
+            self.home(number), number, record, store=self._store, taken_over=taken_over, taken_over_by=asked
+        )
 
     def _taken_over_by(self, number: int) -> Callable[[], str | None]:
         """Return a function that names who has taken a generation over, and None while nobody has; it lists nothing."""
@@ -234,7 +236,7 @@ class Journal(Generations):
         return True
 
     def _write_lease(self, number: int, owner: Owner, *, seconds: float) -> None:
-        files.write_json(self.file(number, "lease"), Lease(owner, self._wall(), seconds).as_json())
+        self._store.write(self.file(number, "lease"), Lease(owner, self._wall(), seconds).as_json())
 
     def _end_lease(self, number: int, owner: Owner, *, seconds: float) -> None:
         """End the lease in ``seconds``; if that can't be written, it runs out by itself."""

@@ -19,8 +19,8 @@ from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.operators.apply import ApproveOffsetPlanOperator
 from airflow_provider_connect_offsets.report.html import publish
 from airflow_provider_connect_offsets.task_groups import guarded_offset_change
-from airflow_provider_connect_offsets.workspace.approval import Approval
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
+from airflow_provider_connect_offsets.workspace.outcome import Approval
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 DIGEST = "0123456789abcdef" * 4

@@ -184,27 +184,27 @@ def test_one_question_for_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("connections")
-def test_one_that_can_not_be_restored_does_not_keep_the_others_from_it(tmp_path: Path) -> None:
+def test_one_that_can_not_be_restored_does_not_keep_the_others_from_it(workspace: str) -> None:
     """All are checked; what another attempt can't mend is reported with what it can."""
     damaged, stopped = JournalDamaged("The journal of 'damaged' is damaged."), LeftStopped("'stopped' stays STOPPED.")
 
     with pytest.raises(LeftStopped, match=r"'damaged' is damaged\. 'stopped' stays STOPPED\."):
-        _restore_all(tmp_path, {"damaged": damaged, "good": None, "stopped": stopped})
+        _restore_all(workspace, {"damaged": damaged, "good": None, "stopped": stopped})
 
 
 @pytest.mark.usefixtures("connections")
-def test_an_error_that_nobody_foresaw_does_not_keep_the_others_from_being_restored(tmp_path: Path) -> None:
+def test_an_error_that_nobody_foresaw_does_not_keep_the_others_from_being_restored(workspace: str) -> None:
     """It is retried, and named with its connector, as its own text rarely names one."""
     damaged = JournalDamaged("The journal of 'damaged' is damaged.")
 
     with pytest.raises(Unforeseen, match=r"'damaged' is damaged\. .*'lost' failed: KeyError: 'no bucket'\.") as raised:
-        _restore_all(tmp_path, {"damaged": damaged, "good": None, "lost": KeyError("no bucket"), "other": None})
+        _restore_all(workspace, {"damaged": damaged, "good": None, "lost": KeyError("no bucket"), "other": None})
     assert not isinstance(raised.value, PERMANENT)
 
 
-def _restore_all(tmp_path: Path, endings: Mapping[str, Exception | None]) -> None:
+def _restore_all(workspace: str, endings: Mapping[str, Exception | None]) -> None:
     """Restore a fleet whose members end like that; all of them must have been tried."""
-    fleet = FleetDirectory(tmp_path.as_uri())
+    fleet = FleetDirectory(f"{workspace}/dag/run")
     fleet.publish(endings)
     tried = []
 

@@ -61,12 +61,12 @@ def test_a_question_has_a_time_limit_and_no_params_of_the_dag(operator: type[Ask
 
 @pytest.mark.parametrize("operator", [ApproveOffsetPlanOperator, ApproveCopyOperator, ApproveRemovalOperator])
 def test_a_rejection_is_recorded_before_the_rest_is_skipped(
-    operator: type[AskOperator], monkeypatch: pytest.MonkeyPatch
+    operator: type[AskOperator], monkeypatch: pytest.MonkeyPatch, workspace: str
 ) -> None:
     """Skipping what follows ends the task, so that nothing after it is done."""
     recorded: list[str] = []
     with DAG("asking", schedule=None):
-        question = operator(task_id="ask", summary={})
+        question = operator(task_id="ask", summary={"run_uri": f"{workspace}/asking/run"})
         question >> EmptyOperator(task_id="change")
     monkeypatch.setattr(question, "record_rejection", lambda: recorded.append("rejected"))
     event: dict[str, Any] = {

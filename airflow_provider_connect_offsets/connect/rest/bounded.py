@@ -20,8 +20,6 @@ from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
-#: Bytes of an answer, decompressed, unless a connection says otherwise.
-LARGEST_ANSWER = 16 << 20
 # Bytes that are decompressed at once: gzip makes at most a thousand times as many of them.
 _PIECE = 1 << 14
 

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 from urllib.parse import SplitResult, urlsplit
 
-from airflow_provider_connect_offsets.connect.rest.bounded import LARGEST_ANSWER
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 
 log = logging.getLogger(__name__)
 
 # A worker ends a change after 90 s; with a shorter timeout its outcome would stay unknown.
 WORKER_TIMEOUT = 90.0
+#: Bytes of an answer, decompressed, unless a connection says otherwise.
+LARGEST_ANSWER = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)

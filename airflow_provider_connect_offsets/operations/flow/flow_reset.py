@@ -32,7 +32,7 @@ from airflow_provider_connect_offsets.saga import Journal, Left, Owner, Stage, o
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.flow_schemas import RESET_TOPICS, REWINDS
-from airflow_provider_connect_offsets.workspace.layout import ResetDirectory, journal_root, rewinds_root
+from airflow_provider_connect_offsets.workspace.layout import ResetDirectory, rewinds_root
 from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
 
 log = logging.getLogger(__name__)
@@ -65,7 +65,7 @@ def topic_journals(reset: FlowReset, clients: Clients) -> Iterator[Journal]:
         yield journal_of(clients, reset.checkpoint_connector)
     for emptied in reset.emptied:
         cluster = clients.both.on(emptied.side).cluster_id()
-        yield Journal(journal_root(clients.workspace), cluster=cluster, resource=f"topic {emptied.topic}")
+        yield Journal(clients.journals, cluster=cluster, resource=f"topic {emptied.topic}")
 
 
 def reset_flow(

@@ -22,7 +22,7 @@ from airflow_provider_connect_offsets.operations.stages.groups.move_groups impor
 from airflow_provider_connect_offsets.saga import Journal, Left, Operation, Owner, journals_of, operate
 from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import TRANSLATION
-from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory, journal_root
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -34,7 +34,7 @@ TIMEOUT = 600.0
 def groups_journal(clients: Clients) -> Journal:
     """Return the journal of all consumer groups of a Kafka cluster; ``clients``: of its groups."""
     cluster = kafka_cluster_of(clients)
-    return Journal(journal_root(clients.workspace), cluster=cluster, resource=groups_resource(cluster))
+    return Journal(clients.journals, cluster=cluster, resource=groups_resource(cluster))
 
 
 def refuse_moved(clients: Clients, run: str) -> None:
@@ -47,7 +47,7 @@ def refuse_changed(clients: Clients, directory: FailoverDirectory, run: str) -> 
     """Raise :class:`Overlap` if another run is changing the offsets of a group that ``directory`` translates."""
     rows = iterate_dataset(directory.translation, TRANSLATION)
     moved = sorted({row["group"] for row in rows if row["action"] == Move.COMMIT})
-    for journal in journals_of(journal_root(clients.workspace), cluster=clients.cluster, resources=moved):
+    for journal in journals_of(clients.journals, cluster=clients.cluster, resources=moved):
         journal.refuse_overlap(run)
 
 

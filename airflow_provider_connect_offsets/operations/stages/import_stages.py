@@ -11,16 +11,15 @@ from airflow_provider_connect_offsets.exceptions import (
     ConnectOffsetsError,
     Drift,
     Interfered,
-    JournalLost,
     LeftStopped,
     NotApplied,
     StoreError,
-    WorkspaceUnwritable,
 )
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.partitions import first_few
-from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_document, parse_kip199
+from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.requests.guards import Named
+from airflow_provider_connect_offsets.operations.stages import kept_documents
 from airflow_provider_connect_offsets.operations.stages.captured import IMPORT
 from airflow_provider_connect_offsets.operations.stages.reached import ReachedStage
 from airflow_provider_connect_offsets.operations.stages.steps import differences
@@ -38,7 +37,6 @@ from airflow_provider_connect_offsets.saga import (
     StageState,
     Undoing,
 )
-from airflow_provider_connect_offsets.workspace import files
 
 _NAMED = 3
 
@@ -152,10 +150,9 @@ class ImportOffsets(ReachedStage):
                     f"{differences(observed, change.prior)}. Import once more."
                 )
         self._changes = [replace(change, before=stored[change.connector]) for change in self._changes]
-        return {
-            "prior": _kept(self._file("prior"), {one.connector: one.prior for one in self._changes}),
-            "changes": _kept(self._file("changes"), {one.connector: one.changes for one in self._changes}),
-        }
+        prior = {one.connector: one.prior for one in self._changes}
+        changes = {one.connector: one.changes for one in self._changes}
+        return kept_documents.keep(self._file, {"prior": prior, "changes": changes})
 
     def do(self, captured: JsonMap) -> Done:
         """Write, and read back; raises :class:`NotApplied` and store errors."""
@@ -207,7 +204,7 @@ class ImportOffsets(ReachedStage):
     def changes(self, captured: JsonMap) -> Sequence[StoredChange]:
         """Return the changes, as this process captured them, or as the journal of a dead process keeps them."""
         if not self._changes:
-            prior, changes = (parse_kip199(files.read_json(captured[name])) for name in ("prior", "changes"))
+            prior, changes = (kept_documents.read(captured, name) for name in ("prior", "changes"))
             self._changes = [StoredChange(name, prior[name], some) for name, some in changes.items()]
         return self._changes
 
@@ -266,15 +263,6 @@ def describe_import(settled: Settled) -> str:
 def _named(record: SagaRecord) -> str:
     operation = record.operation
     return f"{operation[0].upper()}{operation[1:]} by run {record.owner.run!r} ended before its time"
-
-
-def _kept(uri: str, offsets: Mapping[str, Offsets]) -> str:
-    """Write a document that can be imported; returns its URI."""
-    try:
-        files.write_bytes(uri, kip199_document(offsets).encode())
-    except WorkspaceUnwritable as error:
-        raise JournalLost(f"The journal of an import can't be written: {error}") from error
-    return uri
 
 
 def _described(foreign: Mapping[str, Sequence[str]]) -> str:

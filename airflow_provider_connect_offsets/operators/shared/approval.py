@@ -18,8 +18,8 @@ from airflow_provider_connect_offsets.hooks.settings import GuardedParameters, f
 from airflow_provider_connect_offsets.operators.shared.common import report_of
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 from airflow_provider_connect_offsets.workspace import files
-from airflow_provider_connect_offsets.workspace.approval import Approval
 from airflow_provider_connect_offsets.workspace.layout import Directory, RunDirectory
+from airflow_provider_connect_offsets.workspace.outcome import Approval
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -110,7 +110,7 @@ class AskOperator(GuardedParameters, ApprovalOperator):
 
 def _triggered_by(context: Context) -> str | None:
     """Name who has triggered the run; None for a scheduled one, and for what has no name."""
-    return getattr(context["dag_run"], "triggering_user_name", None) or None
+    return getattr(context.get("dag_run"), "triggering_user_name", None) or None
 
 
 def _person(user: Any) -> str | None:

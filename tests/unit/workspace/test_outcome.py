@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_provider_connect_offsets.workspace.outcome import MovedOffset, Outcome, Result
+from airflow_provider_connect_offsets.workspace.outcome import Approval, MovedOffset, Outcome, Result
 
 LONGS = st.integers(0, 2**63 - 1)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
@@ -100,5 +101,7 @@ def test_the_json_of_an_outcome_is_that_of_earlier_versions() -> None:
         ],
     }
 
-    assert outcome.as_json() == written
+    assert outcome.as_json() == {**written, "approval": None}
     assert Outcome.from_json(written) == outcome
+    approved = replace(outcome, approval=Approval("Approve", "ada", at, "bob", "d1"))
+    assert Outcome.from_json(approved.as_json()) == approved

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 import pytest
 
 from airflow_provider_connect_offsets.workspace.layout import run_directory
-from airflow_provider_connect_offsets.workspace.served import served_path, served_uri
+from airflow_provider_connect_offsets.workspace.paths import served_path, served_uri
 
 WORKSPACE = "s3://bucket/workspace/"
 RUN_IDS = ["manual__2026-01-31T12:00:00+00:00", "x" * 250, "mañana", "a b/c"]
