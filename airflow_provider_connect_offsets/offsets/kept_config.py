@@ -60,8 +60,11 @@ KEPT = READS.union(
         "sync.group.offsets.enabled",
     }
 )
-# Credentials before an @, with or without a scheme; a password may have any character but a space and a comma.
-_CREDENTIALS = re.compile(r"(?<=://)[^\s,]*(?=@)|(?<![^\s,;=])[^\s,:/@]+:(?:(?!//)[^\s,@])*(?=@)")
+# What separates one address from the next.
+_BETWEEN = re.compile(r"([\s,]+)")
+# Within an address a login may begin after one of these, too: behind the name of a setting.
+_BEGINS = re.compile(r"[;=]")
+_MOST_BEGINNINGS = 50
 
 
 def kept_config(config: Config, *, also: Iterable[str] = ()) -> dict[str, str]:
@@ -86,5 +89,21 @@ def reconfigured(before: Config, now: Config, *, also: Iterable[str] = ()) -> li
 
 
 def without_credentials(text: str) -> str:
-    """Mask login and password before the ``@`` of each address in ``text``."""
-    return _CREDENTIALS.sub(MASK, text)
+    """Mask login and password before the ``@`` of each address in ``text``, in time that grows with its length only."""
+    if "@" not in text:
+        return text
+    return "".join(_masked(part) if "@" in part else part for part in _BETWEEN.split(text))
+
+
+def _masked(address: str) -> str:
+    """Mask an address: with a scheme up to the last ``@``, else a login and a password up to the first."""
+    scheme, separator, rest = address.partition("://")
+    if separator and "@" in rest:
+        return f"{scheme}://{MASK}@{rest.rpartition('@')[2]}"
+    head, _, host = address.partition("@")
+    starts = [0, *(match.end() for match in _BEGINS.finditer(head))][:_MOST_BEGINNINGS]
+    for start in starts:
+        login, colon, password = head[start:].partition(":")
+        if login and colon and "/" not in login and "//" not in password:
+            return f"{head[:start]}{MASK}@{host}"
+    return address

@@ -181,7 +181,9 @@ class ApproveCopyOperator(AskOperator):
 
     def question(self) -> tuple[str, str]:
         """Return subject and body."""
-        return self.subject, str(self.summary)
+        from airflow_provider_connect_offsets.report.question import plain
+
+        return self.subject, plain(str(self.summary))
 
     def record_rejection(self) -> None:
         """Record the rejection in the log."""

@@ -74,9 +74,10 @@ def publish(uri: str, template: str, **values: Any) -> str:
     return uri
 
 
-def rendered(template: str, **values: Any) -> str:
-    """The HTML of a template; all text in it is escaped."""
-    return _environment().get_template(template).render(written_at=words.moment(datetime.now(tz=UTC)), **values)
+def rendered(template: str, *, approval: Approval | None = None, **values: Any) -> str:
+    """The HTML of a template; all text in it is escaped. ``approval``: the answer to the run's question, if any."""
+    written_at = words.moment(datetime.now(tz=UTC))
+    return _environment().get_template(template).render(written_at=written_at, approval=approval, **values)
 
 
 @cache  # with the templates that it has compiled: half of the time of a report

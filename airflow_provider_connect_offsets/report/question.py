@@ -14,7 +14,11 @@ from airflow_provider_connect_offsets.words import counted
 
 MOST_ROWS = 20
 
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~])")
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!&$])")
+# What becomes a link without any markup (GitHub Flavored Markdown, autolinks), also if it is escaped.
+_LINKED = re.compile(r"://|www\.|[\w.+-]@[\w-]|mailto:|xmpp:", re.IGNORECASE)
+# Line breaks and other control characters, which would end a row of a table.
+_LINES = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
 def question(change: Change, *, link: str | None = None) -> str:
@@ -110,11 +114,21 @@ def markdown(parts: Iterable[str]) -> str:
 
 
 def _prose(text: str) -> str:
-    """A verdict's message: backticks stay, all other Markdown is escaped."""
+    """A verdict's message: what is in backticks stays so, all other Markdown is escaped."""
     quoted = words.without_credentials(text).split("`")
-    return "`".join(part if number % 2 else plain(part) for number, part in enumerate(quoted))
+    if len(quoted) % 2 == 0:  # one of them is left alone
+        quoted[-2:] = ["'".join(quoted[-2:])]
+    return "".join(code(part) if number % 2 else plain(part) for number, part in enumerate(quoted))
 
 
 def plain(text: str) -> str:
-    """Text with Markdown escaped."""
-    return _MARKDOWN.sub(r"\\\1", text)
+    """Text of one line with Markdown escaped; what Markdown would make a link of is shown as code."""
+    if _LINKED.search(text):
+        return code(text)
+    return _MARKDOWN.sub(r"\\\1", _LINES.sub(" ", text))
+
+
+def code(text: str) -> str:
+    """Text of one line as code, in which nothing has a meaning but a backtick, and in a table a vertical bar."""
+    inside = _LINES.sub(" ", text).replace("`", "'").replace("|", "\\|")
+    return f"`{inside}`" if inside else ""

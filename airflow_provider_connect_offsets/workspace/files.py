@@ -17,6 +17,7 @@ from packaging.version import Version
 
 from airflow_provider_connect_offsets.exceptions import DatasetError, WorkspaceUnreadable, WorkspaceUnwritable
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
+from airflow_provider_connect_offsets.offsets.kept_config import without_credentials
 
 # File systems on which only one of two callers can create a file: the package of each protocol, since 2024.12.0
 # (``mode="create"``: If-None-Match of S3, ifGenerationMatch of GCS, overwrite=False of Azure). All others use fsspec's
@@ -59,11 +60,13 @@ def locate(uri: str) -> tuple[fsspec.AbstractFileSystem, str]:
     of file systems (``::``) or an address on the web would be opened for whoever has given the URI.
     """
     if "::" in uri or uri.partition("://")[0].lower() in _NO_STORES:
-        raise DatasetError(f"{uri!r} can't be used: it must name a directory or file of a disk or an object store.")
+        named = without_credentials(uri).partition("?")[0]
+        raise DatasetError(f"{named!r} can't be used: it must name a directory or file of a disk or an object store.")
     try:
         file_system, path = fsspec.core.url_to_fs(uri)
     except (ValueError, ImportError) as error:
-        raise DatasetError(f"{uri!r} can't be reached: {error}") from error
+        named = without_credentials(uri).partition("?")[0]
+        raise DatasetError(f"{named!r} can't be reached: {without_credentials(str(error))}") from error
     return file_system, path
 
 

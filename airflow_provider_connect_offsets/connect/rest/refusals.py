@@ -7,6 +7,7 @@ happen". Only this module reads those texts (of Kafka 3.5 to 4.3; ``make test-ve
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 
 from airflow_provider_connect_offsets.connect.rest.releases import Feature
@@ -23,6 +24,8 @@ from airflow_provider_connect_offsets.exceptions import (
 )
 
 _LONGEST_TEXT = 4000
+# In a log they would begin a line of their own, or colour it.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,7 @@ class Answer:
             return None
         if not isinstance(body, dict) or "error_code" not in body:
             return None
-        return str(body.get("message"))[:_LONGEST_TEXT]
+        return _CONTROL.sub(" ", str(body.get("message"))[:_LONGEST_TEXT])
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.offsets.requests.failover import FailoverR
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.flow.failover_groups import NUMBERS, GroupLine, as_csv
 from airflow_provider_connect_offsets.report.html import Figure, publish
-from airflow_provider_connect_offsets.report.question import MOST_ROWS, Rows, markdown, plain, report_link
+from airflow_provider_connect_offsets.report.question import MOST_ROWS, Rows, code, markdown, report_link
 from airflow_provider_connect_offsets.report.standing import Pending, Standing, Tone
 from airflow_provider_connect_offsets.report.tables import row_table
 from airflow_provider_connect_offsets.words import counted
@@ -191,7 +191,7 @@ class Failover:
         """The question to the approver: groups that would be moved; ``link`` as of ``question.question``."""
         summary, request = self.summary, self.request
         connectors = (request.source_connector, request.forward_connector)
-        stopped = " and ".join(f"`{plain(name)}`" for name in connectors if name)
+        stopped = " and ".join(code(name) for name in connectors if name)
         procedure = (
             f"The run waits for replication, stops {stopped}, translates all positions once more, checks them, and "
             f"commits them. {_limits(request)}"
@@ -200,7 +200,7 @@ class Failover:
         )
         count = f"**{counted(summary['groups'], 'group')}** with {counted(summary['partitions'], 'partition')}"
         parts = [
-            f"{count} would move from `{plain(request.flow.source_alias)}` to `{plain(request.flow.target_alias)}`.",
+            f"{count} would move from {code(request.flow.source_alias)} to {code(request.flow.target_alias)}.",
             procedure,
             self.shown.markdown(),
             self.to_be_found,

@@ -44,7 +44,7 @@ def test_the_question(directory: FailoverDirectory) -> None:
     markdown = Failover.read(directory).question()
 
     assert "**3 groups** with 3 partitions would move from `eu` to `us`." in markdown
-    assert "The run waits for replication, stops `eu-\\>us`, translates all positions once more" in markdown
+    assert "The run waits for replication, stops `eu->us`, translates all positions once more" in markdown
     assert "| \\<b\\>coarse\\</b\\> | 1 | 0 | 1,234 | 0 | 0, 1 missing |" in markdown
     assert "Nothing has been stopped or moved yet." in markdown
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.report import Change, question
+from airflow_provider_connect_offsets.report.question import plain
 from tests.support.rows.written import begin, finding, mirror_row, rewound
 
 
@@ -47,6 +50,31 @@ def test_names_are_no_markdown(tmp_path: Path) -> None:
 
     assert r"a\_b\*\[c\](d)\|e" in markdown
     assert r"- **warning**: `flow`, topic `a_b`: \<b\>bold\</b\>." in markdown
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("![a](http://attacker/x.png)", "`![a](http://attacker/x.png)`"),
+        ("see www.attacker.example", "`see www.attacker.example`"),
+        ("me@attacker.example", "`me@attacker.example`"),
+        ("a\n| b\u2028c", r"a \| b c"),
+        ("![a](x)", r"\!\[a\](x)"),
+        ("https://x|y`z", r"`https://x\|y'z`"),
+        ("&lt; $x$", r"\&lt; \$x\$"),
+    ],
+)
+def test_what_a_stranger_has_named_is_text(name: str, shown: str) -> None:
+    """No image is fetched, no address becomes a link, no row of a table ends."""
+    assert plain(name) == shown
+
+
+def test_a_backtick_that_is_left_alone_opens_nothing(tmp_path: Path) -> None:
+    """A name in a message of a rule may have one."""
+    message = "topic `a` and `![b](c): it is deleted."
+    written = begin(tmp_path).snapshot({}).plan([mirror_row(0, 100, 60)], [finding(Severity.WARNING, message)])
+
+    assert r"topic `a` and '\!\[b\](c): it is deleted." in question(Change.read(written.run))
 
 
 def test_a_long_plan_is_cut_and_says_so(tmp_path: Path) -> None:
