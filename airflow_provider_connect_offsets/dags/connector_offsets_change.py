@@ -23,7 +23,7 @@ def connector_offsets_change(**values: Any) -> None:
     | `offset` | `4711` | the record with that offset |
     | `clear` | | wherever `auto.offset.reset` says, as no offset is stored any more |
     | `file` | a URI | the positions in a KIP-199 JSON, REST JSON, JSON lines, CSV or Parquet file |
-    | `query` | Spark SQL | the positions that a query returns, of any table that your Spark knows |
+    | `query` | Spark SQL | the positions that a query returns, of tables that your configuration allows to read |
     | `connector` | a name | the position of that other connector |
     | `current` | | its position: nothing is changed, positions and log offsets are shown |
 

@@ -75,8 +75,9 @@ def test_offsets_may_be_the_text_that_a_template_makes_of_them() -> None:
             given_offsets("orders", wrong, nothing="Nothing was written:")
 
 
-def test_a_plan_of_another_connector_is_not_written(tmp_path: Path) -> None:
+def test_a_plan_of_another_connector_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever names a connector and a run means both."""
+    monkeypatch.setenv("AIRFLOW__CONNECT_OFFSETS__WORKSPACE", tmp_path.as_uri())
     run = rewound(tmp_path).run
     alter = AlterConnectorOffsetsOperator(task_id="alter", connector="orders", run_uri=run.uri)
     nowhere: Any = SimpleNamespace()

@@ -116,7 +116,10 @@ def test_the_timeout_of_a_change_exceeds_the_workers(connection: SetConnection) 
 @pytest.mark.parametrize(
     ("fields", "text"),
     [
-        ({"extra": {"verify": False, "Token": "s3cret"}}, "unknown fields: Token, verify.*Known are: ca, client_cert"),
+        (
+            {"extra": {"verify": False, "Token": "s3cret"}},
+            "unknown fields: Token, verify.*Known are: answer_limit, ca, ",
+        ),
         ({"host": ""}, "has no host"),
         ({"host": "me:s3cret@c"}, "Leave login and password out"),
         ({"schema": "ftp"}, "must look like"),

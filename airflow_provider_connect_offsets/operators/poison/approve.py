@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class ApprovePoisonSkipOperator(AskAboutRunOperator):
     """Ask a person whether the record that was found is skipped; an ``ApprovalOperator`` that knows when not to ask.
 
-    It shows where the record is, why it fails, and its content, shortened and escaped. If the sink has not failed, and
+    It shows where the record is and why it fails; what it holds is in the report. If the sink has not failed, and
     in a dry run (``plan_only``), it skips what follows; so it does after a rejection, and after ``response_timeout``
     without an answer if ``defaults`` is Reject. Without ``approval`` the run goes on at once.
     """

@@ -27,7 +27,8 @@ _HEADLINES = {
     PoisonResult.FAILED: ("The sink does not run", Tone.BAD),
 }
 _MEANING = (
-    "Exactly these records will be skipped: the sink never gets them. They are kept in the run's directory. "
+    "Exactly these records will be skipped: the sink never gets them. What they hold is in the report, and kept in the "
+    "run's directory. "
     "Nothing has been skipped yet."
 )
 _WAYS = {"read": "read", "reported": "reported by Connect"}
@@ -90,8 +91,11 @@ class PoisonedRecords:
         return f"Skip {what} of {self.outcome.connector}?"
 
     def question(self, *, link: str | None = None) -> str:
-        """Where the records are, why they fail, and what they hold, shortened; ``link`` as of ``question.question``."""
-        headings = ("Topic", "Partition", "Offset", "Why", "Key", "Value")
+        """Where the records are, and why they fail; ``link`` as of ``question.question``.
+
+        What they hold may be personal data: it is in the report alone, which Airflow's database has no copy of.
+        """
+        headings = ("Topic", "Partition", "Offset", "Why")
         table = Rows("records", headings, list(map(_row, self.lines)), {1, 2}, self.directory.poison_records)
         parts = [
             f"{plain(self.outcome.connector)} has failed on what is listed here. Everything before it is delivered.",
@@ -119,8 +123,7 @@ def shortened(text: str) -> str:
 
 
 def _row(line: PoisonLine) -> tuple[str, ...]:
-    why = f"{line.why}: {line.message}" if line.message else line.why
-    return line.topic, str(line.partition), f"{line.offset:,}", why, line.key, line.value
+    return line.topic, str(line.partition), f"{line.offset:,}", line.why
 
 
 def _line(row: Mapping[str, Any], skipped: set[tuple[str, int, int]]) -> PoisonLine:
