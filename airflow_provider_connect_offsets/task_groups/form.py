@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from airflow.providers.common.compat.sdk import ParamValidationError
 from airflow.sdk import Param
-from airflow.sdk.exceptions import ParamValidationError
 from pydantic.fields import FieldInfo
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput

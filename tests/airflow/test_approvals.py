@@ -8,9 +8,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from airflow.providers.common.compat.sdk import AirflowFailException
+from airflow.providers.common.compat.sdk import AirflowFailException, ParamValidationError
 from airflow.sdk import DAG, Param
-from airflow.sdk.exceptions import ParamValidationError
 
 from airflow_provider_connect_offsets.dags.connector_offsets_change import connector_offsets_change
 from airflow_provider_connect_offsets.dags.connector_offsets_copy import connector_offsets_copy
