@@ -22,7 +22,7 @@ RETRIES: dict[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=10)}
 TEARDOWN: dict[str, Any] = {"retries": 10, "retry_delay": timedelta(seconds=10)}
 #: How long a person may take to answer, unless code says otherwise.
 TIME_TO_ANSWER = timedelta(hours=12)
-#: What only code gives to a task group that asks a person: how long, who may answer, and who is told.
+#: What only code gives to a task group that asks a person: how long, who may answer, and who is notified.
 QUESTION: dict[str, Any] = {"approval_timeout": None, "approvers": None, "notifiers": None}
 #: The same of one that plans on Spark: more for ``spark-submit``, too.
 PLANNED: dict[str, Any] = {**QUESTION, "spark": None}

@@ -64,13 +64,13 @@ def test_a_default_may_be_a_param() -> None:
 )
 def test_who_may_answer_and_how_long(make: Any, task: str) -> None:
     """Reaches the question from the DAG function."""
-    told: list[Any] = []
+    notified: list[Any] = []
     limit = timedelta(minutes=5)
-    dag = make(approvers=["ada", {"id": "7", "name": "bob"}], notifiers=told.append, approval_timeout=limit)
+    dag = make(approvers=["ada", {"id": "7", "name": "bob"}], notifiers=notified.append, approval_timeout=limit)
 
     approve = dag.task_dict[task]
     assert approve.assigned_users == [{"id": "ada", "name": "ada"}, {"id": "7", "name": "bob"}]
-    assert approve.notifiers == told.append
+    assert approve.notifiers == notified.append
     assert approve.response_timeout == limit
 
 

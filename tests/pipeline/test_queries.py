@@ -101,3 +101,16 @@ def test_a_place_that_names_no_catalog_runs_no_query(spark: SparkSession) -> Non
         queries.run(spark, "SELECT 1", [])
     with pytest.raises(InvalidDocument, match=r"may not read landed: it is in catalog 'spark_catalog'.*names 'lake'"):
         queries.run(spark, "SELECT * FROM landed", ["lake"])
+
+
+@pytest.mark.parametrize("table", ["landed", "plain"])
+@pytest.mark.usefixtures("landed")
+def test_a_name_of_with_is_no_cover_for_a_table(spark: SparkSession, table: str) -> None:
+    """Elsewhere in the query the same name is that of a table, or view, of a catalog that is not named."""
+    spark.sql("CREATE OR REPLACE VIEW plain AS SELECT 1 AS topic")
+    query = f"SELECT * FROM {table}, (WITH {table} AS (SELECT 1 AS x) SELECT x FROM {table}) AS covered"  # noqa: S608
+
+    with pytest.raises(InvalidDocument, match=r"may not read .*: it is in catalog 'spark_catalog'.*names 'lake'"):
+        queries.run(spark, query, ["lake"])
+
+    spark.sql("DROP VIEW plain")

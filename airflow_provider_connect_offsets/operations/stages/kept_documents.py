@@ -1,4 +1,4 @@
-"""Documents beside a record in the journal: offsets that are too many for it, and that a person can import."""
+"""Documents that the journal keeps with a record: offsets that are too many for it, and that a person can import."""
 
 from __future__ import annotations
 

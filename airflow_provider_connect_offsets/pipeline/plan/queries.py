@@ -58,6 +58,8 @@ _GROUPS = {
 # What a view's plan must not have: functions of users, calls of Java, programs.
 _IN_NO_VIEW = ("UDF", "UDAF", "UDTF", "Reflect", "ScriptTransformation", "ScalaAggregator")
 _MOST_PARTS = 10_000
+# What reads a table or view of Spark's own catalog, and which method returns it.
+_OWN_TABLES = {"LogicalRelation": "catalogTable", "HiveTableRelation": "tableMeta", "View": "desc"}
 
 
 def run(spark: SparkSession, query: str, catalogs: Collection[str]) -> DataFrame:
@@ -131,8 +133,20 @@ def _refuse_views(spark: SparkSession, analysed: Any, catalogs: Collection[str])
         kind = part.getClass().getName().rpartition(".")[2]
         if any(word in kind for word in _IN_NO_VIEW):
             raise InvalidDocument(f"the query reads a view with a part that is not allowed here: {kind}")
+        # A table of Spark's own catalog; that a name of WITH is the same elsewhere in the query does not make it one.
+        if kind in _OWN_TABLES:
+            for table in _own_tables(part, kind):
+                _refuse_catalog("spark_catalog", str(table.identifier().unquotedString()), catalogs)
         if kind.startswith("DataSourceV2Relation") and part.catalog().isDefined():
             _refuse_catalog(part.catalog().get().name(), part.name(), catalogs)
+
+
+def _own_tables(part: Any, kind: str) -> list[Any]:
+    """The table of Spark's own catalog that a part of an analysed plan reads; none for the rows of a query."""
+    found = getattr(part, _OWN_TABLES[kind])()
+    if kind != "LogicalRelation":
+        return [found]
+    return [found.get()] if found.isDefined() else []
 
 
 def _refuse_catalog(catalog: str, table: str, catalogs: Collection[str]) -> None:
