@@ -71,7 +71,7 @@ def test_a_claim_that_its_record_disproves_closes_the_gate(
 
 
 def test_so_does_one_of_the_way_home(flowing: Flowing, spark: SparkSession, tmp_path: Path) -> None:
-    """Who has read up to somebody's record would pass the one behind it at home."""
+    """Who has read up to somebody's record would pass the one behind it at home. No claim of mappings is exact there."""
     groups = {
         f"{flowing.mark}-{name}": {TopicPartition(flowing.target_topic, n): 11} for n, name in enumerate(("no", "yes"))
     }
@@ -81,7 +81,7 @@ def test_so_does_one_of_the_way_home(flowing: Flowing, spark: SparkSession, tmp_
     def translated(name: str, compared: int) -> tuple[Any, ...]:
         directory, summary = failing_back.translate(groups=f"{flowing.mark}-{name}", compared=compared)
         [row] = rows(directory)
-        assert (row["upstream"], row["downstream"], row["exact"], row["method"]) == (11, 11, True, "bracket")
+        assert (row["upstream"], row["downstream"], row["exact"], row["method"]) == (11, 11, False, "bracket")
         return summary["checked"], summary["errors"]
 
     assert translated("yes", 0) == (1, [])
