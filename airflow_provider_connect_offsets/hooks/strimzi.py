@@ -85,7 +85,8 @@ async def changed(kubernetes_conn_id: str, resource: CustomResource, *, seconds:
                 timeout_seconds=max(1, round(seconds)),
             ):
                 return True
-    except (ApiException, ClientError, OSError, TimeoutError) as error:
+    # ValueError: it is no JSON, or has a line that is longer than two events.
+    except (ApiException, ClientError, OSError, TimeoutError, ValueError) as error:
         log.info("The watch of %s broke off: %s", resource, error)
         await asyncio.sleep(min(1.0, seconds))
         return True

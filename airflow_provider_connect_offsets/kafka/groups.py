@@ -87,7 +87,7 @@ class ConsumerGroups(Brokers):
         """
         matching = typed_pattern(pattern or ".*", param="groups")
         names = self._until_coordinated(partial(self.ask, "list the consumer groups", self._list))
-        return sorted(name for name in names if matching.fullmatch(name))
+        return sorted(name for name in names if matching.matches(name))
 
     def state(self, group: str) -> GroupStatus:
         """Return the state of ``group``; a group that does not exist is empty. Raises store errors."""

@@ -6,7 +6,6 @@ Lag is 0 if no record is left to read; transaction markers and compacted offsets
 from __future__ import annotations
 
 import logging
-import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.partitions import existing, first_few
 from airflow_provider_connect_offsets.observe.waiting import Observation, consumed_partitions, stored_positions
 from airflow_provider_connect_offsets.offsets.families import MirrorSource, OffsetReset, TopicPartition
-from airflow_provider_connect_offsets.offsets.requests.patterns import selection
+from airflow_provider_connect_offsets.offsets.requests.patterns import matches_topic, selection
 from airflow_provider_connect_offsets.offsets.requests.values import MAX_COUNT, optional_count
 from airflow_provider_connect_offsets.words import counted
 
@@ -175,8 +174,7 @@ def observe_lag(clients: Clients, connector: str, awaited: AwaitedLag) -> Observ
     info = clients.control.info(connector)
     if info.family.name != MirrorSource.name:
         raise InvalidRequest(f"{connector!r} is a {info.connector_class}, not a MirrorSourceConnector.")
-    pattern = re.compile(awaited.topics or ".*", re.DOTALL)
-    observed = replicated(clients, info, selects=lambda topic: pattern.fullmatch(topic) is not None)
+    observed = replicated(clients, info, selects=lambda topic: matches_topic(awaited.topics, topic))
     if not observed:
         raise InvalidRequest(f"{connector!r} has no partition of topics {awaited.topics or '.*'!r} to wait for.")
     now = time.time()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
@@ -10,7 +9,7 @@ from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.lag import Replicated, observation, replicated
 from airflow_provider_connect_offsets.observe.waiting import Observation
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from airflow_provider_connect_offsets.offsets.requests.patterns import selection
+from airflow_provider_connect_offsets.offsets.requests.patterns import matches_topic, selection
 from airflow_provider_connect_offsets.offsets.requests.request import PartitionSet
 from airflow_provider_connect_offsets.offsets.requests.values import count, optional_count
 
@@ -43,7 +42,7 @@ class Awaited:
 
     def selects_topic(self, topic: str) -> bool:
         """True if partitions of that topic are selected."""
-        return self.topics is None or re.fullmatch(self.topics, topic) is not None
+        return matches_topic(self.topics, topic)
 
     def selects(self, where: TopicPartition) -> bool:
         """True if that partition is selected."""

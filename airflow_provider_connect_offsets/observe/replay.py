@@ -121,7 +121,7 @@ def _selected(clients: Clients, info: ConnectorInfo, logs: Logs, request: Replay
     """List the existing partitions that the connector reads or has stored, of the requested topics."""
     pattern = typed_pattern(request.topics or ".*", param="topics")
     read = {*stored_positions(clients, info), *consumed_partitions(clients, info)}
-    selected = sorted(existing(logs, (where for where in read if pattern.fullmatch(where.topic))))
+    selected = sorted(existing(logs, (where for where in read if pattern.matches(where.topic))))
     if not selected:
         raise InvalidRequest(
             f"Nothing was created: {info.name!r} reads no partition of topics {request.topics or '.*'!r}, so there is "

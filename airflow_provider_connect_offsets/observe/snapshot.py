@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import json
 import logging
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -30,7 +29,7 @@ from airflow_provider_connect_offsets.observe.partitions import first_few, parti
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.kept_config import kept_config
-from airflow_provider_connect_offsets.offsets.requests.patterns import configured_pattern
+from airflow_provider_connect_offsets.offsets.requests.patterns import configured_pattern, typed_pattern
 from airflow_provider_connect_offsets.offsets.requests.request import Request, To
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
@@ -245,11 +244,11 @@ def soon_deleted(
 def _concerned(changed: Sequence[tuple[Request, ObservedConnector]]) -> Callable[[str], bool]:
     """Whether a topic concerns one of the changes; raises :class:`UnreadablePattern`."""
     stored = {topic for _, one in changed for topic in stored_topics(one)}
-    patterns = {re.compile(request.topics) for request, _ in changed if request.topics}
+    patterns = {typed_pattern(request.topics, param="topics") for request, _ in changed if request.topics}
     for _, one in changed:
         consumed = one.info.family.consumed_topics(one.info.config)
         patterns |= set() if consumed is None else {configured_pattern(consumed, connector=one.info.name)}
-    return cache(lambda topic: topic in stored or any(pattern.fullmatch(topic) for pattern in patterns))
+    return cache(lambda topic: topic in stored or any(pattern.matches(topic) for pattern in patterns))
 
 
 def stored_topics(observed: ObservedConnector) -> set[str]:

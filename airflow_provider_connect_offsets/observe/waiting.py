@@ -97,7 +97,7 @@ def consumes(info: ConnectorInfo) -> Callable[[str], bool] | None:
         return None
     included = configured_pattern(pattern, connector=info.name)
     excluded = configured_pattern(info.family.excluded_topics(info.config) or r"(?!)", connector=info.name)
-    return lambda topic: bool(included.fullmatch(topic)) and not excluded.fullmatch(topic)
+    return lambda topic: included.matches(topic) and not excluded.matches(topic)
 
 
 def is_in(status: ConnectorStatus, state: State, *, tasks: int | None = None) -> bool:

@@ -29,7 +29,7 @@ def select(connectors: Iterable[str], pattern: str, *, noun: str = "connector") 
     """
     param = "groups" if noun == ConnectorType.GROUP.noun else "connectors"
     names, requested = sorted(connectors), typed_pattern(pattern, param=param)
-    selected = [name for name in names if requested.fullmatch(name)]
+    selected = [name for name in names if requested.matches(name)]
     if not selected:
         raise InvalidRequest(
             f"{param}: {pattern!r} matches none of the {counted(len(names), noun)}: {first_few(names, _NAMED)}."

@@ -182,7 +182,7 @@ def _notes(named: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
 
 def _matching(names: Sequence[str], pattern: str) -> list[str]:
     requested = typed_pattern(pattern, param="connectors")
-    return [name for name in names if requested.fullmatch(name)]
+    return [name for name in names if requested.matches(name)]
 
 
 def _reads_other(snapshot: StoredSnapshot, info: ConnectorInfo) -> bool:

@@ -141,7 +141,7 @@ def _time_to_answer(plan_ttl: object) -> timedelta:
     """Return how long an answer may take: as long as the plan is good, since a later one would be refused."""
     try:
         return timedelta(seconds=float(str(plan_ttl)))
-    except ValueError:  # there is no plan, or a template says how long it is good
+    except (ValueError, OverflowError):  # there is no plan, a template says how long it is good, or it always is
         return TIME_TO_ANSWER
 
 

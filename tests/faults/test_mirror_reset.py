@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from airflow_provider_connect_offsets.exceptions import LeftStopped, NotApplied, Overlap, StoreError, Unreachable
 from airflow_provider_connect_offsets.kafka.cluster import CleanupPolicy, KafkaCluster
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset, topic_journals
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
 from airflow_provider_connect_offsets.pipeline.translate.mirror_records import offset_syncs
 from airflow_provider_connect_offsets.saga.lease import Owner
@@ -214,8 +215,10 @@ def test_a_connector_that_was_deleted_keeps_no_other_one_down(cell: ResetCell, f
 def test_two_resets_of_one_topic_do_not_overlap(cell: ResetCell, flows: FlowChanger) -> None:
     """The second one is refused at once, with the name of the first."""
     run, _summary = flows.plan(cell.params)
-    topic = flows.journal(f"topic {cell.flow.offset_syncs_topic}")
+    with flows.clients() as clients:
+        [topic] = [one for one in topic_journals(read_reset(run).reset, clients) if one.resource.startswith("topic ")]
 
+    assert topic.resource == f"topic {cell.flow.offset_syncs_topic}"
     with topic.claim(Owner.here(run="test/first", task="apply")), pytest.raises(Overlap, match="'test/first'"):
         flows.apply(run)
 

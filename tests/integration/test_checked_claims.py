@@ -71,7 +71,7 @@ def test_a_claim_that_its_record_disproves_closes_the_gate(
 
 
 def test_so_does_one_of_the_way_home(flowing: Flowing, spark: SparkSession, tmp_path: Path) -> None:
-    """Who has read up to somebody's record would pass the one behind it at home. No claim of mappings is exact there."""
+    """Who has read up to somebody's record would pass the one behind it at home. No mapping is exact there."""
     groups = {
         f"{flowing.mark}-{name}": {TopicPartition(flowing.target_topic, n): 11} for n, name in enumerate(("no", "yes"))
     }

@@ -1,4 +1,4 @@
-"""Requests that end: the whole answer has to come in a given time, and may have a given size.
+"""Requests that end, ours and the Kubernetes client's: an answer has a time to be complete, and a size.
 
 A timeout of ``requests`` is one for each piece of an answer, so that a server which sends a byte now and then keeps its
 caller for ever. And a compressed answer may be a thousand times larger than what was sent.
@@ -7,10 +7,12 @@ caller for ever. And a compressed answer may be a thousand times larger than wha
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from threading import Lock, Timer
 from typing import Any
 
@@ -19,16 +21,17 @@ import urllib3
 from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.exceptions import HTTPError
 
 # Bytes that are decompressed at once: gzip makes at most a thousand times as many of them.
 _PIECE = 1 << 14
 
 
-class TooLarge(requests.RequestException):
+class TooLarge(requests.RequestException, HTTPError):
     """An answer has more bytes than it may have."""
 
 
-class TooLate(requests.ReadTimeout):
+class TooLate(requests.ReadTimeout, HTTPError):
     """An answer was not complete in time."""
 
 
@@ -60,16 +63,13 @@ def send(session: requests.Session, method: str, url: str, *, seconds: float, la
     with _limited(seconds) as limit:
         try:
             with session.request(method, url, stream=True, **request) as response:
-                body = b"".join(_pieces(response, largest))
+                body = b"".join(_pieces(response.iter_content(_PIECE), largest))
         except requests.ReadTimeout:
             raise
         except requests.RequestException as error:
-            if limit.is_over:
-                raise TooLate(_late(seconds)) from error
+            limit.refuse_late(error)
             raise
-        # Cut off in the middle, an answer without a length looks complete.
-        if limit.is_over:
-            raise TooLate(_late(seconds))
+        limit.refuse_late()
         return Reply(response.status_code, body, response.headers.get("Location", ""))
 
 
@@ -82,24 +82,39 @@ def session() -> requests.Session:
     return made
 
 
-def _late(seconds: float) -> str:
-    return f"no complete answer within {seconds:g} s"
+def limit_answers(manager: urllib3.PoolManager, *, largest: int) -> None:
+    """Let all answers end that a library gets by its pool manager, each of whose requests has a timeout.
+
+    A whole answer has to be there within connect and read timeout together, and has at most ``largest`` bytes once it
+    is decompressed; of one that the library reads piece by piece, that is the longest line. For another one
+    ``urllib3.exceptions.HTTPError`` is raised.
+    """
+    manager.clear()
+    pools: dict[str, Any] = {"http": _LimitedPool, "https": _LimitedTlsPool}
+    made: Any = {scheme: partial(pool, largest=largest) for scheme, pool in pools.items()}
+    manager.pool_classes_by_scheme = made
 
 
-def _pieces(response: requests.Response, largest: int) -> Iterator[bytes]:
+def _large(largest: int) -> str:
+    return f"its answer has more than {largest / (1 << 20):,.0f} MiB"
+
+
+def _pieces(pieces: Iterable[bytes], largest: int) -> Iterator[bytes]:
     size = 0
-    for piece in response.iter_content(_PIECE):
+    for piece in pieces:
         size += len(piece)
         if size > largest:
-            raise TooLarge(f"its answer has more than {largest / (1 << 20):,.0f} MiB")
+            raise TooLarge(_large(largest))
         yield piece
 
 
 class _Limit:
     """Shuts the connections of a request once its time is over."""
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float) -> None:
         self.is_over = False
+        self._seconds = seconds
+        self._until = time.monotonic() + seconds
         self._lock = Lock()
         self._connections: list[HTTPConnection] = []
         self._sockets: list[Any] = []
@@ -114,6 +129,16 @@ class _Limit:
             self._sockets.append(connection.sock)
         if self.is_over:
             self.end()
+
+    def refuse_late(self, error: Exception | None = None) -> None:
+        """Raise :class:`TooLate` if the time was over: cut off, an answer without a length looks complete."""
+        if self.is_over:
+            raise TooLate(f"no complete answer within {self._seconds:g} s") from error
+
+    def refuse_passed(self) -> None:
+        """Raise :class:`TooLate` if the time is over, where nothing shuts the connections any more."""
+        self.is_over = self.is_over or time.monotonic() > self._until
+        self.refuse_late()
 
     def end(self) -> None:
         """Shut all connections, so that whoever reads from one gets an error."""
@@ -131,7 +156,7 @@ _LIMIT: ContextVar[_Limit | None] = ContextVar("connect_offsets_limit", default=
 
 @contextmanager
 def _limited(seconds: float) -> Iterator[_Limit]:
-    limit = _Limit()
+    limit = _Limit(seconds)
     timer, token = Timer(seconds, limit.end), _LIMIT.set(limit)
     timer.daemon = True
     timer.start()
@@ -171,6 +196,53 @@ class _Pool(HTTPConnectionPool):
 
 class _TlsPool(HTTPSConnectionPool):
     ConnectionCls = _WatchedTls
+
+
+class _Limited(HTTPConnectionPool):
+    def __init__(self, *args: Any, largest: int, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._largest = largest
+
+    def urlopen(self, *args: Any, **kwargs: Any) -> urllib3.BaseHTTPResponse:
+        """Get an answer that ends: a whole one is read here, one by lines where it is used."""
+        if _LIMIT.get() is not None:  # one more attempt, or a redirection
+            return super().urlopen(*args, **kwargs)
+        timeout, is_whole = kwargs["timeout"], kwargs.pop("preload_content", True)
+        kwargs["preload_content"] = False
+        seconds = timeout.connect_timeout + timeout.read_timeout
+        with _limited(seconds) as limit:
+            try:
+                answer = super().urlopen(*args, **kwargs)
+                body = b"".join(_pieces(answer.stream(_PIECE), self._largest)) if is_whole else None
+            except HTTPError as error:
+                limit.refuse_late(error)
+                raise
+            limit.refuse_late()
+        if body is not None:
+            return urllib3.HTTPResponse(body, answer.headers, answer.status, reason=answer.reason)
+        answer.stream = partial(_lines, answer.stream, self._largest, limit)  # type: ignore[method-assign]
+        return answer
+
+
+def _lines(
+    stream: Callable[..., Iterator[bytes]], largest: int, limit: _Limit, *args: Any, **kwargs: Any
+) -> Iterator[bytes]:
+    size = 0
+    for piece in stream(*args, **kwargs):
+        before, newline, after = piece.rpartition(b"\n")
+        size = len(after) if newline else size + len(piece)
+        if max(size, len(before)) > largest:
+            raise TooLarge(_large(largest))
+        limit.refuse_passed()
+        yield piece
+
+
+class _LimitedPool(_Limited, _Pool):
+    pass
+
+
+class _LimitedTlsPool(_Limited, _TlsPool):
+    pass
 
 
 class _Adapter(HTTPAdapter):

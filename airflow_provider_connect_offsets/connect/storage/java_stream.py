@@ -1,54 +1,135 @@
-"""Parses a map of byte arrays in Java's serialization, whichever program wrote it."""
+"""Reads a map of byte arrays in Java's serialization, whichever program wrote it, in a time linear in its size.
+
+Of the grammar ("Java Object Serialization Specification", chapter 6) only what such a map needs: everything else ends
+in one error, so that no content of a file can name a class, an array or a depth that costs more than its own bytes.
+"""
 
 from __future__ import annotations
 
 import struct
-from io import BytesIO
+from dataclasses import dataclass, field
 from typing import Any
 
-from javaobj.constants import TypeCode
-from javaobj.v2.api import ObjectTransformer
-from javaobj.v2.beans import BlockData, JavaArray, JavaInstance
-from javaobj.v2.core import JavaStreamParser
-
-_MAP_CLASS = "java.util.HashMap"
+_START = (0xACED, 5)  # magic number and version
+_NULL, _REFERENCE, _CLASS, _OBJECT, _ARRAY, _BLOCK, _END = b"p", b"q", b"r", b"s", b"u", b"w", b"x"
+_FIRST_HANDLE = 0x7E0000
+_MAP_CLASS, _BYTES_CLASS = "java.util.HashMap", "[B"
+# Fields of a HashMap: its load factor and the threshold of its table.
+_FIELDS = {"loadFactor": "F", "threshold": "I"}
+_SERIALIZABLE, _WRITES_MORE = 0x02, 0x01
 
 
 def parse_map_of_bytes(content: bytes) -> dict[bytes, bytes | None]:
     """Return the entries of a serialized ``HashMap`` of byte arrays, in the stream's order.
 
-    Raises:
-        Exception: The stream is damaged, or another object; :class:`ValueError`, or any error of the library.
+    Raises :class:`ValueError` if the stream is damaged, or another object.
     """
-    objects = JavaStreamParser(BytesIO(content), [_Bytes()]).run()
-    if len(objects) != 1 or not isinstance(objects[0], JavaInstance) or objects[0].classdesc.name != _MAP_CLASS:
-        raise ValueError("it has other content than one map")
-    [(declared, *written)] = objects[0].annotations.values()
-    if not isinstance(declared, BlockData) or len(declared.data) != struct.calcsize(">ii"):
+    stream = _Stream(content)
+    if stream.take(">HH") != _START:
+        raise ValueError("it is no stream of Java's serialization")
+    stream.expect(_OBJECT, "other content than one map")
+    stream.expect_class(_MAP_CLASS, _SERIALIZABLE | _WRITES_MORE, _FIELDS)
+    stream.handles.append(None)  # the map itself
+    stream.take(">4s4s")  # values of its fields, of which readers make nothing
+    stream.expect(_BLOCK, "no number of entries")
+    length, _capacity, size = stream.take(">Bii")
+    if length != struct.calcsize(">ii") or size < 0:
         raise ValueError("the map has no number of entries")
-    _capacity, size = struct.unpack(">ii", declared.data)
-    if len(written) != 2 * size:
-        raise ValueError(f"the map has {len(written) // 2} of {size} entries")
-    keys, values = written[::2], written[1::2]
-    entries = {_bytes(key): None if value is None else _bytes(value) for key, value in zip(keys, values, strict=True)}
-    if len(entries) != size:
-        raise ValueError("a key occurs twice")
+    entries: dict[bytes, bytes | None] = {}
+    for number in range(size):
+        key, value = stream.byte_array(), stream.byte_array()
+        if key is None or key in entries:
+            raise ValueError(f"the key of entry {number} of {size} is null" if key is None else "a key occurs twice")
+        entries[key] = value
+    stream.expect(_END, f"more than its {size} entries")
+    if stream.offset != len(content):
+        raise ValueError("something follows the map")
     return entries
 
 
-def _bytes(array: object) -> bytes:
-    content: object = array.data if isinstance(array, JavaArray) and array.classdesc.name == "[B" else None
-    if not isinstance(content, bytes):
-        raise ValueError(f"an entry is no byte array but {array!r}")  # noqa: TRY004 - the file's fault
-    return content
+@dataclass(slots=True)
+class _Stream:
+    """The bytes of a stream, how far they are read, and what later ones may refer to.
 
+    Attributes:
+        handles: Names of classes, byte arrays, and None for what nothing in a map of byte arrays refers to.
+    """
 
-class _Bytes(ObjectTransformer):
-    """Converts byte arrays to bytes; all else stays as parsed."""
+    content: bytes
+    offset: int = 0
+    handles: list[str | bytes | None] = field(default_factory=list)
 
-    def load_array(self, reader: Any, type_code: Any, size: int) -> Any:
-        """Read a byte array; None for another array."""
-        if type_code is not TypeCode.TYPE_BYTE:
+    def take(self, layout: str) -> tuple[Any, ...]:
+        """Read values; ``layout`` as of :mod:`struct`."""
+        try:
+            values = struct.unpack_from(layout, self.content, self.offset)
+        except struct.error as error:
+            raise ValueError(f"it ends within byte {self.offset}") from error
+        self.offset += struct.calcsize(layout)
+        return values
+
+    def expect(self, mark: bytes, otherwise: str) -> None:
+        """Read a mark; raises :class:`ValueError` with ``otherwise`` if another one is there."""
+        if self.take("c") != (mark,):
+            raise ValueError(f"byte {self.offset - 1}: it has {otherwise}")
+
+    def expect_class(self, name: str, flags: int, fields: dict[str, str]) -> None:
+        """Read the description of a class, or a reference to an earlier one; raises if it is another class."""
+        start, (mark,) = self.offset, self.take("c")
+        if mark == _REFERENCE:
+            found: object = self._referred()
+        elif mark == _CLASS:
+            found = self._class(flags, fields)
+        else:
+            found = None
+        if found != name:
+            raise ValueError(f"byte {start}: there is something else than {name}")
+
+    def byte_array(self) -> bytes | None:
+        """Read a byte array, null, or a reference to an earlier one."""
+        start, (mark,) = self.offset, self.take("c")
+        if mark == _NULL:
             return None
-        [content] = reader.read(f">{size}s")
-        return content
+        if mark == _ARRAY:
+            self.expect_class(_BYTES_CLASS, _SERIALIZABLE, {})
+            [size] = self.take(">i")
+            self.handles.append(self._bytes(size))
+            found = self.handles[-1]
+        else:
+            found = self._referred() if mark == _REFERENCE else None
+        if not isinstance(found, bytes):
+            raise ValueError(f"byte {start}: an entry is no byte array")  # noqa: TRY004 - the file's fault
+        return found
+
+    def _class(self, flags: int, fields: dict[str, str]) -> str:
+        name = self._text()
+        self.handles.append(name)
+        _version, found, count = self.take(">qBH")
+        described = dict(self._field() for _ in range(count))
+        if found != flags or described != fields:
+            raise ValueError(f"class {name!r} has other fields than expected")
+        self.expect(_END, "an annotated class")
+        self.expect(_NULL, f"a superclass of {name!r}")
+        return name
+
+    def _field(self) -> tuple[str, str]:
+        [code] = self.take("c")
+        return self._text(), code.decode("latin-1")
+
+    def _referred(self) -> str | bytes | None:
+        [handle] = self.take(">i")
+        index = handle - _FIRST_HANDLE
+        if not 0 <= index < len(self.handles):
+            raise ValueError(f"it refers to an object {handle:#x} that is not in it")
+        referred: str | bytes | None = self.handles[index]
+        return referred
+
+    def _text(self) -> str:
+        [size] = self.take(">H")
+        return self._bytes(size).decode("utf-8", "replace")
+
+    def _bytes(self, size: int) -> bytes:
+        if not 0 <= size <= len(self.content) - self.offset:
+            raise ValueError(f"it ends within {size} bytes from byte {self.offset}")
+        self.offset += size
+        return self.content[self.offset - size : self.offset]

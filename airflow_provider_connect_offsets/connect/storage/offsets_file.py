@@ -1,7 +1,7 @@
 """The file of a standalone worker (``offset.storage.file.filename``): a serialized ``HashMap`` of key and value bytes.
 
 Connect takes a file that it can't read completely for an empty one and silently loses all offsets; here such a file is
-refused. Reading allows any layout of Java's serialization, since other programs may write the file; writing has exactly
+refused. Reading allows other layouts of the same map, since other programs may write the file; writing has exactly
 the layout of ``ObjectOutputStream``, which workers require since Kafka 4.4.
 """
 
@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from airflow_provider_connect_offsets.connect.storage.java_stream import parse_map_of_bytes
 from airflow_provider_connect_offsets.exceptions import StoreDamaged, StoreError
 
 Records = Mapping[bytes, bytes | None]
@@ -36,17 +37,13 @@ def read_mappings(path: Path) -> dict[bytes, bytes | None]:
         StoreDamaged: It is incomplete.
         StoreError: It can't be read.
     """
-    # The library loads much, and only files need it.
-    from airflow_provider_connect_offsets.connect.storage.java_stream import parse_map_of_bytes  # noqa: PLC0415
-
     try:
         content = path.read_bytes()
     except OSError as error:
         raise StoreError(f"{path} can't be read: {error.strerror}. Run this as a user who may read it.") from error
     try:
         return parse_map_of_bytes(content)
-    # The library raises various errors for a damaged stream.
-    except Exception as error:
+    except ValueError as error:
         raise StoreDamaged(
             f"{path} is no complete file of a standalone worker ({len(content):,} bytes; {error}). It was left as it "
             "is: restore a copy of it that can be read."
@@ -117,14 +114,20 @@ def _back_up(path: Path) -> Path | None:
     while True:
         backup = path.with_name(f"{path.name}.{number:03d}.bak")
         try:
-            with backup.open("xb") as file:
+            with open(backup, "xb", opener=_private) as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
+            backup.chmod(stat.S_IMODE(path.stat().st_mode))
         except FileExistsError:
             number += 1
         else:
             return backup
+
+
+def _private(path: str, flags: int) -> int:
+    """Open a file that only its owner may read, until it gets the mode of the one that it is a copy of."""
+    return os.open(path, flags, 0o600)
 
 
 def _replace(path: Path, content: bytes) -> None:

@@ -15,6 +15,7 @@ from kubernetes.watch import Watch
 from urllib3.exceptions import HTTPError, MaxRetryError, NewConnectionError
 
 from airflow_provider_connect_offsets import fencing
+from airflow_provider_connect_offsets.connect.rest import bounded
 from airflow_provider_connect_offsets.connect.strimzi.resources import (
     CLUSTER_LABEL,
     GROUP,
@@ -38,6 +39,10 @@ from airflow_provider_connect_offsets.exceptions import (
 _MERGE, _JSON = "application/merge-patch+json", "application/json-patch+json"
 # Seconds to connect, and to wait for an answer.
 _TIMEOUT = (5.0, 30.0)
+# Seconds that the end of a watch may be late.
+_LATER = 5.0
+# Bytes of an answer. A resource has 1.5 MiB at most, which is etcd's limit; a list of 500 connectors has some 10 MiB.
+_LARGEST = 64 << 20
 # Part of the API server's answer to a JSON patch of which a test failed.
 _TEST_FAILED = "the server rejected our request"
 
@@ -76,6 +81,7 @@ class KubernetesApi:
 
     def __init__(self, api: Any, namespace: str) -> None:
         self.namespace = namespace
+        bounded.limit_answers(api.rest_client.pool_manager, largest=_LARGEST)
         self._objects = CustomObjectsApi(api)
         self._core = CoreV1Api(api)
         self._authorization = AuthorizationV1Api(api)
@@ -153,7 +159,7 @@ class KubernetesApi:
             "field_selector": f"metadata.name={resource.name}",
             "resource_version": resource.resource_version,
             "timeout_seconds": max(1, round(seconds)),
-            "_request_timeout": (_TIMEOUT[0], max(1.0, seconds) + 5),
+            "_request_timeout": (_TIMEOUT[0], max(1.0, seconds) + _LATER),
         }
         watch = Watch()
         with _asking(f"watch {resource}"):

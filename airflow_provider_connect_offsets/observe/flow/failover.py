@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -36,6 +35,7 @@ from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.mappings.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest, Mode
 from airflow_provider_connect_offsets.offsets.requests.guards import Named
+from airflow_provider_connect_offsets.offsets.requests.patterns import matches_topic
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_MAPPINGS, MIRROR_PARTITIONS
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory, ledger_root, rewinds_root
@@ -234,8 +234,8 @@ def _unplanned(request: FailoverRequest, clients: Clients) -> GroupsOfFlow:
 
 
 def _concerned(groups: Mapping[str, Group], request: FailoverRequest) -> set[str]:
-    selected = re.compile(request.topics or ".*")
-    return {where.topic for group in groups.values() for where in group.offsets if selected.fullmatch(where.topic)}
+    topics = {where.topic for group in groups.values() for where in group.offsets}
+    return {topic for topic in topics if matches_topic(request.topics, topic)}
 
 
 def _remote_partitions(request: FailoverRequest, clients: Clients, topics: set[str]) -> list[RemotePartition]:

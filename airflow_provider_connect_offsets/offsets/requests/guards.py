@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
-from airflow_provider_connect_offsets.offsets.requests.patterns import typed_pattern
+from airflow_provider_connect_offsets.offsets.requests.patterns import NamePattern, typed_pattern
 from airflow_provider_connect_offsets.offsets.requests.request import Request, To
 
 # Two schemes of one store: Hadoop's and fsspec's.
@@ -51,7 +51,7 @@ class NamePatterns:
 
     def match(self, kind: Named, name: str) -> str | None:
         """Return the first pattern that matches a name; None if none does."""
-        return next((one for one in self.concerning(kind) if re.fullmatch(one, name)), None)
+        return next((one for one in self.concerning(kind) if NamePattern(one, "[connect_offsets]").matches(name)), None)
 
 
 @dataclass(frozen=True, slots=True)

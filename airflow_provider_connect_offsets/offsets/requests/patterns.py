@@ -1,29 +1,67 @@
-"""Regular expressions that people type, and those of connectors' configurations, which are Java's.
+"""Regular expressions for whole names: typed ones, and those of connectors' configurations, which are Java's.
 
 Python matches them here; Java matches them in Spark and Kafka Connect. A pattern that one of them reads in another way
-is refused.
+is refused, and so is one that takes too long: whoever may type one could keep a worker busy for ever with ``(a|a)+b``.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
 
-from airflow_provider_connect_offsets.exceptions import InvalidRequest, UnreadablePattern
+from airflow_provider_connect_offsets.exceptions import InvalidInput, InvalidRequest, UnreadablePattern
 
-# Union and intersection of classes (java.util.regex.Pattern), which Python reads as characters.
-_CLASS_IN_CLASS = re.compile(r"(?<!\\)\[(?:[^\]\\]|\\.)*?(?:\[|&&)")
+if TYPE_CHECKING:
+    import regex
+
+# What is no construct of its own: escaped characters, and classes. A bracket that closes at once is one of the class.
+_PLAIN = re.compile(r"\\.|\[\^?\]?(?:[^\]\\]|\\.)*\]", re.DOTALL)
+# Within a class: unions and intersections of Java's (java.util.regex.Pattern), and numbers of characters of Python's.
+_ESCAPED, _ONLY_IN_CLASS = re.compile(r"\\\D", re.DOTALL), re.compile(r"\[|&&|\\\d")
+# Braces that repeat nothing, which only Python reads as characters; names, conditions, comments and flags of Python's.
+_ONLY_PYTHON = re.compile(r"\{(?!\d+(?:,\d*)?\})|\(\?(?:[P#(]|[a-z]*[aL])")
 # OverflowError is raised for repetitions beyond 2^32, RecursionError for groups nested hundreds deep.
 _REFUSALS = (re.error, OverflowError, RecursionError)
+# Seconds for one name; ordinary patterns take microseconds.
+_LONGEST = 1.0
 
 
-def typed_pattern(text: str, *, param: str) -> re.Pattern[str]:
-    """Compile a pattern that someone typed as ``param``; raises :class:`InvalidRequest`."""
+@dataclass(frozen=True, slots=True)
+class NamePattern:
+    """A pattern for whole names, whose matches end.
+
+    Attributes:
+        pattern: The regular expression.
+        whose: Names it in errors, like ``topics``.
+        refusal: What :meth:`matches` raises for one that takes too long.
+    """
+
+    pattern: str
+    whose: str
+    refusal: type[InvalidInput] = InvalidRequest
+
+    def matches(self, name: str) -> bool:
+        """Whether it matches the whole name; raises ``refusal`` after a second, in which other threads go on."""
+        try:
+            return _compiled(self.pattern).fullmatch(name, timeout=_LONGEST, concurrent=True) is not None
+        except (TimeoutError, MemoryError) as error:
+            raise self.refusal(
+                f"{self.whose}: {self.pattern!r} can't be matched with {name!r} within {_LONGEST:g} s, so what it "
+                "selects is unknown. Nothing was changed. Write it without repetitions within repetitions."
+            ) from error
+
+
+def typed_pattern(text: str, *, param: str) -> NamePattern:
+    """Check a pattern that someone typed as ``param``; raises :class:`InvalidRequest`."""
     try:
-        return re.compile(text)
+        _check(text)
     except _REFUSALS as error:
         raise InvalidRequest(
             f"{param}: {text!r} is no regular expression: {error}. Write it with what Python and Java both know."
         ) from error
+    return NamePattern(text, param)
 
 
 def selection(text: str | None, *, param: str) -> str | None:
@@ -35,19 +73,42 @@ def selection(text: str | None, *, param: str) -> str | None:
     return typed_pattern(text or "", param=param).pattern.strip() or None
 
 
-def configured_pattern(text: str, *, connector: str) -> re.Pattern[str]:
-    """Compile the Java pattern by which ``connector`` is configured to select topics.
+def matches_topic(pattern: str | None, topic: str) -> bool:
+    """Whether ``topics``, as :func:`selection` has returned it, selects a topic; raises :class:`InvalidRequest`."""
+    return pattern is None or NamePattern(pattern, "topics").matches(topic)
+
+
+def configured_pattern(text: str, *, connector: str) -> NamePattern:
+    """Check the Java pattern by which ``connector`` is configured to select topics.
 
     Raises:
         UnreadablePattern: Python does not know it, or reads it in another way.
     """
     try:
-        if _CLASS_IN_CLASS.search(text):
-            raise re.error("a class within a class")
-        return re.compile(text)
+        _check(text)
     except _REFUSALS as error:
         raise UnreadablePattern(
             f"{connector!r} is configured to choose topics by {text!r}, which Java can match, but Python can't "
             f"({error}), so the topics that it reads are unknown. Nothing was changed. Write the pattern with what "
             "both know, like [A-Za-z] in place of \\p{Alpha}."
         ) from error
+    return NamePattern(text, f"the topics of {connector!r}", UnreadablePattern)
+
+
+def _check(text: str) -> None:
+    """Raise an error of Python's own engine, whose rules are the narrower ones, or for what Java reads otherwise."""
+    for plain in _PLAIN.findall(text):
+        if plain.startswith("[") and (found := _ONLY_IN_CLASS.search(_ESCAPED.sub("_", plain), 1)):
+            raise re.error(f"Java reads {found.group()!r} within a class otherwise")
+    re.compile(text)
+    if (found := _ONLY_PYTHON.search(_PLAIN.sub("_", text))) is not None:
+        raise re.error(f"Java does not know {found.group()!r} there")
+
+
+@cache
+def _compiled(text: str) -> regex.Pattern[str]:
+    """Compile a pattern for the engine that can be told when to end; :func:`_check` leaves what both read alike."""
+    # Spark's own Python, which reads requests and matches nothing by this, need not have it.
+    import regex  # noqa: PLC0415
+
+    return regex.compile(text, regex.VERSION0)

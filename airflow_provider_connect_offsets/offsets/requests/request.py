@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.offsets.families import MAX_INT, MAX_LONG, ConnectorType
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.offsets.requests.columns import TableColumns
-from airflow_provider_connect_offsets.offsets.requests.patterns import selection
+from airflow_provider_connect_offsets.offsets.requests.patterns import matches_topic, selection
 from airflow_provider_connect_offsets.offsets.requests.values import ago
 
 
@@ -195,7 +195,7 @@ class Request(JsonRecord):
 
     def selects(self, topic: str | None, partition: int | None) -> bool:
         """True if ``topics`` and ``partitions`` select a partition; None: it has no topic or no number."""
-        if self.topics is not None and (topic is None or not re.fullmatch(self.topics, topic)):
+        if self.topics is not None and (topic is None or not matches_topic(self.topics, topic)):
             return False
         return self.partitions is None or (partition is not None and partition in self.partitions)
 

@@ -88,11 +88,13 @@ def alter(plan: OffsetPlan, clients: Clients, owner: Owner, *, seconds: float) -
 
     Raises:
         NotStopped, Overlap, Drift: Nothing was written.
+        InvalidRequest: It changes something that may not be changed here; nothing was written.
         NotApplied: Something may be written; ``undo`` restores the prior offsets.
     """
     with _continued(plan.connector, clients, owner, seconds) as executor:
         refuse_unless_stopped(clients, plan.connector)
         stage = AlterOffsets(plan.connector, clients, plan)
+        reached(clients).refuse_protected([stage])
         executor.make(stage)
         alteration = alteration_in(executor.entry.record)
     return Offsets() if alteration is None else alteration.expected

@@ -7,6 +7,7 @@ from itertools import pairwise
 from airflow_provider_connect_offsets.offsets.mappings.bisecting import OffsetMapping
 from tests.support.model.mirror_bisected import known_in
 from tests.support.model.mirror_compared import digest_of
+from tests.support.model.mirror_kinds import Event
 from tests.support.model.mirror_logs import Record
 from tests.support.model.mirror_rows import ReadFrom, partition_row, proved
 from tests.support.model.mirror_world import Ending, World
@@ -33,6 +34,15 @@ def looks_alike(world: World) -> bool:
     own = {digest_of(world, record) for record in world.source.written.values()}
     others = (record for record in world.target.written.values() if record.origin is None)
     return any(digest_of(world, record) in own for record in others)
+
+
+def mistaken(world: World) -> bool:
+    """Whether a copy, with another timestamp than its record, looks like another record of the source."""
+    if Event.TIMESTAMP_TYPE not in world.happened:
+        return False
+    own = {one.origin: digest_of(world, one) for one in world.source.written.values()}
+    copies = ((one.origin, digest_of(world, one)) for one in world.target.written.values())
+    return any(own.get(origin, digest) != digest and digest in own.values() for origin, digest in copies)
 
 
 def _made_up(world: World, before: OffsetMapping, after: OffsetMapping) -> bool:

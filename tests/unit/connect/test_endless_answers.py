@@ -3,65 +3,14 @@
 from __future__ import annotations
 
 import gzip
-import socket
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from threading import Event, Thread
 
 import pytest
 
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint, OAuthClient
 from airflow_provider_connect_offsets.exceptions import AccessDenied, ConnectOffsetsError, OutcomeUnknown, Unreachable
-
-_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-Answer = Callable[[socket.socket, Event], None]
-
-
-@contextmanager
-def server(answer: Answer) -> Iterator[str]:
-    """A server that answers each request so; the event is set once the test has ended."""
-    ended = Event()
-
-    def serve() -> None:
-        while not ended.is_set():
-            with suppress(OSError):
-                opened, _ = listening.accept()
-                with opened:
-                    opened.recv(65536)
-                    answer(opened, ended)
-                    # Closed with something unread, a connection loses what was sent.
-                    opened.shutdown(socket.SHUT_WR)
-                    while opened.recv(65536):
-                        pass
-
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        thread = Thread(target=serve, daemon=True)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        finally:
-            ended.set()
-            with suppress(OSError):
-                socket.create_connection(listening.getsockname(), timeout=1).close()
-            thread.join(5)
-
-
-def trickling(begin: bytes, piece: bytes) -> Answer:
-    """An answer of which a piece comes every 0.05 s, for ever."""
-
-    def answer(opened: socket.socket, ended: Event) -> None:
-        opened.sendall(begin)
-        while not ended.wait(0.05):
-            opened.sendall(piece)
-
-    return answer
-
-
-def fixed(content: bytes) -> Answer:
-    """A whole answer."""
-    return lambda opened, _ended: opened.sendall(content)
+from tests.support.workers.endless import HEAD, Answer, fixed, server, trickling
 
 
 def client(url: str, **endpoint: object) -> ConnectRest:
@@ -75,9 +24,9 @@ def client(url: str, **endpoint: object) -> ConnectRest:
     [
         trickling(b"HTTP/1.1 200 OK\r\n", b"X-More: 1\r\n"),
         trickling(b"HTTP/1.1 200 OK\r\nX-Long: ", b"x"),
-        trickling(_HEAD + b"\r\n[", b" "),
-        trickling(_HEAD + b"Content-Length: 1000000\r\n\r\n[", b" "),
-        trickling(_HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n"),
+        trickling(HEAD + b"\r\n[", b" "),
+        trickling(HEAD + b"Content-Length: 1000000\r\n\r\n[", b" "),
+        trickling(HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n"),
         trickling(b"", b"H"),
     ],
     ids=["headers", "a header", "a body", "a body with a length", "chunks", "a status"],
@@ -100,8 +49,8 @@ def test_an_answer_that_trickles_is_given_up(answer: Answer, *, changes: bool) -
 @pytest.mark.parametrize(
     "content",
     [
-        _HEAD + b"\r\n[" + b" " * 3_000_000 + b"]",
-        _HEAD + b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(b"[" + b" " * 3_000_000 + b"]"),
+        HEAD + b"\r\n[" + b" " * 3_000_000 + b"]",
+        HEAD + b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(b"[" + b" " * 3_000_000 + b"]"),
     ],
     ids=["plain", "compressed"],
 )
@@ -117,21 +66,24 @@ def test_an_answer_has_a_size(content: bytes) -> None:
 
 def test_a_list_of_offsets_may_be_longer() -> None:
     """Sixteen times as long."""
-    content = _HEAD + b"\r\n" + b'{"offsets": []' + b" " * 3_000_000 + b"}"
+    content = HEAD + b"\r\n" + b'{"offsets": []' + b" " * 3_000_000 + b"}"
     with server(fixed(content)) as url, client(url, largest_answer=1 << 20) as connect:
         assert connect.read_offsets("orders").stored() == {}
 
 
+def refuse_token(answer: Answer, error: type[ConnectOffsetsError], words: str) -> None:
+    """Assert that a call fails whose token endpoint answers so, without a request to the worker."""
+    with (
+        server(answer) as url,
+        client("http://127.0.0.1:1", auth=OAuthClient(url, "me", "hunter2")) as connect,
+        pytest.raises(error, match=words),
+    ):
+        connect.connectors()
+
+
 def test_a_token_that_trickles_is_given_up() -> None:
     """Nothing reaches the worker."""
-    with server(trickling(_HEAD + b"\r\n{", b" ")) as url:
-        auth = OAuthClient(url, "me", "hunter2")
-
-        with (
-            client("http://127.0.0.1:1", auth=auth) as connect,
-            pytest.raises(Unreachable, match="OAuth token endpoint"),
-        ):
-            connect.connectors()
+    refuse_token(trickling(HEAD + b"\r\n{", b" "), Unreachable, "OAuth token endpoint")
 
 
 @pytest.mark.parametrize(
@@ -150,14 +102,7 @@ def test_a_token_that_trickles_is_given_up() -> None:
 )
 def test_a_token_that_is_none_is_named_in_one_sentence(body: bytes) -> None:
     """And never sent as ``Bearer None``."""
-    with server(fixed(_HEAD + b"\r\n" + body)) as url:
-        auth = OAuthClient(url, "me", "hunter2")
-
-        with (
-            client("http://127.0.0.1:1", auth=auth) as connect,
-            pytest.raises(AccessDenied, match="gives client 'me' no"),
-        ):
-            connect.connectors()
+    refuse_token(fixed(HEAD + b"\r\n" + body), AccessDenied, "gives client 'me' no")
 
 
 @pytest.mark.parametrize(
@@ -167,7 +112,7 @@ def test_a_token_that_is_none_is_named_in_one_sentence(body: bytes) -> None:
 )
 def test_a_body_that_is_not_connects_is_one_sentence(body: bytes) -> None:
     """Whatever it holds, and whatever is read from it."""
-    with server(fixed(_HEAD + b"\r\n" + body)) as url, client(url) as connect:
+    with server(fixed(HEAD + b"\r\n" + body)) as url, client(url) as connect:
         for read in (lambda: connect.status("x"), lambda: connect.read_offsets("x"), lambda: connect.info("x")):
             with pytest.raises(ConnectOffsetsError):
                 read()

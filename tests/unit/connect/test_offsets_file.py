@@ -106,6 +106,49 @@ def test_a_real_java_reads_it_and_is_read(tmp_path: Path) -> None:
     assert read_mappings(theirs) == pairs
 
 
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"\xac\xed\x00\x05" + b"w\x00" * 3_000_000, "other content than one map"),
+        (b"\xac\xed\x00\x05ur\x00\x02[I" + bytes(8) + b"\x02\x00\x00xp\x05\xf5\xe1\x00", "other content than one map"),
+        (serialize({b"": None})[:-6] + b"\x7f\xff\xff\xff" + b"px", "ends within 2147483647 bytes"),
+        (serialize({}).replace(b"\x00\x00\x00\x00x", b"\x7f\xff\xff\xffx"), "no byte array"),
+        (serialize(SOME).replace(b"[B", b"[I"), r"something else than \[B"),
+        (serialize(SOME).replace(b"java.util.HashMap", b"org.evil.Gadget!!"), "something else than java.util.HashMap"),
+    ],
+    ids=["empty blocks", "100 M elements", "2 GiB", "2 G entries", "another array", "another class"],
+)
+def test_no_content_costs_more_than_its_bytes(tmp_path: Path, content: bytes, why: str) -> None:
+    """Three million empty blocks took a library 43 s, and an array that declared 100 M elements did not end."""
+    path = tmp_path / "bomb.offsets"
+    path.write_bytes(content)
+    with pytest.raises(StoreDamaged, match=why):
+        read_mappings(path)
+
+
+def test_an_array_may_occur_twice(tmp_path: Path) -> None:
+    """Java refers to an object that it has written before."""
+    path = tmp_path / "shared.offsets"
+    same = serialize({b"a": b"x"})[:-1].replace(
+        b"\x00\x00\x00\x10\x00\x00\x00\x01", b"\x00\x00\x00\x10\x00\x00\x00\x02"
+    )
+    path.write_bytes(same + b"uq\x00\x7e\x00\x02\x00\x00\x00\x01b" + b"q\x00\x7e\x00\x04" + b"x")
+
+    assert read_mappings(path) == {b"a": b"x", b"b": b"x"}
+
+
+def test_a_backup_is_as_secret_as_the_file(tmp_path: Path) -> None:
+    """Whatever the umask."""
+    path = tmp_path / "connect.offsets"
+    write_mappings(path, SOME)
+    for mode in (0o600, 0o640):
+        path.chmod(mode)
+        backup = write_mappings(path, {})
+        assert backup is not None
+        assert (backup.stat().st_mode & 0o777, path.stat().st_mode & 0o777) == (mode, mode)
+
+
 def test_an_empty_map_is_written_as_java_does() -> None:
     """With a table of 16 and a threshold of 0."""
     assert serialize({}).endswith(b"xp\x3f\x40\x00\x00\x00\x00\x00\x00w\x08\x00\x00\x00\x10\x00\x00\x00\x00x")
