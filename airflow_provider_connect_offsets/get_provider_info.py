@@ -205,6 +205,14 @@ def _options() -> dict[str, Any]:
             "example": "connector=staging-.* group=staging-.*",
             "default": "",
         },
+        "umask": {
+            "description": "Octal number: the bits that files and directories of the workspace do not get, if it is "
+            "on a disk: 027 lets their group read. Where Spark's executors run as a user of no common group, 022.\n",
+            "version_added": "0.1.0",
+            "type": "string",
+            "example": "022",
+            "default": "027",
+        },
         "four_eyes": {
             "description": "Whoever has triggered a run can't approve it, and each run that a person triggers asks, "
             "whatever its Param ``approval`` says. An approval by the same person fails the task.\n",

@@ -8,9 +8,9 @@ from enum import StrEnum
 from typing import Protocol, TypeAlias
 
 from airflow_provider_connect_offsets.clock import Clock, polled
+from airflow_provider_connect_offsets.masking import masked
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, Family, family_of
-from airflow_provider_connect_offsets.offsets.kept_config import without_credentials
 
 #: A setting has this value as long as a new connector is kept from working, until it is STOPPED.
 HELD = "held-until-stopped"
@@ -78,10 +78,10 @@ class ConnectorStatus:
 
     @property
     def cause(self) -> str:
-        """First line of the first stack trace, with credentials in addresses masked."""
+        """First line of the first stack trace, with secrets masked."""
         traces = [self.trace, *(task.trace for task in self.failed_tasks)]
         first = next((trace.strip().splitlines()[0] for trace in traces if trace and trace.strip()), "no trace")
-        return without_credentials(first)
+        return masked(first)
 
 
 #: Whether a status is the one that is waited for.

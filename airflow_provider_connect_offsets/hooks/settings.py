@@ -12,6 +12,7 @@ from airflow.providers.common.compat.sdk import conf
 from airflow_provider_connect_offsets.offsets.requests.guards import Guards, NamePatterns
 from airflow_provider_connect_offsets.parameters.fields import URI
 from airflow_provider_connect_offsets.parameters.taking import Model, TakesParameters
+from airflow_provider_connect_offsets.workspace.files import refuse_login
 from airflow_provider_connect_offsets.workspace.journal_store import JournalStore
 from airflow_provider_connect_offsets.workspace.layout import journal_root
 
@@ -20,9 +21,13 @@ if TYPE_CHECKING:
 
 
 def workspace_uri() -> str:
-    """Return the URI under which datasets, journals and reports are stored; default: a folder in ``AIRFLOW_HOME``."""
+    """Return the URI under which datasets, journals and reports are stored; default: a folder in ``AIRFLOW_HOME``.
+
+    Raises :class:`DatasetError` for one with a login.
+    """
     configured = _option("workspace")
     if configured:
+        refuse_login(configured)
         return configured
     home = os.environ.get("AIRFLOW_HOME") or Path("~/airflow").expanduser()
     return Path(home, "connect_offsets").absolute().as_uri()

@@ -5,12 +5,11 @@ This is a list of settings to keep, because secrets can't be listed: each connec
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
+from airflow_provider_connect_offsets.masking import without_logins
 from airflow_provider_connect_offsets.offsets.family import Config
 
-MASK = "********"
 #: What a connector's source partitions and positions depend on, besides the settings of its family.
 READS = frozenset(
     {
@@ -60,11 +59,6 @@ KEPT = READS.union(
         "sync.group.offsets.enabled",
     }
 )
-# What separates one address from the next.
-_BETWEEN = re.compile(r"([\s,]+)")
-# Within an address a login may begin after one of these, too: behind the name of a setting.
-_BEGINS = re.compile(r"[;=]")
-_MOST_BEGINNINGS = 50
 
 
 def kept_config(config: Config, *, also: Iterable[str] = ()) -> dict[str, str]:
@@ -72,7 +66,7 @@ def kept_config(config: Config, *, also: Iterable[str] = ()) -> dict[str, str]:
 
     A reference to a config provider (``${file:…}``) is no secret, and rules need it.
     """
-    return {name: without_credentials(value) for name, value in config.items() if name in KEPT.union(also)}
+    return {name: without_logins(value) for name, value in config.items() if name in KEPT.union(also)}
 
 
 def reconfigured(before: Config, now: Config, *, also: Iterable[str] = ()) -> list[str]:
@@ -86,24 +80,3 @@ def reconfigured(before: Config, now: Config, *, also: Iterable[str] = ()) -> li
     names, present = READS.union(also), kept_config(now, also=also)
     changed = sorted(name for name in names if before.get(name) != present.get(name))
     return [f"{name} was {before.get(name)!r} and is {present.get(name)!r}" for name in changed]
-
-
-def without_credentials(text: str) -> str:
-    """Mask login and password before the ``@`` of each address in ``text``, in time that grows with its length only."""
-    if "@" not in text:
-        return text
-    return "".join(_masked(part) if "@" in part else part for part in _BETWEEN.split(text))
-
-
-def _masked(address: str) -> str:
-    """Mask an address: with a scheme up to the last ``@``, else a login and a password up to the first."""
-    scheme, separator, rest = address.partition("://")
-    if separator and "@" in rest:
-        return f"{scheme}://{MASK}@{rest.rpartition('@')[2]}"
-    head, _, host = address.partition("@")
-    starts = [0, *(match.end() for match in _BEGINS.finditer(head))][:_MOST_BEGINNINGS]
-    for start in starts:
-        login, colon, password = head[start:].partition(":")
-        if login and colon and "/" not in login and "//" not in password:
-            return f"{head[:start]}{MASK}@{host}"
-    return address

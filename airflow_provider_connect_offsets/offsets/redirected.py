@@ -5,15 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from airflow_provider_connect_offsets.masking import HIDDEN_NAMES, MASK, masked
 from airflow_provider_connect_offsets.offsets.family import Config
-from airflow_provider_connect_offsets.offsets.kept_config import MASK, without_credentials
 
 # Names of settings whose values are secrets, of any class; one more that is taken for a secret does no harm.
-_SECRET = re.compile(
-    r"password|passwd|secret|token|credential|jaas|passphrase|api.?key|access.?key|private|keystore", re.IGNORECASE
-)
-# The same within a value: of a JAAS configuration, of a query in a URL.
-_WITHIN = re.compile(rf"(?:{_SECRET.pattern}|pwd|sig)[\w.-]*\s*=", re.IGNORECASE)
+_SECRET = re.compile(rf"{HIDDEN_NAMES}|private|keystore", re.IGNORECASE)
 # Names of settings that say where something is sent to, or how it is protected on its way there.
 _ADDRESS = re.compile(
     r"servers?\b|hosts?\b|hostname|url|uri|endpoint|address|broker|proxy|domain|region|port\b|connection.?string|"
@@ -27,16 +23,14 @@ _REFERENCE = re.compile(r"\$\{[^}]+\}")
 
 def is_secret(name: str, value: str) -> bool:
     """Whether a setting is, or may refer to, something that only the connector may know."""
-    found = _SECRET.search(name) or _REFERENCE.search(value) or _WITHIN.search(value)
-    return bool(found) or without_credentials(value) != value
+    return bool(_SECRET.search(name) or _REFERENCE.search(value)) or masked(value) != value
 
 
 def shown(name: str, value: str | None) -> str:
     """Return a setting as a person may see it: ``topics=orders``, ``a.password=********``, ``transforms unset``."""
     if value is None:
         return f"{name} unset"
-    is_masked = (_SECRET.search(name) and not _is_reference(value)) or _WITHIN.search(value)
-    return f"{name}={MASK if is_masked else without_credentials(value)}"
+    return f"{name}={MASK if _SECRET.search(name) and not _is_reference(value) else masked(value)}"
 
 
 def redirecting(config: Config, overrides: Mapping[str, str | None]) -> tuple[str, str] | None:

@@ -10,6 +10,7 @@ from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_connect_offsets.masking import masked
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.workspace import files
@@ -91,9 +92,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(
-        prose=_prose, breakable=_breakable, moment=words.moment, without_credentials=words.without_credentials
-    )
+    environment.filters.update(prose=_prose, breakable=_breakable, moment=words.moment, masked=masked)
     return environment
 
 
@@ -108,7 +107,7 @@ def _prose(text: str) -> Markup:
     """A sentence as HTML: escaped, without credentials, texts in backticks as code."""
     from markupsafe import Markup, escape  # noqa: PLC0415 - as jinja2
 
-    safe = str(escape(words.without_credentials(text)))
+    safe = str(escape(masked(text)))
     return Markup(_QUOTED.sub(r"<code>\1</code>", safe))  # noqa: S704 - escaped in the line above
 
 

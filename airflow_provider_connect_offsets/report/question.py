@@ -6,6 +6,7 @@ import re
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
+from airflow_provider_connect_offsets.masking import masked
 from airflow_provider_connect_offsets.offsets.verdicts import Verdict
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.change import Change
@@ -29,7 +30,7 @@ def question(change: Change, *, link: str | None = None) -> str:
         link: URL of the report for a browser; None if reports are not served
     """
     if change.summary is None:
-        return f"There is no plan in {words.without_credentials(change.run.uri)}."
+        return f"There is no plan in {masked(change.run.uri)}."
     again, never = words.known(change.records_again), words.known(change.records_never)
     changed = f"{change.summary.changed:,} of {counted(change.summary.partitions, 'partition')}"
     parts = [
@@ -46,7 +47,7 @@ def question(change: Change, *, link: str | None = None) -> str:
 def report_link(uri: str, link: str | None) -> str:
     """A link to the report, or its URI if ``link`` is None: browsers can't open URIs of the workspace."""
     if link is None:
-        return f"The full report: `{words.without_credentials(uri)}`"
+        return f"The full report: `{masked(uri)}`"
     return f"[The full report](<{link}>)"
 
 
@@ -115,7 +116,7 @@ def markdown(parts: Iterable[str]) -> str:
 
 def _prose(text: str) -> str:
     """A verdict's message: what is in backticks stays so, all other Markdown is escaped."""
-    quoted = words.without_credentials(text).split("`")
+    quoted = masked(text).split("`")
     if len(quoted) % 2 == 0:  # one of them is left alone
         quoted[-2:] = ["'".join(quoted[-2:])]
     return "".join(code(part) if number % 2 else plain(part) for number, part in enumerate(quoted))

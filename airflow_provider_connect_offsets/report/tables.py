@@ -11,6 +11,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from airflow_provider_connect_offsets.masking import masked
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.change import Change
@@ -44,7 +45,7 @@ def finding_table(title: str, findings: Sequence[tuple[str, str, str]], note: st
     table = _table(("Severity", "Rule", "Message"))
     for severity, rule, message in findings[:MOST_ROWS]:
         shown = Text(severity.upper(), _STYLES[Severity(severity)])
-        table.add_row(shown, *_cells(rule, words.without_credentials(message)))
+        table.add_row(shown, *_cells(rule, masked(message)))
     return _titled(title, table, note)
 
 
@@ -74,7 +75,7 @@ def outcome_line(change: Change) -> Text:
     return Text.assemble(
         (change.standing.headline, _TONES[change.standing.tone]),
         ". ",
-        words.without_credentials(change.standing.sentence),
+        masked(change.standing.sentence),
         "" if downtime is None else f" Downtime: {words.seconds(downtime)}.",
     )
 
@@ -116,4 +117,4 @@ def _plan_note(change: Change) -> str:
 
 def _more_in(number: int, limit: int, uri: str) -> str:
     """A note on rows beyond ``limit``; empty if there are none."""
-    return f"{number - limit:,} more in {words.without_credentials(uri)}" if number > limit else ""
+    return f"{number - limit:,} more in {masked(uri)}" if number > limit else ""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
+from airflow_provider_connect_offsets.masking import masked
 from airflow_provider_connect_offsets.offsets.requests.request import Request, To
 from airflow_provider_connect_offsets.words import counted
 
 NOTHING_STORED = "no offset"
-
-_CREDENTIALS = re.compile(r"(?<=://)[^/\s]+@")
 
 
 def known(number: int | None) -> str:
@@ -36,19 +34,14 @@ def position(offset: str | None, number: int | None) -> str:
     return f"{number:,}"
 
 
-def without_credentials(text: str) -> str:
-    """Remove login and password from URIs in ``text``."""
-    return _CREDENTIALS.sub("", text)
-
-
 def uris(datasets: Mapping[str, str]) -> dict[str, str]:
-    """URIs without credentials, by name."""
-    return {name: without_credentials(uri) for name, uri in datasets.items()}
+    """URIs without secrets, by name."""
+    return {name: masked(uri) for name, uri in datasets.items()}
 
 
 def request(request: Request) -> str:
     """The request as a sentence."""
-    return without_credentials(f"{_target(request)}, {_selection(request)}.")
+    return masked(f"{_target(request)}, {_selection(request)}.")
 
 
 def _target(request: Request) -> str:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
@@ -15,9 +13,11 @@ import fsspec
 from fsspec.implementations.local import LocalFileSystem
 from packaging.version import Version
 
+from airflow_provider_connect_offsets import disk
 from airflow_provider_connect_offsets.exceptions import DatasetError, WorkspaceUnreadable, WorkspaceUnwritable
+from airflow_provider_connect_offsets.masking import masked
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
-from airflow_provider_connect_offsets.offsets.kept_config import without_credentials
+from airflow_provider_connect_offsets.settings import umask
 
 # File systems on which only one of two callers can create a file: the package of each protocol, since 2024.12.0
 # (``mode="create"``: If-None-Match of S3, ifGenerationMatch of GCS, overwrite=False of Azure). All others use fsspec's
@@ -60,14 +60,26 @@ def locate(uri: str) -> tuple[fsspec.AbstractFileSystem, str]:
     of file systems (``::``) or an address on the web would be opened for whoever has given the URI.
     """
     if "::" in uri or uri.partition("://")[0].lower() in _NO_STORES:
-        named = without_credentials(uri).partition("?")[0]
+        named = masked(uri).partition("?")[0]
         raise DatasetError(f"{named!r} can't be used: it must name a directory or file of a disk or an object store.")
+    refuse_login(uri)
     try:
         file_system, path = fsspec.core.url_to_fs(uri)
     except (ValueError, ImportError) as error:
-        named = without_credentials(uri).partition("?")[0]
-        raise DatasetError(f"{named!r} can't be reached: {without_credentials(str(error))}") from error
+        named = masked(uri).partition("?")[0]
+        raise DatasetError(f"{named!r} can't be reached: {masked(str(error))}") from error
     return file_system, path
+
+
+def refuse_login(uri: str) -> None:
+    """Raise :class:`DatasetError` for a URI with a password, a key or a signature: URIs are shown and stored."""
+    authority, _, rest = uri.partition("://")[2].partition("/")
+    if ":" in authority.rpartition("@")[0] or ("://" in uri and not uri.startswith("file:") and "?" in rest):
+        raise DatasetError(
+            f"{masked(uri).partition('?')[0]!r} can't be used: it has a login or a signature, and URIs are shown in "
+            "logs and reports. Leave it out: the environment of the workers has it (AWS_PROFILE, "
+            "GOOGLE_APPLICATION_CREDENTIALS, a role of the machine), and Spark's configuration."
+        )
 
 
 def write_bytes(uri: str, content: bytes) -> None:
@@ -81,7 +93,8 @@ def write_bytes(uri: str, content: bytes) -> None:
     file_system, path = locate(uri)
     with _written(uri):
         if isinstance(file_system, LocalFileSystem):
-            _replace_local(Path(path), content)
+            disk.make(Path(path).parent, umask=umask())
+            disk.replace(Path(path), content, umask=umask())
         else:
             file_system.makedirs(path.rpartition("/")[0], exist_ok=True)
             file_system.pipe_file(path, content)
@@ -100,7 +113,8 @@ def create_bytes(uri: str, content: bytes) -> bool:
     file_system, path = locate(uri)
     if isinstance(file_system, LocalFileSystem):
         with _written(uri):
-            return _link_local(Path(path), content)
+            disk.make(Path(path).parent, umask=umask())
+            return disk.create(Path(path), content, umask=umask())
     _refuse_unless_it_creates_once(file_system, uri)
     with _written(uri):
         file_system.makedirs(path.rpartition("/")[0], exist_ok=True)
@@ -260,40 +274,3 @@ def _pieces(file: Any, size: int) -> Iterator[bytes]:
     with file:
         while piece := file.read(size):
             yield bytes(piece)
-
-
-def _replace_local(path: Path, content: bytes) -> None:
-    temporary = _write_temporary(path, content)
-    temporary.replace(path)
-    _sync_directory(path.parent)
-
-
-def _link_local(path: Path, content: bytes) -> bool:
-    """Create a hard link, which is atomic, unlike opening with O_EXCL and then writing."""
-    temporary = _write_temporary(path, content)
-    try:
-        os.link(temporary, path)
-    except FileExistsError:
-        return False
-    finally:
-        temporary.unlink()
-    _sync_directory(path.parent)
-    return True
-
-
-def _write_temporary(path: Path, content: bytes) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    with temporary.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    return temporary
-
-
-def _sync_directory(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

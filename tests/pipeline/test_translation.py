@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.pipeline.translate.mappings import known_m
 from tests.support.model.mirror_events import history
 from tests.support.model.mirror_kinds import Event, Trait
 from tests.support.model.mirror_logs import Traits
-from tests.support.model.mirror_presumed import misled, mistaken
+from tests.support.model.mirror_presumed import disproved, looks_alike, misled, mistaken
 from tests.support.model.mirror_rows import Answer, ReadFrom, answered, partitions_of, searched_mappings, syncs_of
 from tests.support.model.mirror_truth import bests
 from tests.support.model.mirror_world import Ending, Sync, World
@@ -89,7 +89,7 @@ def test_what_can_be_proved_is_proved(spark: SparkSession, seed: int, read: Read
     found = answered(spark, made_up(seed, Ending.DRAINED), read, bisected=True)
     provable = [one for one in found if one.can_be_proved]
 
-    assert all(one.can_be_exact for one in provable)
+    assert all(one.can_be_exact for one in provable if not looks_alike(one.world))
     assert sum(one.exact for one in provable) > 0.95 * len(provable)
 
 
@@ -97,10 +97,11 @@ def _may_be_another(one: Answer) -> bool:
     """Whether a sync of an earlier topic fits one that was created anew.
 
     Values repeat, a transform changes them, or the record at that offset is deleted: only an id tells them apart. Or
-    one copy got the timestamp of another record.
+    a copy got the timestamp of another record, or somebody else wrote what looks like one.
     """
-    fits = bool(_BLURRED & one.world.happened) or one.position < one.world.source.start
-    return (fits and bool(_ANEW & one.world.happened) and misled(one.world)) or mistaken(one.world)
+    world = one.world
+    fits = bool(_BLURRED & world.happened) or one.position < world.source.start
+    return (fits and bool(_ANEW & world.happened) and misled(world)) or mistaken(world) or looks_alike(world)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -117,12 +118,14 @@ def test_with_less_than_that(
 ) -> None:
     """The same, with and without the mappings that single records prove; what is only presumed is not exact.
 
-    How much is read again is presumed where no record was read: see ``misled``.
+    How much is read again is presumed where no record was read (``misled``). A planned failover compares the records
+    of each claim, and moves no group by one that they disprove.
     """
     found = answered(spark, made_up(seed, *[Ending.DRAINED] * 3, Ending.STOPPED), read, bisected=bisected)
 
     wrong = [one for one in found if one.wrong and not (one.wrong == "REREADS" and misled(one.world))]
-    assert not shortest(wrong)
+    believed = [one for one in wrong if not disproved(one.world, one.claimed, one.lower or 0)]
+    assert not shortest(one for one in believed if not _may_be_another(one))
     drained = [one for one in found if one.world.ending is Ending.DRAINED]
     assert sum(one.exact for one in drained) > share * len(drained)
 

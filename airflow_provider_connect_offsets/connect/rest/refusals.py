@@ -22,6 +22,7 @@ from airflow_provider_connect_offsets.exceptions import (
     UnknownConnector,
     Unsupported,
 )
+from airflow_provider_connect_offsets.masking import masked
 
 _LONGEST_TEXT = 4000
 # In a log they would begin a line of their own, or colour it.
@@ -72,14 +73,14 @@ class Answer:
 
     @property
     def message(self) -> str | None:
-        """The message in Connect's error body; None if the body is not Connect's (but Jetty's, or a proxy's)."""
+        """The message in Connect's error body, secrets masked; None if the body is Jetty's or a proxy's."""
         try:
             body = json.loads(self.text)
         except (ValueError, RecursionError):
             return None
         if not isinstance(body, dict) or "error_code" not in body:
             return None
-        return _CONTROL.sub(" ", str(body.get("message"))[:_LONGEST_TEXT])
+        return masked(_CONTROL.sub(" ", str(body.get("message"))[:_LONGEST_TEXT]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ import fcntl
 import os
 import stat
 import struct
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from airflow_provider_connect_offsets import disk
 from airflow_provider_connect_offsets.connect.storage.java_stream import parse_map_of_bytes
 from airflow_provider_connect_offsets.exceptions import StoreDamaged, StoreError
 
@@ -61,7 +61,7 @@ def write_mappings(path: Path, records: Records) -> Path | None:
     try:
         _refuse_locked(path)
         backup = _back_up(path)
-        _replace(path, serialize(records))
+        disk.replace(path, serialize(records), umask=0o077, prepare=lambda new: _copy_owner(new, path))
     except OSError as error:
         raise StoreError(
             f"Nothing was written: {path} can't be replaced, as {error.filename or path} gives: {error.strerror}. Run "
@@ -113,36 +113,10 @@ def _back_up(path: Path) -> Path | None:
     content, number = path.read_bytes(), 1
     while True:
         backup = path.with_name(f"{path.name}.{number:03d}.bak")
-        try:
-            with open(backup, "xb", opener=_private) as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
+        if disk.create(backup, content, umask=0o077):
             backup.chmod(stat.S_IMODE(path.stat().st_mode))
-        except FileExistsError:
-            number += 1
-        else:
             return backup
-
-
-def _private(path: str, flags: int) -> int:
-    """Open a file that only its owner may read, until it gets the mode of the one that it is a copy of."""
-    return os.open(path, flags, 0o600)
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Write a temporary file, sync and rename it, so that no reader gets half a file."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        _copy_owner(Path(name), path)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        number += 1
 
 
 def _copy_owner(new: Path, path: Path) -> None:

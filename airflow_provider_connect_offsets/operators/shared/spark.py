@@ -21,6 +21,7 @@ from airflow_provider_connect_offsets.offsets.requests.guards import Named
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import RunParams
+from airflow_provider_connect_offsets.settings import umask
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 #: How many errors of a plan the failure of its task names.
 _NAMED = 3
+# What of their mode files don't get that Hadoop writes.
+_UMASK = "spark.hadoop.fs.permissions.umask-mode"
 
 
 class OffsetsJobOperator(GuardedParameters, SparkSubmitOperator):
@@ -74,6 +77,7 @@ class OffsetsJobOperator(GuardedParameters, SparkSubmitOperator):
                 # The Python that runs this task has what the job needs; the path may lead to another one.
                 here |= {"PYSPARK_PYTHON": sys.executable}
             self.env_vars = {**here, **(self.env_vars or {})}
+            self.conf = {_UMASK: f"{umask():03o}", **(self.conf or {})}
             self.application = str(job_path())
             self.py_files = str(write_py_files(Path(scratch, "connect_offsets.zip")))
             self.given(RunParams)  # refuses a directory that may not be read

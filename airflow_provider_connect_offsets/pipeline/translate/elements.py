@@ -206,8 +206,12 @@ def _all_read_between() -> Column:
 
 
 def _rises_between() -> Column:
-    """Whether all records of a stretch were read, and replication came from its begin to its end."""
-    return _all_read_between() & F.coalesce(F.col("after.upstream") > F.col("upstream"), F.expr("false"))
+    """Whether all records of a stretch were read, and replication came from its begin to its end.
+
+    A transform that drops records lets it come from further back.
+    """
+    rises = F.coalesce(F.col("after.upstream") > F.col("upstream"), F.expr("false"))
+    return _all_read_between() & rises & F.col("whole")
 
 
 def _stretch_low() -> Column:

@@ -10,6 +10,7 @@ from typing import Any
 
 from rich.console import Group
 
+from airflow_provider_connect_offsets.masking import masked
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import Belongs, FlowReset
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.change import Change, Listing
@@ -130,9 +131,7 @@ class Reset:
         """The table of topics."""
         rows = tuple(line.cells for line in self.lines[:_IN_THE_REPORT])
         left = len(self.lines) - len(rows)
-        hidden = (
-            f" {counted(left, 'more topic')} in `{words.without_credentials(self.run.reset_topics)}`." if left else ""
-        )
+        hidden = f" {counted(left, 'more topic')} in `{masked(self.run.reset_topics)}`." if left else ""
         return Listing("Topic by topic", _HEADINGS, rows, _NUMBERS, f"{_MEANING}{hidden}")
 
     def table(self, *, limit: int = MOST_ROWS) -> Group:

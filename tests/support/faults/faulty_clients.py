@@ -19,6 +19,7 @@ from uuid import uuid4
 
 import pytest
 
+from airflow_provider_connect_offsets import disk
 from airflow_provider_connect_offsets.exceptions import OutcomeUnknown, Unreachable
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.operations.registry import reached
@@ -111,19 +112,19 @@ class Faults:
     @contextmanager
     def files(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         """Refuse writes of files after a simulated kill, and all writes if the workspace is unwritable."""
-        write = files._replace_local
+        publish = disk.replace
 
-        def replace_local(path: Path, content: bytes) -> None:
+        def write(path: Path, content: bytes, **how: Any) -> None:
             if path.name.endswith(".lease.json"):  # which runs out, and nobody waits for that in here
                 self._leases.add(path)
             else:
                 self.refuse_dead()
                 if self.unwritable:
                     raise OSError(30, "Read-only file system", str(path))
-            write(path, content)
+            publish(path, content, **how)
 
         with monkeypatch.context() as patched:
-            patched.setattr(files, "_replace_local", replace_local)
+            patched.setattr(disk, "replace", write)
             yield
 
     @contextmanager

@@ -45,6 +45,14 @@ def mistaken(world: World) -> bool:
     return any(own.get(origin, digest) != digest and digest in own.values() for origin, digest in copies)
 
 
+def disproved(world: World, claimed: int | None, downstream: int) -> bool:
+    """Whether the comparison before a commit finds that two records of a claim differ, or that one log has none."""
+    if claimed is None or claimed < world.source.start or world.traits.drops or world.traits.changes:
+        return False
+    original, copy = world.source.records.get(claimed), world.target.records.get(downstream)
+    return original is None or copy is None or digest_of(world, original) != digest_of(world, copy)
+
+
 def _made_up(world: World, before: OffsetMapping, after: OffsetMapping) -> bool:
     """Whether two mappings show that nothing was copied twice between them, and other copies than these are there."""
     if after.distance > before.distance:

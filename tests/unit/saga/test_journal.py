@@ -7,11 +7,13 @@ import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from airflow_provider_connect_offsets import disk
 from airflow_provider_connect_offsets.exceptions import JournalDamaged, JournalLost, Overlap
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.offsets.requests.request import Request
@@ -80,15 +82,15 @@ def test_a_process_that_can_not_write_its_first_record_leaves_no_lease(
     journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its lease exists already, and nothing else would end it early."""
-    write, owner = files._replace_local, Owner.here(run="dag/first", task="apply")
+    write, owner = disk.replace, Owner.here(run="dag/first", task="apply")
 
-    def replace_local(path: Path, content: bytes) -> None:
+    def publish(path: Path, content: bytes, **how: Any) -> None:
         if path.name.endswith(".record.json"):
             raise OSError(30, "Read-only file system", str(path))
-        write(path, content)
+        write(path, content, **how)
 
     with monkeypatch.context() as patched:
-        patched.setattr(files, "_replace_local", replace_local)
+        patched.setattr(disk, "replace", publish)
         with pytest.raises(JournalLost), journal.claim(owner):
             pass
 

@@ -1,0 +1,75 @@
+"""Whole files on a local disk, published at once: synced and renamed, so that no reader gets half of one."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+
+def make(directory: Path, *, umask: int) -> None:
+    """Make a directory, and those above it, unless it is there; ``Path.mkdir`` gives its mode to the last one only."""
+    if not directory.is_dir():
+        make(directory.parent, umask=umask)
+        directory.mkdir(0o777 & ~umask, exist_ok=True)
+
+
+def replace(
+    path: Path, content: bytes, *, umask: int, prepare: Callable[[Path], None] = lambda _temporary: None
+) -> None:
+    """Publish a file, replacing an earlier one.
+
+    Args:
+        path: Its path.
+        content: Its content.
+        umask: Bits of its mode that a new file does not get.
+        prepare: Called with the written file before it gets its name; if it raises, the file is removed.
+    """
+    temporary = _temporary(path, content, umask)
+    try:
+        prepare(temporary)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync(path.parent)
+
+
+def create(path: Path, content: bytes, *, umask: int) -> bool:
+    """Publish a file unless it exists, and return whether this call did; of two callers only one succeeds.
+
+    By a hard link, which is atomic, unlike opening with ``O_EXCL`` and then writing. Arguments as of :func:`replace`.
+    """
+    temporary = _temporary(path, content, umask)
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        return False
+    finally:
+        temporary.unlink()
+    _sync(path.parent)
+    return True
+
+
+def _temporary(path: Path, content: bytes, umask: int) -> Path:
+    """Write a file that, from its first byte on, only those may read who may read the published one."""
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 & ~umask)
+    try:
+        with open(descriptor, "wb") as file:  # noqa: PTH123 - a path takes no descriptor
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return temporary
+
+
+def _sync(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,52 @@
+"""Options of ``[connect_offsets]`` as Airflow finds them, for what runs without it: files, and the shell."""
+
+from __future__ import annotations
+
+import os
+from configparser import Error, RawConfigParser
+from functools import lru_cache
+from pathlib import Path
+
+from airflow_provider_connect_offsets.exceptions import InvalidInput
+
+_SECTION = "connect_offsets"
+
+
+def option(name: str, default: str = "") -> str:
+    """Return an option: a variable, or else ``airflow.cfg``; raises :class:`InvalidInput` for a file that is none."""
+    variable = os.environ.get(f"AIRFLOW__{_SECTION.upper()}__{name.upper()}")
+    if variable is not None:
+        return variable or default
+    home = os.environ.get("AIRFLOW_HOME") or "~/airflow"
+    file = Path(os.environ.get("AIRFLOW_CONFIG") or Path(home, "airflow.cfg")).expanduser()
+    try:
+        changed = file.stat().st_mtime_ns
+    except OSError:
+        return default
+    return dict(_section(file, changed)).get(name) or default
+
+
+def umask() -> int:
+    """Return the bits of a file's mode that a file or directory of a workspace does not get (``umask``).
+
+    Raises :class:`InvalidInput` if the option is no octal number.
+    """
+    text = option("umask", "027")
+    try:
+        bits = int(text, 8)
+    except ValueError:
+        bits = -1
+    if not 0 <= bits <= 0o777:
+        raise InvalidInput(f"[connect_offsets] umask is {text!r}, which is no octal number like 027.")
+    return bits
+
+
+@lru_cache(maxsize=4)
+def _section(file: Path, _changed: int) -> tuple[tuple[str, str], ...]:
+    """Read the options of a file, once for each of its states: Airflow's has two thousand lines."""
+    parser = RawConfigParser()
+    try:
+        parser.read(file, encoding="utf-8")
+    except (Error, OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{file} can't be read, so it is unknown what may be changed here: {error}") from error
+    return tuple(parser.items(_SECTION)) if parser.has_section(_SECTION) else ()
