@@ -76,7 +76,7 @@ def test_with_all_records_read(spark: SparkSession, seed: int) -> None:
     wrong = [one for one in found if one.wrong and not _may_be_another(one.world)]
     assert not shortest(one for one in wrong if one.wrong != "SKIP" or not _may_be_passed_over(one, _HIDES))
     assert all(one.exact for one in ordinary(found))
-    assert sum(one.exact for one in found) > 0.4 * len(found)
+    assert sum(one.exact for one in found) > 0.37 * len(found)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
