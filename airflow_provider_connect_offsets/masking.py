@@ -40,12 +40,12 @@ def masked(text: str) -> str:
     These are logins in addresses, values of settings and parameters that are named like secrets, passwords in SQL,
     tokens of a header ``Authorization``, and logins as it encodes them.
     """
-    text = _ASSIGNED.sub(lambda found: f"{found[1] or found[3]}{MASK}", without_logins(text))
+    text = _ASSIGNED.sub(lambda found: f"{found[1] or found[3]}{MASK}", _without_logins(text))
     text = _AUTHORIZED.sub(rf"\1{MASK}", text)
     return _ENCODED.sub(lambda found: MASK if _is_login(found[0]) else found[0], text)
 
 
-def without_logins(text: str) -> str:
+def _without_logins(text: str) -> str:
     """Mask login and password before the ``@`` of each address in a text."""
     if "@" not in text:
         return text

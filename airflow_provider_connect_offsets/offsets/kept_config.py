@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from airflow_provider_connect_offsets.masking import without_logins
+from airflow_provider_connect_offsets.masking import masked
 from airflow_provider_connect_offsets.offsets.family import Config
 
 #: What a connector's source partitions and positions depend on, besides the settings of its family.
@@ -62,11 +62,11 @@ KEPT = READS.union(
 
 
 def kept_config(config: Config, *, also: Iterable[str] = ()) -> dict[str, str]:
-    """Return the settings in ``KEPT`` and ``also``, with the credentials of any address in them masked.
+    """Return the settings in ``KEPT`` and ``also``, with secrets in their values masked.
 
     A reference to a config provider (``${file:…}``) is no secret, and rules need it.
     """
-    return {name: without_logins(value) for name, value in config.items() if name in KEPT.union(also)}
+    return {name: masked(value) for name, value in config.items() if name in KEPT.union(also)}
 
 
 def reconfigured(before: Config, now: Config, *, also: Iterable[str] = ()) -> list[str]:

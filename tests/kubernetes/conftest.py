@@ -17,6 +17,7 @@ from kubernetes.client.exceptions import ApiException
 
 from sandbox import Sandbox
 from sandbox.kubernetes import GROUP, ApiServer, Cluster, Release
+from tests.support.airflow.planted import planted_connection
 from tests.support.strimzi.managed import KINDS, Managed, managed
 from tests.support.strimzi.owned import Owned, connection_to
 from tests.support.strimzi.reconciler import Reconciler
@@ -81,7 +82,7 @@ def owned(strimzi: Strimzi) -> Iterator[Owned]:
 def connections(sandbox: Sandbox, strimzi: Strimzi, monkeypatch: pytest.MonkeyPatch) -> None:
     """Airflow's default connections lead to the sandbox, and to the resources with the rights of our Role only."""
     for name, value in sandbox.to_connections().items():
-        monkeypatch.setenv(name, value)
+        monkeypatch.setenv(name, planted_connection(value))
     kubernetes = {"conn_type": "kubernetes", "extra": {"kube_config_path": str(strimzi.kubeconfig)}}
     monkeypatch.setenv("AIRFLOW_CONN_KUBERNETES_DEFAULT", json.dumps(kubernetes))
     monkeypatch.setenv("AIRFLOW_CONN_KAFKA_CONNECT_DEFAULT", connection_to(strimzi, strimzi.connect_name))

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,9 @@ import pytest
 from airflow_provider_connect_offsets.workspace.layout import run_directory
 from sandbox import Sandbox
 from sandbox.airflow import DAGS, parse_dags
+from sandbox.connect import Connect
 from tests.support.airflow.dag_runs import Ran
+from tests.support.airflow.planted import leaks, planted_config, planted_connection, stored_by_airflow
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -52,9 +54,20 @@ def connection(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 @pytest.fixture
 def connections(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Airflow's default connections lead to the sandbox."""
+    """Airflow's default connections lead to the sandbox; they, and new connectors, have secrets that nobody needs."""
     for name, value in sandbox.to_connections().items():
-        monkeypatch.setenv(name, value)
+        monkeypatch.setenv(name, planted_connection(value))
+
+
+@pytest.fixture
+def planted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Connectors that a test creates have secrets among their settings."""
+    create = Connect.create
+
+    def planting(worker: Connect, name: str, config: Mapping[str, str], **how: Any) -> None:
+        create(worker, name, planted_config(config), **how)
+
+    monkeypatch.setattr(Connect, "create", planting)
 
 
 @pytest.fixture(scope="session")
@@ -95,7 +108,7 @@ def run_dag(
     workspace: str,
     capfd: pytest.CaptureFixture[str],
 ) -> Callable[..., Ran]:
-    """Run a ready DAG with Params, in this process, and wait for its end."""
+    """Run a ready DAG with Params, in this process, and wait for its end; no planted secret may be left anywhere."""
     del connections, spark_submit
 
     def run(dag_id: str = "connector_offsets_change", dags: Path = DAGS, **params: Any) -> Ran:
@@ -109,6 +122,8 @@ def run_dag(
             ended = dag.test(run_conf={"approval": False, **params})
         printed = capfd.readouterr()
         print(printed.out, printed.err)  # noqa: T201 - shown by pytest where the test fails
+        stored = stored_by_airflow(dag_id, ended.run_id)
+        assert not leaks(workspace=workspace, printed=printed.out + printed.err, stored=stored)
         return Ran(
             state=str(ended.state),
             run=f"{dag_id}/{ended.run_id}",
