@@ -21,11 +21,11 @@ COVERED      := .venv-3.12
 # Percent of the package's lines that tests/unit alone run; the floor of `make test` is in pyproject.toml.
 UNIT_FLOOR   := 50
 # The tests that belong to no suite of their own: pyproject.toml lists the suites' markers.
-NO_SUITE     := not faults and not processes and not mirror and not jobs and not kubernetes and not browser and not versions
+NO_SUITE     := not faults and not processes and not mirror and not jobs and not kubernetes and not browser and not versions and not fuzz
 # From uv's cache alone where that suffices, which takes seconds: not every package index says what may be cached.
 uv_pip = @$(UV) pip $(1) --quiet --offline >/dev/null 2>&1 || $(UV) pip $(1) --quiet >/dev/null
 
-.PHONY: setup demo test test-processes test-browser pictures test-mirror test-jobs test-kubernetes test-steps test-faults test-histories test-versions test-lowest test-pythons coverage up down bench lint format lock docs clean
+.PHONY: setup demo test test-processes test-browser pictures test-mirror test-jobs test-kubernetes test-steps test-faults test-histories test-versions test-fuzz test-lowest test-pythons coverage up down bench lint format lock docs clean
 
 setup: $(VENV)/ready  ## .venv with locked packages, and Kafka's jars in the cache
 	@$(BIN)/python -m sandbox jars
@@ -83,6 +83,9 @@ test-faults: setup  ## the same with every kind of connector, and a fleet of 200
 
 test-histories: setup  ## translated offsets against 20,000 made-up histories, by all records, some of them and none
 	HISTORIES=2000 SEEDS=11,12,13,14,15,16,17,18,19,20 $(BIN)/python -m pytest -m histories tests/pipeline
+
+test-fuzz: setup  ## parsers of what others write, a minute each (FUZZ_SECONDS) of inputs that a fuzzer makes up
+	$(BIN)/python -m pytest -n $(PROCESSES) -m fuzz tests/fuzz
 
 test-lowest: setup $(LOWEST)/ready $(EXTRAS)/ready  ## the lowest versions that pyproject.toml allows: all DAGs parse; a change, a failover, Strimzi
 	$(LOWEST)/bin/python -m pytest -n $(PROCESSES) --dist loadfile \
