@@ -205,6 +205,15 @@ def _options() -> dict[str, Any]:
             "example": "connector=staging-.* group=staging-.*",
             "default": "",
         },
+        "poison_days": {
+            "description": "For how many days the content of records on which sinks have failed is kept (key, value, "
+            "headers, the error's message), which may be personal data; 0: for ever. A later search of the same DAG "
+            "removes it. Where each record was, its sizes and digest stay.\n",
+            "version_added": "0.1.0",
+            "type": "float",
+            "example": "7",
+            "default": "30",
+        },
         "umask": {
             "description": "Octal number: the bits that files and directories of the workspace do not get, if it is "
             "on a disk: 027 lets their group read. Where Spark's executors run as a user of no common group, 022.\n",

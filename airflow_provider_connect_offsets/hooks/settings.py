@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from airflow.providers.common.compat.sdk import conf
 
+from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.offsets.requests.guards import Guards, NamePatterns
 from airflow_provider_connect_offsets.parameters.fields import URI
 from airflow_provider_connect_offsets.parameters.taking import Model, TakesParameters
@@ -41,6 +42,23 @@ def class_archive() -> str:
 def four_eyes() -> bool:
     """Whether nobody may approve what they have triggered: ``[connect_offsets] four_eyes``, by default false."""
     return bool(conf.getboolean("connect_offsets", "four_eyes", fallback=False))
+
+
+def poison_days() -> float | None:
+    """Return for how many days the content of poison records is kept (``poison_days``); None: for ever.
+
+    Raises :class:`InvalidInput` for an option that is no such number.
+    """
+    text = _option("poison_days") or "30"
+    try:
+        days = float(text)
+    except ValueError:
+        days = -1
+    if not 0 <= days < 36_500:
+        raise InvalidInput(
+            f"[connect_offsets] poison_days is {text!r}, which is no number of days, like 30; 0: for ever."
+        )
+    return days or None
 
 
 def guards() -> Guards:

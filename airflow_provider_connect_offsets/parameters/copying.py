@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BeforeValidator
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
+from airflow_provider_connect_offsets.masking import HIDDEN_NAMES
 from airflow_provider_connect_offsets.parameters.fields import (
     Flag,
     Parameters,
@@ -20,6 +21,10 @@ from airflow_provider_connect_offsets.parameters.fields import (
     required,
 )
 from airflow_provider_connect_offsets.parameters.tasks import OneConnectorParams
+
+# In JSON: a setting that is named like a secret, with another value than a reference or null. Only in lower case, which
+# names of settings have: JSON Schema has no flags.
+_PLAIN_SECRET = rf'"[^"]*(?:{HIDDEN_NAMES})[^"]*"\s*:\s*(?!\s|"\$\{{|null)'
 
 #: A mapping of settings, also as the text that templates make of it.
 Settings = Annotated[Any, BeforeValidator(lambda value: "" if value is None else value)]
@@ -67,7 +72,9 @@ class CopyParams(Parameters, section=Section.WHAT):
     config: Settings = optional(
         "Settings that differ",
         "JSON object of the settings that the copy has in place of the original's; null: it does not have that one. "
-        "Give secrets as references to the worker's config providers (${file:…}): Airflow stores and shows this text.",
+        "Airflow stores and shows this text, so a run is refused if it has a secret in plain: name a reference to the "
+        "worker's config providers instead (${file:…}).",
+        refused=_PLAIN_SECRET,
         example='{"topics": "orders", "consumer.override.group.id": null}',
     )
     stop_original: Flag = flag(
@@ -101,9 +108,12 @@ def settings_of(config: Any) -> dict[str, str | None]:
     try:
         settings = json.loads(config or "{}") if isinstance(config, str) else config
     except ValueError as error:
-        raise InvalidRequest(f"config: {config!r} is no JSON: {error}.") from error
+        raise InvalidRequest(f"config is no JSON: {error}. It is not shown here, since it may have secrets.") from error
     if not isinstance(settings, Mapping) or any(isinstance(value, dict | list) for value in settings.values()):
-        raise InvalidRequest(f'config: {config!r} is no JSON object of plain values, like {{"topics": "orders"}}.')
+        raise InvalidRequest(
+            'config is no JSON object of plain values, like {"topics": "orders"}. It is not shown here, since it may '
+            "have secrets."
+        )
     return {str(name): _setting(value) for name, value in settings.items()}
 
 

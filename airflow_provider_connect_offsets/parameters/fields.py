@@ -82,13 +82,23 @@ def prefilled(title: str, description: str, *, default: str) -> Any:
     return _shown(title, description, _TEXT, ..., example=default, default=default)
 
 
-def optional(title: str, description: str, *, section: Section | None = None, example: str, default: str = "") -> Any:
-    """Define a text that may be left empty.
+def optional(
+    title: str,
+    description: str,
+    *,
+    section: Section | None = None,
+    example: str,
+    default: str = "",
+    refused: str | None = None,
+) -> Any:
+    """Define a text that may be left empty; ``refused``: a regular expression that must be found nowhere in it.
 
     The form takes a Param as required if its type lacks null (``isParamRequired`` of Airflow's UI) and keeps its button
     disabled while a required one is empty. So its type is ``["null", "string"]``, and null means the same as empty.
     """
-    schema = {"type": ["null", "string"]}
+    schema: dict[str, Any] = {"type": ["null", "string"]}
+    if refused is not None:
+        schema["not"] = {"type": "string", "pattern": refused}
     return _shown(title, description, schema, default, example=example, default=default or None, section=section)
 
 

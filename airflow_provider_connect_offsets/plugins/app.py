@@ -28,7 +28,7 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from airflow_provider_connect_offsets.exceptions import DatasetError, WorkspaceUnreadable
 from airflow_provider_connect_offsets.hooks.reports import PREFIX
 from airflow_provider_connect_offsets.hooks.settings import workspace_uri
-from airflow_provider_connect_offsets.workspace.files import exists, read_chunks
+from airflow_provider_connect_offsets.workspace.files import exists, is_linked, read_chunks
 from airflow_provider_connect_offsets.workspace.paths import SERVED, served_uri
 
 log = logging.getLogger(__name__)
@@ -85,12 +85,13 @@ def show(dag_id: str, run_id: str, path: str, session: SessionDep) -> Response:
 def _response(dag_id: str, run_id: str, path: str) -> Response | None:
     run = {"workspace": workspace_uri(), "dag_id": dag_id, "run_id": run_id}
     if uri := served_uri(path, **run):
-        content = read_chunks(uri)
+        content = None if is_linked(uri, run["workspace"]) else read_chunks(uri)
         media_type = SERVED[path.rpartition("/")[2]]
         return None if content is None else StreamingResponse(content, media_type=media_type, headers=HEADERS)
     below = f"{path.rstrip('/')}/report.html".lstrip("/")
     uri = served_uri(below, **run)
-    return RedirectResponse(_address(dag_id, run_id, below), headers=HEADERS) if uri and exists(uri) else None
+    is_there = uri is not None and exists(uri) and not is_linked(uri, run["workspace"])
+    return RedirectResponse(_address(dag_id, run_id, below), headers=HEADERS) if is_there else None
 
 
 async def explain(request: Request, error: StarletteHTTPException) -> Response:

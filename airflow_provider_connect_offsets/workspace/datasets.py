@@ -117,6 +117,14 @@ def read_newest(uri: str, schema: Schema) -> list[dict[str, Any]] | None:
     return None
 
 
+def remove_older(uri: str) -> None:
+    """Remove all datasets under ``uri`` but the newest finished one. Raises :class:`WorkspaceUnwritable`."""
+    finished = [number for number in _numbers(uri) if is_finished(join(uri, f"{number:06d}"))]
+    for number in _numbers(uri):
+        if number < max(finished, default=0):
+            files.remove_tree(join(uri, f"{number:06d}"))
+
+
 def is_finished(uri: str) -> bool:
     """Whether a dataset is finished."""
     return MARKER in files.list_names(uri)

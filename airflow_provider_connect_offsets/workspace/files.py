@@ -166,6 +166,15 @@ def exists(uri: str) -> bool:
         return bool(file_system.exists(path))
 
 
+def is_linked(uri: str, root: str) -> bool:
+    """Whether a file on a disk is, or lies behind, a symbolic link below ``root``: it may lead anywhere."""
+    file_system, path = locate(uri)
+    if not isinstance(file_system, LocalFileSystem):
+        return False
+    top = Path(locate(root)[1])
+    return Path(path).resolve() != top.resolve() / Path(path).relative_to(top)
+
+
 def read_chunks(uri: str, *, size: int = 1 << 20) -> Iterator[bytes] | None:
     """Read a file of any size in pieces of at most ``size`` bytes; None if there is none.
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from airflow.providers.common.compat.sdk import AirflowFailException
+from airflow.providers.common.compat.sdk import AirflowFailException, ParamValidationError
 
+from airflow_provider_connect_offsets.dags.connector_offsets_copy import connector_offsets_copy
 from airflow_provider_connect_offsets.operators.existence import CopyConnectorOperator, CreateConnectorOperator
 from airflow_provider_connect_offsets.operators.existence import RenameConnectorOperator as Rename
 from sandbox import Sandbox, wait_for
@@ -84,12 +86,28 @@ def test_the_documented_dag(sandbox: Sandbox, run_dag: RunDag, name: str) -> Non
     assert len(states) == 2
 
 
+@pytest.mark.parametrize(
+    ("config", "is_refused"),
+    [
+        ('{"sasl.password": "hunter2"}', True),
+        ('{"a": 1,\n "db.secret" : 7}', True),
+        ('{"database.password": "${file:/secrets:db}", "token": null, "topics": "orders"}', False),
+        (None, False),
+    ],
+)
+def test_a_secret_in_plain_is_no_param(config: str | None, *, is_refused: bool) -> None:
+    """Airflow would store and show it; the run is refused before it does."""
+    config_param = connector_offsets_copy().params.get_param("config")
+    with pytest.raises(ParamValidationError) if is_refused else nullcontext():
+        config_param.resolve(config)
+
+
 @pytest.mark.usefixtures("connections")
 @pytest.mark.parametrize(
     ("config", "said"),
     [
-        ("{", "config: '{' is no JSON: "),
-        ("[1]", r"config: '\[1\]' is no JSON object of plain values"),
+        ("{", "config is no JSON: Expecting property name.* It is not shown here"),
+        ("[1]", "config is no JSON object of plain values"),
         ({"topics": ["a"]}, "is no JSON object of plain values"),
     ],
 )

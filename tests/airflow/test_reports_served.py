@@ -100,6 +100,26 @@ def test_nothing_outside_of_the_run_is_served(
     assert (answer.status_code, "secret" in answer.text) == (404, False)
 
 
+@pytest.mark.parametrize("linked", ["report.html", "by_connector/sink/report.html", "by_connector"])
+def test_no_link_is_followed(
+    linked: str, browser: TestClient, token_of: Callable[..., str], run: Path, tmp_path: Path
+) -> None:
+    """Whoever can write into the workspace could have the API server read any of its files."""
+    elsewhere = tmp_path / "elsewhere"
+    (elsewhere / "sink").mkdir(parents=True)
+    for secret in (elsewhere / "report.html", elsewhere / "sink" / "report.html"):
+        secret.write_text("secret")
+    link = run / linked
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.unlink(missing_ok=True)
+    link.symlink_to(elsewhere if linked == "by_connector" else elsewhere / "report.html")
+    path = "report.html" if linked == "report.html" else "by_connector/sink/report.html"
+
+    for below in (path, path.removesuffix("/report.html")):
+        answer = browser.get(URL.replace("report.html", below), headers=bearer(token_of()))
+        assert (answer.status_code, "secret" in answer.text) == (404, False)
+
+
 def test_what_reports_link_to_is_served(browser: TestClient, token_of: Callable[..., str], run: Path) -> None:
     """Reports of single connectors, the final report of a failover, and the files for people's own tools."""
     browser.cookies.set("_token", token_of())

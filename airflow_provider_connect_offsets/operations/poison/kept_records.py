@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -13,9 +13,14 @@ from typing import Any
 from airflow_provider_connect_offsets.kafka.topic_reader import FullRecord
 from airflow_provider_connect_offsets.observe.failed_records import FailedRecord, Place, Way
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from airflow_provider_connect_offsets.workspace.datasets import read_newest, write_newest
+from airflow_provider_connect_offsets.workspace.datasets import read_newest, remove_older, write_newest
+from airflow_provider_connect_offsets.workspace.files import exists, list_names
 from airflow_provider_connect_offsets.workspace.layout import PoisonDirectory
+from airflow_provider_connect_offsets.workspace.paths import join
 from airflow_provider_connect_offsets.workspace.schemas import POISON_RECORDS
+
+# Columns that show what a record holds.
+_CONTENT = ("key", "value", "headers", "message")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +90,39 @@ class KeptRecords:
             **(content if self.content else {}),
             "kept_at": datetime.now(tz=UTC),
         }
+
+
+def forget_content(dag: str, *, before: datetime) -> Iterator[PoisonDirectory]:
+    """Remove the content of records that runs of a DAG kept, and yield each run's directory: its report is outdated.
+
+    Where each record was, its sizes and digest stay.
+
+    Args:
+        dag: URI of the DAG's directory.
+        before: Content that was kept before is removed.
+
+    Raises:
+        DatasetError: A dataset is damaged.
+        WorkspaceUnwritable, WorkspaceUnreadable: It can't be replaced, or read.
+    """
+    for directory in _directories(dag):
+        kept = read_newest(directory.poison_records, POISON_RECORDS) or []
+        outdated = [row for row in kept if row["kept_at"] < before and any(row[name] is not None for name in _CONTENT)]
+        if outdated:
+            cleared = [{**row, **(dict.fromkeys(_CONTENT) if row in outdated else {})} for row in kept]
+            write_newest(directory.poison_records, POISON_RECORDS, cleared)
+            remove_older(directory.poison_records)
+            yield directory
+
+
+def _directories(dag: str) -> Iterator[PoisonDirectory]:
+    """Yield the directories of runs, and of their parts, that have kept records."""
+    for run in (join(dag, name) for name in list_names(dag)):
+        names = list_names(run)
+        for uri in [run, *(join(run, name) for name in names)]:
+            directory = PoisonDirectory(uri)
+            if exists(directory.poison_records):
+                yield directory
 
 
 def _place(row: Mapping[str, Any]) -> Place:

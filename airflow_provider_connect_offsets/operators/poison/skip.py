@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, InvalidInput, LeftStopped
 from airflow_provider_connect_offsets.hooks.clients import require_control
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.hooks.settings import poison_days, workspace_uri
 from airflow_provider_connect_offsets.operators.shared.common import (
     Interruptible,
     new_directory,
@@ -27,6 +28,7 @@ from airflow_provider_connect_offsets.parameters.poison import ApprovedRecordsPa
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import PartParams, WaitingParams
 from airflow_provider_connect_offsets.workspace.layout import PoisonDirectory
+from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
 from airflow_provider_connect_offsets.workspace.poison import PoisonOutcome, PoisonResult, SkippedPlace
 
 if TYPE_CHECKING:
@@ -110,6 +112,8 @@ class _PoisonOperator(ReportedOperator):
 class FindPoisonRecordOperator(Interruptible, _PoisonOperator):
     """Find the record on which a sink has failed, and keep it; skips nothing.
 
+    The content of records that earlier runs of the DAG have kept is removed after ``[connect_offsets] poison_days``.
+
     A record that a JSON converter can't convert is read from the committed position. Otherwise, and if records before
     it are not delivered yet, the sink runs with ``consumer.override.max.poll.records=1`` until it fails again, and
     Connect reports topic, partition and offset; after that the sink has its own configuration again. A dry run only
@@ -121,12 +125,27 @@ class FindPoisonRecordOperator(Interruptible, _PoisonOperator):
     """
 
     def done(self, sink: PoisonedSink) -> tuple[PoisonResult, str, list[Place]]:
-        """Find it."""
+        """Find it, once the content is forgotten that earlier runs of the DAG have kept for longer than allowed."""
+        self._forget()
         found = sink.find()
         if not found.records and not found.sink.has_failed:
             return PoisonResult.HEALTHY, found.sentence, []
         result = PoisonResult.DRY_RUN if sink.request.dry_run else PoisonResult.FOUND
         return result, found.sentence, [one.place for one in found.records]
+
+    def _forget(self) -> None:
+        from airflow_provider_connect_offsets.operations.poison.kept_records import forget_content
+
+        days = poison_days()
+        if days is None:
+            return
+        of_dag = join(workspace_uri(), unique_segment(self.dag_id))
+        try:
+            for outdated in forget_content(of_dag, before=datetime.now(tz=UTC) - timedelta(days=days)):
+                report_of(outdated)
+                self.log.info("The content of records in %s is removed after %g days.", outdated.uri, days)
+        except ConnectOffsetsError as error:  # which must not keep the sink down
+            self.log.warning("Not all content is removed that was kept for more than %g days: %s", days, error)
 
 
 class SkipPoisonRecordOperator(Interruptible, TellsChanges, _PoisonOperator):
