@@ -27,11 +27,17 @@ _ASSIGNED = re.compile(
 _AUTHORIZED = re.compile(r"(\b(?:bearer|negotiate)\s{1,3})(?=[^\s\d]{0,200}\d)[\w+/.~-]{16,}=*", re.IGNORECASE)
 # What may be a login and a password as HTTP sends them.
 _ENCODED = re.compile(r"(?<![\w+/])[A-Za-z0-9+/]{12,}={0,2}")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 # What separates one address from the next.
 _BETWEEN = re.compile(r"([\s,]+)")
 # Within an address a login may begin after one of these, too: behind the name of a setting.
 _BEGINS = re.compile(r"[;=]")
 _MOST_BEGINNINGS = 50
+
+
+def one_line(text: str) -> str:
+    """Mask a text of another system, and keep it on its line of a log, which control characters would end or colour."""
+    return masked(_CONTROL.sub(" ", text))
 
 
 def masked(text: str) -> str:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Protocol, TypeAlias
 
 from airflow_provider_connect_offsets.clock import Clock, polled
-from airflow_provider_connect_offsets.masking import masked
+from airflow_provider_connect_offsets.masking import one_line
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, Family, family_of
 
@@ -81,7 +81,7 @@ class ConnectorStatus:
         """First line of the first stack trace, with secrets masked."""
         traces = [self.trace, *(task.trace for task in self.failed_tasks)]
         first = next((trace.strip().splitlines()[0] for trace in traces if trace and trace.strip()), "no trace")
-        return masked(first)
+        return one_line(first)
 
 
 #: Whether a status is the one that is waited for.

@@ -21,6 +21,7 @@ from airflow_provider_connect_offsets.operators.snapshot import SnapshotConnecto
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
 from airflow_provider_connect_offsets.parameters.fields import fields_of
 from airflow_provider_connect_offsets.task_groups.changes import CHANGE
+from airflow_provider_connect_offsets.task_groups.wiring import Task, ask
 
 #: Seconds for which the connector is leased to the next task of the run.
 LEASE_SECONDS = 3600
@@ -48,14 +49,7 @@ def connector_offsets_stepwise(**values: Any) -> None:
     run_uri: Any = get.output
     plan = PlanConnectorOffsetsOperator(task_id="plan", run_uri=run_uri, conn_id=values["spark_conn_id"])
     summary: Any = plan.output
-    approve = ApproveOffsetPlanOperator(
-        task_id="approve",
-        summary=summary,
-        approval=values["approval"],
-        plan_only=values["dry_run"],
-        defaults=ApproveOffsetPlanOperator.REJECT,
-        response_timeout=timedelta(hours=12),
-    )
+    approve = ask(Task(task_id="approve", operator=ApproveOffsetPlanOperator), values, summary=summary)
     begin = BeginOffsetChangeOperator(task_id="begin", run_uri=run_uri, hold=LEASE_SECONDS, **clients)
     begun: Any = begin.output
     stop = StopConnectorOperator(task_id="stop", **step)

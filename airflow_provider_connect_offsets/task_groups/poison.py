@@ -16,9 +16,9 @@ from airflow_provider_connect_offsets.parameters.connections import ConnectorCon
 from airflow_provider_connect_offsets.parameters.poison import PoisonedSinkParams, SkipApprovalParams
 from airflow_provider_connect_offsets.parameters.tasks import PartParams, WaitingParams
 from airflow_provider_connect_offsets.task_groups.wiring import (
+    QUESTION,
     RETRIES,
     TEARDOWN,
-    TIME_TO_ANSWER,
     Task,
     ask,
     end,
@@ -29,15 +29,16 @@ from airflow_provider_connect_offsets.task_groups.wiring import (
 POISON = (PoisonedSinkParams, SkipApprovalParams, ConnectorConnectionParams)
 
 
-@task_group(*POISON, WaitingParams, PartParams, group_id="poison", approval_timeout=TIME_TO_ANSWER)
+@task_group(*POISON, WaitingParams, PartParams, group_id="poison", **QUESTION)
 def skipped_poison_record(*, group_id: str, **values: Any) -> TaskGroup:
     """Find, approve, skip, outcome, and release as teardown: the record on which a sink has failed.
 
-    Every argument but ``approval_timeout`` and ``group_id`` may be a template. With ``approval``, exactly the records
-    that were shown are skipped; if the sink fails on another one then, the run fails and names it. Without it, up to
-    ``max_skips`` records are skipped one after the other. In a dry run, if the sink has not failed, after a rejection,
-    and after ``approval_timeout`` without an answer, nothing is skipped and the run is a success. However ``find`` and
-    ``skip`` end, also killed, ``release`` sees to it that the sink has its own configuration and is not left STOPPED.
+    Every argument but ``approval_timeout``, ``approvers``, ``notifiers`` and ``group_id`` may be a template. With
+    ``approval``, exactly the records that were shown are skipped; if the sink fails on another one then, the run fails
+    and names it. Without it, up to ``max_skips`` records are skipped one after the other. In a dry run, if the sink has
+    not failed, after a rejection, and after ``approval_timeout`` without an answer, nothing is skipped and the run is a
+    success. However ``find`` and ``skip`` end, also killed, ``release`` sees to it that the sink has its own
+    configuration and is not left STOPPED.
     """
     with TaskGroup(group_id) as group:
         find = Task(task_id="find", operator=FindPoisonRecordOperator).make(values, **RETRIES)

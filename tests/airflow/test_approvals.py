@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,14 +13,14 @@ from airflow.providers.common.compat.sdk import AirflowFailException, ParamValid
 from airflow.sdk import DAG, Param
 
 from airflow_provider_connect_offsets.dags.connector_offsets_change import connector_offsets_change
-from airflow_provider_connect_offsets.dags.connector_offsets_copy import connector_offsets_copy
-from airflow_provider_connect_offsets.dags.connector_offsets_snapshot import connector_offsets_snapshot
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.operators.apply import ApproveOffsetPlanOperator
+from airflow_provider_connect_offsets.operators.shared.approval import AskOperator
 from airflow_provider_connect_offsets.report.html import publish
 from airflow_provider_connect_offsets.task_groups import guarded_offset_change
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Approval
+from sandbox.airflow import DAGS
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 DIGEST = "0123456789abcdef" * 4
@@ -59,25 +60,29 @@ def test_a_default_may_be_a_param() -> None:
     assert (dag.params["approval"], dag.params["connector"]) == (True, "orders")
 
 
-@pytest.mark.parametrize(
-    ("make", "task"), [(connector_offsets_change, "change.approve"), (connector_offsets_copy, "approve")]
-)
-def test_who_may_answer_and_how_long(make: Any, task: str) -> None:
-    """Reaches the question from the DAG function."""
+def _ready(name: str) -> Any:
+    """The function that makes a ready DAG."""
+    folder = "mirror." if name.startswith("mirror") else ""
+    return getattr(import_module(f"airflow_provider_connect_offsets.dags.{folder}{name}"), name)
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in DAGS.glob("*.py")))
+def test_who_may_answer_and_how_long(name: str) -> None:
+    """Reaches each question of each ready DAG, whose author would think that nobody else can answer."""
+    make, limit = _ready(name), timedelta(minutes=5)
     notified: list[Any] = []
-    limit = timedelta(minutes=5)
+    if "approval" not in make().params:
+        with pytest.raises(InvalidInput, match=f"{name} asks nobody"):
+            make(approvers=["ada"])
+        return
     dag = make(approvers=["ada", {"id": "7", "name": "bob"}], notifiers=notified.append, approval_timeout=limit)
 
-    approve = dag.task_dict[task]
-    assert approve.assigned_users == [{"id": "ada", "name": "ada"}, {"id": "7", "name": "bob"}]
-    assert approve.notifiers == notified.append
-    assert approve.response_timeout == limit
-
-
-def test_a_dag_that_asks_nobody_takes_no_approvers() -> None:
-    """Rather than to ignore them."""
-    with pytest.raises(InvalidInput, match="connector_offsets_snapshot asks nobody, so it takes no approvers"):
-        connector_offsets_snapshot(approvers=["ada"])
+    questions: list[Any] = [task for task in dag.tasks if isinstance(task, AskOperator)]
+    assert questions
+    for question in questions:
+        assert question.assigned_users == [{"id": "ada", "name": "ada"}, {"id": "7", "name": "bob"}]
+        assert question.notifiers == notified.append
+        assert question.response_timeout == limit
 
 
 def test_a_question_is_open_as_long_as_its_plan_is_good() -> None:

@@ -94,11 +94,7 @@ def test_what_can_be_proved_is_proved(spark: SparkSession, seed: int, read: Read
 
 
 def _may_be_another(one: Answer) -> bool:
-    """Whether a sync of an earlier topic fits one that was created anew.
-
-    Values repeat, a transform changes them, or the record at that offset is deleted: only an id tells them apart. Or
-    a copy got the timestamp of another record, or somebody else wrote what looks like one.
-    """
+    """Whether only an id tells a sync of an earlier topic from one of today's, or nothing tells two records apart."""
     world = one.world
     fits = bool(_BLURRED & world.happened) or one.position < world.source.start
     return (fits and bool(_ANEW & world.happened) and misled(world)) or mistaken(world) or looks_alike(world)
@@ -123,8 +119,8 @@ def test_with_less_than_that(
     """
     found = answered(spark, made_up(seed, *[Ending.DRAINED] * 3, Ending.STOPPED), read, bisected=bisected)
 
-    wrong = [one for one in found if one.wrong and not (one.wrong == "REREADS" and misled(one.world))]
-    believed = [one for one in wrong if not disproved(one.world, one.claimed, one.lower or 0)]
+    wrong = (one for one in found if one.wrong and not (one.wrong == "REREADS" and misled(one.world)))
+    believed = (one for one in wrong if not disproved(one.world, one.claimed, one.lower or 0))
     assert not shortest(one for one in believed if not _may_be_another(one))
     drained = [one for one in found if one.world.ending is Ending.DRAINED]
     assert sum(one.exact for one in drained) > share * len(drained)

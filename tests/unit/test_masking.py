@@ -6,7 +6,7 @@ from base64 import b64encode
 
 import pytest
 
-from airflow_provider_connect_offsets.masking import MASK, masked
+from airflow_provider_connect_offsets.masking import MASK, masked, one_line
 
 # The secret in each of them is hunter2, in whatever form.
 SHAPES = {
@@ -68,6 +68,11 @@ def test_a_secret_is_masked(text: str) -> None:
 def test_what_is_none_stays(text: str) -> None:
     """So does what was masked before."""
     assert masked(text) == text
+
+
+def test_a_text_of_another_system_stays_on_its_line() -> None:
+    """And has no colours."""
+    assert one_line("a\r\nINFO b\x1b[31m\u2028c\x85d password=x") == f"a INFO b [31m c d password={MASK}"
 
 
 @pytest.mark.timeout(20)

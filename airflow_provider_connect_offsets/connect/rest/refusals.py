@@ -7,7 +7,6 @@ happen". Only this module reads those texts (of Kafka 3.5 to 4.3; ``make test-ve
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 
 from airflow_provider_connect_offsets.connect.rest.releases import Feature
@@ -22,11 +21,9 @@ from airflow_provider_connect_offsets.exceptions import (
     UnknownConnector,
     Unsupported,
 )
-from airflow_provider_connect_offsets.masking import masked
+from airflow_provider_connect_offsets.masking import one_line
 
 _LONGEST_TEXT = 4000
-# In a log they would begin a line of their own, or colour it.
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +77,7 @@ class Answer:
             return None
         if not isinstance(body, dict) or "error_code" not in body:
             return None
-        return masked(_CONTROL.sub(" ", str(body.get("message"))[:_LONGEST_TEXT]))
+        return one_line(str(body.get("message"))[:_LONGEST_TEXT])
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ from airflow_provider_connect_offsets.exceptions import (
     Unreachable,
     Unsupported,
 )
-from airflow_provider_connect_offsets.masking import masked
+from airflow_provider_connect_offsets.masking import one_line
 
 # Always named: the default differs between versions of the client, and between it and kubernetes_asyncio.
 _MERGE, _JSON = "application/merge-patch+json", "application/json-patch+json"
@@ -283,6 +283,6 @@ def _meaning(cannot: str, error: ApiException, *, changes: bool) -> StoreError:
 def _message(error: ApiException) -> str:
     """Return the message in the API server's answer, a ``Status``."""
     try:
-        return masked(str(json.loads(error.body)["message"]))
+        return one_line(str(json.loads(error.body)["message"]))
     except (ValueError, TypeError, KeyError):
         return f"HTTP {error.status} {error.reason}"

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from airflow_provider_connect_offsets.masking import one_line
+
 GROUP = "kafka.strimzi.io"
 #: Newest first; the API server is asked which of them it serves.
 VERSIONS = ("v1", "v1beta2")
@@ -57,7 +59,7 @@ class Condition:
 
     def __str__(self) -> str:
         """Reason and message in one line, as people read them."""
-        message = " ".join(self.message.split())
+        message = one_line(" ".join(self.message.split()))
         return f"{self.reason}: {message}" if message else self.reason or self.type
 
 
