@@ -116,7 +116,7 @@ def mirrored_groups(config: Config) -> tuple[str, str] | None:
     """
     if not is_default(config, "group.filter.class", "DefaultGroupFilter"):
         return None
-    included, excluded = config.get("groups") or ".*", config.get("groups.exclude", _GROUPS_EXCLUDED)
+    included, excluded = config.get("groups", ".*"), config.get("groups.exclude", _GROUPS_EXCLUDED)
     return None if "${" in included + excluded else (alternatives(included), alternatives(excluded))
 
 

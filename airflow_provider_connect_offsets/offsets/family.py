@@ -209,8 +209,11 @@ def error(rule: Rule, message: str) -> Finding:
 
 
 def plain(config: Config, name: str, default: str | None = None) -> str | None:
-    """Return a configured value; None if a config provider hides it (only workers resolve ``${…}``)."""
-    value = config.get(name) or default
+    """Return a configured value, also an empty one; None if a config provider hides it (only workers resolve ``${…}``).
+
+    ``default``: the value of a setting that is not there.
+    """
+    value = config.get(name, default)
     return None if value is not None and "${" in value else value
 
 

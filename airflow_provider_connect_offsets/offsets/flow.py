@@ -15,7 +15,9 @@ from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.offsets.family import Config, plain
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 
-_HEARTBEATS = "heartbeats"
+#: The end of the names of topics that every policy renames.
+HEARTBEATS = "heartbeats"
+SEPARATOR = "replication.policy.separator"
 _KEEPS_SEPARATOR = "replication.policy.internal.topic.separator.enabled"
 
 
@@ -60,11 +62,11 @@ class Flow(JsonRecord):
         Raises:
             InvalidInput: The names are unknown: a custom replication policy, or a value only the worker can resolve.
         """
-        separator = _resolved(config, "replication.policy.separator") or "."
+        separator = _resolved(config, SEPARATOR, ".")
         _resolved(config, _KEEPS_SEPARATOR)
         return cls(
-            source_alias=_resolved(config, "source.cluster.alias") or "source",
-            target_alias=_resolved(config, "target.cluster.alias") or "target",
+            source_alias=_resolved(config, "source.cluster.alias", "source").strip(),
+            target_alias=_resolved(config, "target.cluster.alias", "target").strip(),
             policy=_policy(_resolved(config, "replication.policy.class")),
             separator=separator,
             internal_separator=separator if keeps_separator(config) else ".",
@@ -104,7 +106,8 @@ class Flow(JsonRecord):
         return replace(self, source_alias=self.target_alias, target_alias=self.source_alias)
 
     def _is_heartbeat(self, topic: str) -> bool:
-        return topic.rsplit(self.separator, maxsplit=1)[-1] == _HEARTBEATS
+        """As ``IdentityReplicationPolicy.looksLikeHeartbeat``: also ``app-heartbeats``."""
+        return topic.endswith(HEARTBEATS)
 
 
 def internal_topics(separator: str = ".") -> tuple[str, ...]:
@@ -149,12 +152,13 @@ def keeps_separator(config: Config) -> bool:
 
     ``DefaultReplicationPolicy.configure`` uses ``Boolean.parseBoolean``: any value but ``true`` is false.
     """
-    return (plain(config, _KEEPS_SEPARATOR) or "true").lower() == "true"
+    kept = plain(config, _KEEPS_SEPARATOR, "true")
+    return kept is None or kept.lower() == "true"
 
 
-def _resolved(config: Config, name: str) -> str:
-    """Return a setting's value, empty if unset; not stripped, because a separator may be a space."""
-    value = config.get(name) or ""
+def _resolved(config: Config, name: str, default: str = "") -> str:
+    """Return a setting's value, also an empty one, or its default; not stripped, because a separator may be a space."""
+    value = config.get(name, default)
     if "${" in value:
         raise InvalidInput(
             f"{name} is {value!r}, which only the worker can resolve: write it out in the configuration."

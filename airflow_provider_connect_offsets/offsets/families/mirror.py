@@ -26,7 +26,7 @@ from airflow_provider_connect_offsets.offsets.family import (
     topic_partition,
     whole_field,
 )
-from airflow_provider_connect_offsets.offsets.flow import internal_topics, keeps_separator
+from airflow_provider_connect_offsets.offsets.flow import SEPARATOR, internal_topics, keeps_separator
 from airflow_provider_connect_offsets.offsets.verdicts import Finding, Rule
 
 
@@ -81,11 +81,10 @@ class MirrorSource(Family):
         excluded too, as before Kafka 4.0, because the configuration does not name the release.
         """
         excluded = plain(config, "topics.exclude", r"mm2.*\.internal,.*\.replica,__.*") or ""
-        separator = config.get("replication.policy.separator") or "."
+        separator = config.get(SEPARATOR, ".")
         never = [r".*[-.]internal", *internal_topics(separator if keeps_separator(config) else ".")]
         if is_default(config, "replication.policy.class", "DefaultReplicationPolicy"):
-            between = re.escape(separator)
-            never.append(f"(?:.*{between})?{re.escape(_alias(config, 'target'))}{between}.*")
+            never += _cycles(_alias(config, "target"), separator)
         return alternatives(excluded, *never)
 
     def offset_reset(self, config: Config) -> OffsetReset:
@@ -181,4 +180,15 @@ def _realiased(partition: JsonMap, sides: Mapping[str, str], config: Config, bef
 
 
 def _alias(config: Config, side: str) -> str:
-    return config.get(f"{side}.cluster.alias") or side
+    return config.get(f"{side}.cluster.alias", side).strip()
+
+
+def _cycles(alias: str, separator: str) -> list[str]:
+    """Patterns of the remote topics of a cluster, also those that were replicated again from another one.
+
+    An empty separator is found behind each character of a name (``DefaultReplicationPolicy.topicSource``).
+    """
+    if not separator:
+        return [f".*{re.escape(alias)}.+"] if len(alias) == 1 else []
+    between = re.escape(separator)
+    return [f"(?:.*{between})?{re.escape(alias)}{between}.*"]

@@ -13,7 +13,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from airflow_provider_connect_offsets.offsets.flow import Flow, Policy
+from airflow_provider_connect_offsets.offsets.flow import HEARTBEATS, Flow, Policy
 from airflow_provider_connect_offsets.offsets.plan import Action
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import Belongs, FlowReset
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity, Verdict
@@ -31,8 +31,7 @@ def target_topic(topic: Column, flow: Flow) -> Column:
     prefixed = F.concat(F.lit(f"{flow.source_alias}{flow.separator}"), topic)
     if flow.policy is not Policy.IDENTITY:
         return prefixed
-    last = F.substring_index(topic, flow.separator, -1)
-    return F.when(last == "heartbeats", prefixed).otherwise(topic)
+    return F.when(topic.endswith(HEARTBEATS), prefixed).otherwise(topic)
 
 
 def replicated_again(effects: DataFrame, target_bounds: DataFrame, flow: Flow) -> DataFrame:

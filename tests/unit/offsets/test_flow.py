@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from random import Random
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.offsets.flow import Flow, Policy, Side
+from tests.support.programs.java_program import ask_java
 
 IDENTITY = "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
 NAMES = st.text("ab.-_", min_size=1, max_size=8)
@@ -63,6 +68,8 @@ def test_identity_keeps_names_except_of_heartbeats() -> None:
 
     assert flow.policy is Policy.IDENTITY
     assert (flow.target_topic("orders"), flow.target_topic("heartbeats")) == ("orders", "source.heartbeats")
+    assert flow.target_topic("app-heartbeats") == "source.app-heartbeats"
+    assert flow.source_topic("source.app-heartbeats") == "app-heartbeats"
     assert (flow.source_topic("source.orders"), flow.source_topic("source.heartbeats")) == (
         "source.orders",
         "heartbeats",
@@ -147,3 +154,71 @@ def test_the_json_of_a_flow_is_that_of_earlier_versions() -> None:
 
     assert flow.as_json() == written
     assert Flow.from_json(written) == flow
+
+
+POLICIES = """
+import com.fasterxml.jackson.databind.*;
+import com.fasterxml.jackson.databind.node.*;
+import java.io.File;
+import java.util.*;
+import org.apache.kafka.connect.mirror.*;
+
+public class Program {
+    public static void main(String[] files) throws Exception {
+        ObjectMapper json = new ObjectMapper();
+        ArrayNode answers = json.createArrayNode();
+        for (JsonNode asked : json.readTree(new File(files[0]))) {
+            Map<String, String> config = json.convertValue(asked.get("config"), Map.class);
+            String policyClass = config.getOrDefault("replication.policy.class", "DefaultReplicationPolicy");
+            ReplicationPolicy policy = policyClass.endsWith("IdentityReplicationPolicy")
+                ? new IdentityReplicationPolicy() : new DefaultReplicationPolicy();
+            ((org.apache.kafka.common.Configurable) policy).configure(config);
+            String alias = asked.get("alias").asText();
+            ObjectNode answer = answers.addObject();
+            answer.put("syncs", policy.offsetSyncsTopic(asked.get("other").asText()));
+            answer.put("checkpoints", policy.checkpointsTopic(alias));
+            ArrayNode topics = answer.putArray("topics");
+            for (JsonNode topic : asked.get("topics")) {
+                String remote = policy.formatRemoteTopic(alias, topic.asText());
+                boolean ours = alias.equals(policy.topicSource(remote));
+                topics.addObject().put("remote", remote).put("internal", policy.isInternalTopic(topic.asText()))
+                    .put("back", ours ? policy.upstreamTopic(remote) : null);
+            }
+        }
+        System.out.println(answers);
+    }
+}
+"""
+
+
+def test_kafkas_own_policies_name_topics_alike(tmp_path: Path) -> None:
+    """For random settings, among them empty ones: "set but empty" is not "not set"."""
+    rng = Random(36)
+    asked: list[dict[str, Any]] = []
+    for _ in range(300):
+        config = {
+            "replication.policy.class": rng.choice(
+                [IDENTITY, "org.apache.kafka.connect.mirror.DefaultReplicationPolicy"]
+            ),
+            "replication.policy.separator": rng.choice(["", ".", "_", "--", " ", "a"]),
+            "replication.policy.internal.topic.separator.enabled": rng.choice(["true", "false", "", "TRUE", "yes"]),
+            "source.cluster.alias": "eu",
+            "target.cluster.alias": "us",
+        }
+        unset = rng.sample(list(config), rng.randint(0, 3))
+        config = {name: value for name, value in config.items() if name not in unset or name.endswith("alias")}
+        pieces = ["orders", "heartbeats", "eu", "us", ".", "_", "-", "mm2", "internal", "checkpoints", "a", "__x"]
+        topics = ["".join(rng.choices(pieces, k=rng.randint(1, 4))) for _ in range(6)]
+        asked.append({"config": config, "alias": "eu", "other": "us", "topics": topics})
+
+    answers = ask_java(POLICIES, tmp_path, asked)
+
+    for question, answer in zip(asked, answers, strict=True):
+        flow = Flow.of(question["config"])
+        assert (flow.offset_syncs_topic, flow.checkpoints_topic) == (answer["syncs"], answer["checkpoints"]), question
+        for topic, said in zip(question["topics"], answer["topics"], strict=True):
+            remote = flow.target_topic(topic)
+            assert remote == said["remote"], (question, topic)
+            assert flow.is_internal(topic) == said["internal"], (question, topic)
+            if flow.separator and flow.separator != "a" and said["back"] is not None:
+                assert flow.source_topic(remote) == said["back"] == topic, (question, topic)
