@@ -17,6 +17,7 @@ from airflow_provider_connect_offsets.offsets.document import (
     load_json,
     parse_kip199,
     parse_map,
+    parse_rest,
 )
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, family_of
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
@@ -28,13 +29,26 @@ from airflow_provider_connect_offsets.words import counted
 def read_document(text: str, connectors: frozenset[str]) -> dict[str, Offsets]:
     """Parse a document; ``connectors``: which ones, empty: all. Raises :class:`InvalidDocument`."""
     try:
-        document = parse_kip199(load_json(text))
+        body = load_json(text)
     except (ValueError, RecursionError) as error:
         raise InvalidDocument(f"The document to import is no JSON, or was cut off: {error}.") from error
+    document = {named: parse_rest(body)} if (named := _of_rest(body, connectors)) else parse_kip199(body)
     missing = sorted(connectors - document.keys())
     if missing:
         raise InvalidDocument(f"The document holds no offsets of connector {missing[0]!r}; nothing was written.")
     return {name: offsets for name, offsets in document.items() if not connectors or name in connectors}
+
+
+def _of_rest(body: object, connectors: frozenset[str]) -> str:
+    """Return whose offsets the answer of ``GET /connectors/{c}/offsets`` holds, which does not name it; else ''."""
+    if not isinstance(body, dict) or set(body) != {"offsets"} or connectors == {"offsets"}:
+        return ""
+    if len(connectors) != 1:
+        raise InvalidDocument(
+            "Nothing was written: the document looks like the answer of GET /connectors/{c}/offsets, which names no "
+            "connector. Name it with --connectors; a connector that is called 'offsets', too."
+        )
+    return next(iter(connectors))
 
 
 def check(opened: WorkerStorage, document: Mapping[str, Offsets]) -> None:

@@ -6,6 +6,7 @@ be read. 3: failed, and what was written could not be undone.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,6 +31,9 @@ from airflow_provider_connect_offsets.cli.options import (
 from airflow_provider_connect_offsets.cli.recover import recover
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, InvalidInput, LeftStopped
 
+# A comma, but for one behind a backslash.
+_SEPARATOR = re.compile(r"(?<!\\),")
+
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.cli.opened import WorkerStorage
 
@@ -45,7 +49,7 @@ if TYPE_CHECKING:
 @click.pass_context
 def cli(context: click.Context, /, *, exports: bool, imports: bool, **options: Any) -> None:
     """Export and import the offsets of Kafka Connect's source connectors, in their workers' storage."""
-    given = [name for name, value in options.items() if value not in (None, False)]
+    given = [name for name, value in options.items() if value not in (None, False, ())]
     if context.invoked_subcommand is not None:
         if exports or imports or given:
             raise click.UsageError(f"Give the options after {context.invoked_subcommand}, not before it.")
@@ -67,7 +71,7 @@ def cli(context: click.Context, /, *, exports: bool, imports: bool, **options: A
 @cli.command()
 @with_options(CONFIG, CONNECTORS, FROM_BEGINNING, DOCUMENT, FLOW)
 def export(
-    config: Path | None, connectors: str | None, *, from_beginning: bool, document: Path | None, flow: str | None
+    config: Path | None, connectors: tuple[str, ...], *, from_beginning: bool, document: Path | None, flow: str | None
 ) -> None:
     """Write the stored offsets as JSON.
 
@@ -83,7 +87,7 @@ def export(
 @with_options(CONFIG, CONNECTORS, DRY_RUN, DOCUMENT, FLOW, FORCE, BACKUP, WORKSPACE)
 def import_(  # noqa: PLR0913 - one for each option
     config: Path | None,
-    connectors: str | None,
+    connectors: tuple[str, ...],
     *,
     dry_run: bool,
     document: Path | None,
@@ -124,7 +128,7 @@ def import_(  # noqa: PLR0913 - one for each option
 @click.argument("first", metavar="A", type=click.Path(exists=True, allow_dash=True, dir_okay=False, path_type=Path))
 @click.argument("second", metavar="[B]", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @with_options(CONFIG, CONNECTORS, FLOW)
-def diff(first: Path, second: Path | None, config: Path | None, connectors: str | None, flow: str | None) -> None:
+def diff(first: Path, second: Path | None, config: Path | None, connectors: tuple[str, ...], flow: str | None) -> None:
     """Show how export A differs from export B, or from the storage.
 
     Without B, A is compared with what is stored now; that needs --config.
@@ -150,7 +154,7 @@ def diff(first: Path, second: Path | None, config: Path | None, connectors: str 
 @click.option("--remove", is_flag=True, help="Remove them; what they were is kept.")
 def orphans(
     config: Path | None,
-    connectors: str | None,
+    connectors: tuple[str, ...],
     flow: str | None,
     *,
     backup: Path | None,
@@ -170,8 +174,10 @@ def orphans(
 
 @cli.command()
 @with_options(CONFIG, FLOW, FORCE)
-@click.option("--connectors", metavar="NAME,NAME", required=True, help="The connectors that have got a topic.")
-def copy(config: Path | None, connectors: str | None, flow: str | None, *, force: bool) -> None:
+@click.option(
+    "--connectors", multiple=True, metavar="NAME,NAME", required=True, help="The connectors that have got a topic."
+)
+def copy(config: Path | None, connectors: tuple[str, ...], flow: str | None, *, force: bool) -> None:
     """Copy offsets to the topic that a connector has just got.
 
     That topic is its offsets.storage.topic. Connect itself does not read them from the workers' topic, and would begin
@@ -211,10 +217,11 @@ def _opened(config: Path | None, flow: str | None, *, forced: bool = False) -> W
     return open_storage(config, flow, forced=forced)
 
 
-def _names(text: str | None) -> frozenset[str]:
-    """Parse the list of connectors; empty if all are meant. A list without any name is refused."""
-    names = frozenset(name.strip() for name in (text or "").split(",") if name.strip())
-    if text is not None and not names:
+def _names(lists: tuple[str, ...]) -> frozenset[str]:
+    """Parse the lists of connectors; empty if all are meant. Lists without any name are refused."""
+    listed = (name for text in lists for name in _SEPARATOR.split(text))
+    names = frozenset(name.strip().replace("\\,", ",") for name in listed if name.strip())
+    if lists and not names:
         raise click.UsageError("--connectors names no connector. Leave it out to mean all of them.")
     return names
 

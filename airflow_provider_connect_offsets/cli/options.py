@@ -18,7 +18,12 @@ CONFIG = click.option(
     help="Properties of the worker: distributed, standalone, or of a dedicated MirrorMaker 2.",
 )
 FLOW = click.option("--flow", metavar="A->B", help="Which flow of a dedicated MirrorMaker 2, if it has several.")
-CONNECTORS = click.option("--connectors", metavar="NAME,NAME", help="Only these connectors; without it all of them.")
+CONNECTORS = click.option(
+    "--connectors",
+    multiple=True,
+    metavar="NAME,NAME",
+    help="Only these connectors; without it all of them. May be repeated; a comma in a name is written \\,.",
+)
 FROM_BEGINNING = click.option(
     "--from-beginning", is_flag=True, help="Export all offsets that the topic still has, also overwritten ones."
 )

@@ -25,6 +25,8 @@ from airflow_provider_connect_offsets.exceptions import InvalidDocument
 JsonPrimitive: TypeAlias = str | int | float | bool | None
 JsonMap: TypeAlias = Mapping[str, JsonPrimitive]
 
+MAX_LONG = 2**63 - 1
+
 
 def canonical(value: JsonMap) -> str:
     """Write a partition or offset map as canonical JSON: sorted keys, no spaces, no ASCII escapes."""
@@ -217,13 +219,22 @@ def _entry(item: object, *, where: str) -> Entry:
     if not isinstance(item, dict) or "partition" not in item or not set(item) <= {"partition", "offset"}:
         raise InvalidDocument(f'{where} must be {{"partition": {{…}}, "offset": {{…}} or null}}')
     partition = flat_map(item["partition"], what=f"{where}: the partition")
-    offset = item.get("offset")
-    return Entry.of(partition, None if offset is None else flat_map(offset, what=f"{where}: the offset"))
+    offset = None if item.get("offset") is None else flat_map(item["offset"], what=f"{where}: the offset")
+    for what, fields in (("partition", partition), ("offset", offset or {})):
+        _refuse_too_large(fields, what=f"{where}: the {what}")
+    return Entry.of(partition, offset)
+
+
+def _refuse_too_large(fields: JsonMap, *, what: str) -> None:
+    """Refuse a whole number beyond 64 bits: a worker reads another one (``JsonConverter`` calls ``longValue``)."""
+    for name, value in fields.items():
+        if isinstance(value, int) and not -MAX_LONG - 1 <= value <= MAX_LONG:
+            raise InvalidDocument(f"{what} has {name}={value}: of more than 64 bits Connect reads another number")
 
 
 def load_json(text: str) -> Any:
-    """Read JSON strictly: no field twice, no NaN; raises :class:`ValueError`."""
-    return json.loads(text, object_pairs_hook=_unique_fields, parse_constant=_refuse_constant)
+    """Read JSON strictly: no field twice, no NaN, but maybe a byte order mark; raises :class:`ValueError`."""
+    return json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_unique_fields, parse_constant=_refuse_constant)
 
 
 def _unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -8,15 +8,20 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, TypeGuard
 
-from airflow_provider_connect_offsets.offsets.document import JsonMap, parse_map
+from airflow_provider_connect_offsets.offsets.document import MAX_LONG, JsonMap, parse_map
 from airflow_provider_connect_offsets.offsets.verdicts import Finding, Rule, Severity
 
 Config = Mapping[str, str]
 Keys = Mapping[str, type]
-MAX_LONG = 2**63 - 1
+
+
 MAX_INT = 2**31 - 1
 # One less than the largest long, so that the position after a stored offset is a long too.
 MAX_OFFSET = MAX_LONG - 1
+
+
+class Signed(int):
+    """The type of a field that may be negative: a value of a table's column, and no position in a log."""
 
 
 class ConnectorType(StrEnum):
@@ -254,7 +259,7 @@ def _check_field(named: str, content: object, kind: type, limit: int) -> Iterato
         yield error(Rule.WRONG_TYPE, f"{named} must be a text, not {text}")
     if kind is bool and not isinstance(content, bool):
         yield error(Rule.WRONG_TYPE, f"{named} must be true or false, not {text}")
-    if kind is int and (not _is_whole(content) or content > limit):
+    if kind in (int, Signed) and not (_is_whole(content) and (abs(content) if kind is Signed else content) <= limit):
         yield error(Rule.WRONG_TYPE, f"{named} must be a whole number up to {limit}, not {text}")
     elif kind is int and _is_whole(content) and content < 0:
         yield error(Rule.NEGATIVE, f"{named} must be 0 or greater, not {text}")

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
-from airflow_provider_connect_offsets.offsets.document import JsonMap, Offsets, parse_map
+from airflow_provider_connect_offsets.offsets.document import MAX_LONG, JsonMap, Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families.databases import (
     DebeziumMongoDb,
     DebeziumMySql,
@@ -30,7 +30,6 @@ from airflow_provider_connect_offsets.offsets.families.own import GROUP, own_fam
 from airflow_provider_connect_offsets.offsets.families.postgres import DebeziumPostgres
 from airflow_provider_connect_offsets.offsets.family import (
     MAX_INT,
-    MAX_LONG,
     READ_COMMITTED,
     Config,
     ConnectorType,

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from airflow_provider_connect_offsets.offsets.document import JsonMap
 from airflow_provider_connect_offsets.offsets.families.debezium import Debezium
-from airflow_provider_connect_offsets.offsets.family import Config, Family, Keys, error
+from airflow_provider_connect_offsets.offsets.family import Config, Family, Keys, Signed, error
 from airflow_provider_connect_offsets.offsets.verdicts import Finding, Rule
 
 _DEBEZIUM = "io.debezium.connector"
@@ -118,7 +118,7 @@ class JdbcSource(Family):
         "io.confluent.connect.jdbc.JdbcSourceConnector",
     )
     offset_keys: ClassVar[Keys] = {}
-    optional_keys: ClassVar[Keys] = {"incrementing": int, "timestamp": int, "timestamp_nanos": int}
+    optional_keys: ClassVar[Keys] = {"incrementing": Signed, "timestamp": Signed, "timestamp_nanos": int}
     why_no_position: ClassVar[str] = "its offsets are values of a table's columns, not positions in a Kafka log"
     without_offset: ClassVar[str] = "it reads its tables again from the first row"
 

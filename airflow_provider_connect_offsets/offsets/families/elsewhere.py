@@ -37,8 +37,8 @@ _ICEBERG = (
     "its coordinator commits only what lies after the offsets in the last snapshot, so records of a rewind may be "
     "written to files and never appear in the table; roll the table back to a snapshot before them first."
 )
-# Part of the class name, where else, and the effect; the first that fits counts.
-_KNOWN = (
+# Part of the class name, where else, and the effect; the first that fits counts. A source of S3 stores its own offsets.
+_SOURCES = (
     (
         "io.debezium.connector.postgresql",
         "its PostgreSQL replication slot",
@@ -49,6 +49,8 @@ _KNOWN = (
         for name in ("mysql", "mariadb", "sqlserver", "oracle")
     ),
     ("couchbase", "the stream offsets that Couchbase's DCP keeps", "read its manual before you go on."),
+)
+_SINKS = (
     (
         "iceberg",
         "the snapshot summaries of its Iceberg tables and its control topic",
@@ -70,7 +72,7 @@ _KNOWN = (
 )
 
 
-def kept_elsewhere(connector_class: str) -> Elsewhere | None:
+def kept_elsewhere(connector_class: str, *, is_sink: bool) -> Elsewhere | None:
     """Return where else connectors of this class keep their position; None if that is unknown."""
-    name = connector_class.lower()
-    return next((Elsewhere(where, effect) for part, where, effect in _KNOWN if part in name), None)
+    name, known = connector_class.lower(), _SINKS if is_sink else _SOURCES
+    return next((Elsewhere(where, effect) for part, where, effect in known if part in name), None)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
+from itertools import pairwise
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 
 _WINDOW = re.compile(r"(\d\d:\d\d)\s*-\s*(\d\d:\d\d)(?:\s+(\S+))?")
+# A window opens within so many days, also if clocks leave it out on one of them.
+_DAYS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +59,31 @@ class Window:
         return at >= self.opens or at < self.closes
 
     def opens_after(self, moment: datetime) -> datetime:
-        """Return when the window opens next after ``moment``, in UTC."""
-        day = moment.astimezone(self.zone).date()
-        for days in (0, 1):
-            opening = datetime.combine(day + timedelta(days=days), self.opens, tzinfo=self.zone).astimezone(UTC)
-            if opening > moment:
-                return opening
-        raise AssertionError("a window opens every day")
+        """Return when the window opens next after ``moment``, in UTC.
+
+        On a day on which clocks are set that may be when they are set, twice, or not at all.
+        """
+        today = moment.astimezone(self.zone).date()
+        days = (today + timedelta(days=days) for days in range(_DAYS))
+        openings = (
+            datetime.combine(day, self.opens.replace(fold=fold), tzinfo=self.zone).astimezone(UTC)
+            for day in days
+            for fold in (0, 1)
+        )
+        candidates = sorted(one for one in (*openings, *self._clocks_set(moment)) if one > moment)
+        return next(one for one in candidates if self.has(one) and not self.has(one - timedelta(microseconds=1)))
+
+    def _clocks_set(self, moment: datetime) -> Iterator[datetime]:
+        """Yield when clocks are set in the days after a moment, in UTC: at a whole minute."""
+        begins = moment.astimezone(UTC).replace(second=0, microsecond=0)
+        for before, after in pairwise(begins + timedelta(hours=hour) for hour in range(24 * _DAYS)):
+            if self._ahead(before) != self._ahead(after):
+                minutes = (before + timedelta(minutes=minute) for minute in range(1, 61))
+                yield next(minute for minute in minutes if self._ahead(minute) == self._ahead(after))
+
+    def _ahead(self, moment: datetime) -> timedelta | None:
+        """How far the zone's clocks are ahead of UTC."""
+        return moment.astimezone(self.zone).utcoffset()
 
     def refuse_outside(self, moment: datetime) -> None:
         """Raise :class:`InvalidRequest` for a moment that is not in the window."""

@@ -12,7 +12,7 @@ from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.waiting import consumes
 from airflow_provider_connect_offsets.offsets.copied import copied, stale_setting
 from airflow_provider_connect_offsets.offsets.document import JsonMap, Offsets, parse_map
-from airflow_provider_connect_offsets.offsets.families import Family, MirrorSource
+from airflow_provider_connect_offsets.offsets.families import ConnectorType, Family, MirrorSource
 from airflow_provider_connect_offsets.offsets.families.elsewhere import kept_elsewhere
 from airflow_provider_connect_offsets.offsets.redirected import redirecting, shown
 from airflow_provider_connect_offsets.operations.existence.new_connector import NewConnector, installed, latest_warning
@@ -190,7 +190,7 @@ def refuse_unfound(taken: Offsets, original: ConnectorInfo, info: ConnectorInfo,
 
 
 def _warnings(original: ConnectorInfo, info: ConnectorInfo, left_out: int) -> Iterator[str]:
-    elsewhere = kept_elsewhere(original.connector_class)
+    elsewhere = kept_elsewhere(original.connector_class, is_sink=original.type is ConnectorType.SINK)
     if elsewhere is not None:
         yield (
             f"{original.connector_class} also keeps its position in {elsewhere.where}, which is not copied. Read its "

@@ -213,7 +213,7 @@ def _nothing_to_change(subject: Subject, counts: Counts) -> Verdict:
 
 
 def _external(subject: Subject) -> Iterator[Verdict]:
-    elsewhere = kept_elsewhere(subject.connector_class)
+    elsewhere = kept_elsewhere(subject.connector_class, is_sink=subject.type is ConnectorType.SINK)
     if elsewhere is not None:
         message = (
             f"{subject.connector_class} also keeps its position in {elsewhere.where}, so Connect's offsets alone may "

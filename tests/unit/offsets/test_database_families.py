@@ -13,6 +13,7 @@ from airflow_provider_connect_offsets.offsets.families.elsewhere import kept_els
 from airflow_provider_connect_offsets.offsets.families.mariadb import DebeziumMariaDb
 from airflow_provider_connect_offsets.offsets.families.postgres import DebeziumPostgres, lsn_text, parse_lsn, slot_of
 from airflow_provider_connect_offsets.offsets.family import MAX_OFFSET
+from airflow_provider_connect_offsets.offsets.verdicts import Rule
 
 DEBEZIUM = "io.debezium.connector"
 CONFIG = {"topic.prefix": "db"}
@@ -172,8 +173,34 @@ def test_classes_of_connectors_that_read_databases(java_class: str, name: str) -
 )
 def test_positions_kept_elsewhere(java_class: str, where: str) -> None:
     """It is said where, and in whole sentences what a change of the offsets alone does."""
-    elsewhere = kept_elsewhere(java_class)
+    elsewhere = kept_elsewhere(java_class, is_sink="Sink" in java_class)
     assert elsewhere is not None
     assert elsewhere.where == where
     assert elsewhere.effect.endswith(".")
-    assert kept_elsewhere("org.apache.kafka.connect.mirror.MirrorSourceConnector") is None
+    assert kept_elsewhere("org.apache.kafka.connect.mirror.MirrorSourceConnector", is_sink=False) is None
+
+
+@pytest.mark.parametrize(
+    "java_class",
+    [
+        "io.confluent.connect.s3.source.S3SourceConnector",
+        "io.confluent.connect.gcs.GcsSourceConnector",
+        "com.snowflake.kafka.connector.SnowflakeSourceConnector",
+        "io.aiven.kafka.connect.s3.source.S3SourceConnector",
+    ],
+)
+def test_a_source_keeps_nothing_where_the_sink_of_its_system_does(java_class: str) -> None:
+    """Its position is Connect's offset."""
+    assert kept_elsewhere(java_class, is_sink=False) is None
+
+
+def test_a_column_may_have_had_a_negative_value() -> None:
+    """What a JDBC source has stored itself can always be restored."""
+    family = family_named("jdbc_source")
+    offset = {"incrementing": -5, "timestamp": -1, "timestamp_nanos": 0}
+
+    assert list(family.check({"table": "orders"}, offset, {})) == []
+    assert [one.rule for one in family.check({"table": "orders"}, {"incrementing": -(2**63)}, {})] == [Rule.WRONG_TYPE]
+    assert [one.rule for one in family.check({"table": "orders"}, {"timestamp": 1, "timestamp_nanos": -1}, {})] == [
+        Rule.NEGATIVE
+    ]

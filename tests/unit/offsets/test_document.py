@@ -24,7 +24,8 @@ from airflow_provider_connect_offsets.offsets.document import (
 
 # Half a surrogate pair is no text that UTF-8 can hold.
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
-PRIMITIVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS
+NUMBERS = st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False)
+PRIMITIVES = st.none() | st.booleans() | NUMBERS | TEXTS
 MAPS = st.dictionaries(TEXTS, PRIMITIVES, max_size=4)
 ENTRIES = st.builds(Entry.of, MAPS, st.none() | MAPS)
 OFFSETS = st.builds(Offsets.of, st.lists(ENTRIES, max_size=5))
@@ -167,3 +168,18 @@ def test_flat_map_names_what_it_read() -> None:
     """The sentence has the caller's name for the value."""
     with pytest.raises(InvalidDocument, match="the header must be a JSON object, not 3"):
         flat_map(3, what="the header")
+
+
+@pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 10**30])
+@pytest.mark.parametrize("of", ["partition", "offset"])
+def test_a_number_beyond_64_bits_is_refused(number: int, of: str) -> None:
+    """It was written and read back as it is, and the worker resumed at another one."""
+    entry = {"partition": {"table": "orders"}, "offset": {"incrementing": 1}} | {of: {"id": number}}
+    for body, parse in (({"offsets": [entry]}, parse_rest), ({"c": [entry]}, parse_kip199)):
+        with pytest.raises(InvalidDocument, match=rf"the {of} has id={number}: of more than 64 bits"):
+            parse(body)
+
+
+def test_a_byte_order_mark_is_no_damage() -> None:
+    """Editors put it in front of UTF-8 text."""
+    assert parse_text('\ufeff{"c": []}', "c") == Offsets()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from random import Random
 
 import pytest
 
@@ -53,10 +54,11 @@ def test_it_has_the_moments_between_its_ends(text: str, moment: str, *, inside: 
         ("22:00-06:00", "2026-05-01T23:00", "2026-05-02T22:00"),
         ("22:00-06:00 Europe/Berlin", "2026-03-28T12:00", "2026-03-28T21:00"),
         ("22:00-06:00 Europe/Berlin", "2026-03-29T12:00", "2026-03-29T20:00"),
-        ("02:30-04:00 Europe/Berlin", "2026-03-28T12:00", "2026-03-29T01:30"),  # there is no 02:30 on that day
+        ("02:30-04:00 Europe/Berlin", "2026-03-28T12:00", "2026-03-29T01:00"),  # there is no 02:30 on that day
+        ("02:10-02:50 Europe/Berlin", "2026-03-28T12:00", "2026-03-30T00:10"),  # and nothing of this window
     ],
 )
-def test_it_opens_once_a_day(text: str, moment: str, opens: str) -> None:
+def test_it_opens_next(text: str, moment: str, opens: str) -> None:
     """When it opens next, it has that moment."""
     assert window(text).opens_after(at(moment)) == at(opens)
     assert window(text).has(at(opens))
@@ -78,3 +80,27 @@ def test_a_moment_outside_is_refused_in_its_own_time() -> None:
     """The sentence says what to do."""
     with pytest.raises(InvalidRequest, match=r"it is 14:00 in Europe/Berlin.*22:00-06:00 Europe/Berlin. Clear the run"):
         window("22:00-06:00 Europe/Berlin").refuse_outside(at("2026-07-01T12:00"))
+
+
+ZONES = {
+    "Europe/Berlin": ("2026-03-28", "2026-10-24"),
+    "America/New_York": ("2026-03-07", "2026-10-31"),
+    "Australia/Lord_Howe": ("2026-04-04", "2026-10-03"),  # half an hour
+    "Pacific/Apia": ("2011-12-29",),  # had no 30 December
+    "Asia/Kathmandu": ("2026-05-01",),
+}
+
+
+@pytest.mark.parametrize(("zone", "day"), [(zone, day) for zone, days in ZONES.items() for day in days])
+def test_it_opens_when_the_clocks_on_the_wall_say_so(zone: str, day: str) -> None:
+    """As somebody who looks at them each minute sees it, on days on which they are set."""
+    rng = Random(zone + day)
+    for _ in range(12):
+        begins, ends = (f"{rng.randrange(4):02d}:{rng.choice((0, 10, 30, 50)):02d}" for _ in "12")
+        if begins == ends:
+            continue
+        one = window(f"{begins}-{ends} {zone}")
+        moment = at(f"{day}T00:00") + timedelta(minutes=rng.randrange(24 * 60))
+        minutes = (moment + timedelta(minutes=minute) for minute in range(1, 3 * 24 * 60))
+        seen = next(m for m in minutes if one.has(m) and not one.has(m - timedelta(minutes=1)))
+        assert one.opens_after(moment) == seen, (str(one), moment)

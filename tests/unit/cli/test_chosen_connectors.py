@@ -1,0 +1,69 @@
+"""Which connectors a command is about: lists, and documents that name none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_connect_offsets.connect.storage.offsets_file import read_mappings, write_mappings
+from tests.support.programs.shell import Shell, shell
+
+ANSWER = json.dumps({"offsets": [{"partition": {"filename": "x"}, "offset": {"position": 9}}]})
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """The file of a standalone worker that is down, with offsets of three connectors."""
+    names = ("a", "b", "c,d")
+    mappings = {
+        json.dumps([name, {"filename": "x"}], separators=(",", ":")).encode(): b'{"position":1}' for name in names
+    }
+    write_mappings(tmp_path / "connect.offsets", mappings)
+    return tmp_path / "connect.offsets"
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, store: Path) -> Shell:
+    """The shell, with the worker's properties in its directory."""
+    (tmp_path / "w.properties").write_text(f"offset.storage.file.filename={store}\nlisteners=http://127.0.0.1:1\n")
+    monkeypatch.chdir(tmp_path)
+    return shell(monkeypatch, capsys)
+
+
+@pytest.mark.parametrize(
+    ("lists", "names"),
+    [
+        ((), {"a", "b", "c,d"}),
+        (("a,b",), {"a", "b"}),
+        (("a", "b"), {"a", "b"}),
+        (("a,", r"c\,d"), {"a", "c,d"}),
+        ((r" b , c\,d",), {"b", "c,d"}),
+    ],
+)
+def test_an_option_may_be_repeated_and_a_name_may_have_a_comma(
+    run: Shell, lists: tuple[str, ...], names: set[str]
+) -> None:
+    """The last list alone counted."""
+    options = [word for names in lists for word in ("--connectors", names)]
+
+    assert set(json.loads(run("export", "--config", "w.properties", *options).out)) == names
+
+
+def test_an_answer_of_connect_names_no_connector(run: Shell, store: Path) -> None:
+    """It was imported for a connector called ``offsets``, with exit code 0."""
+    before = store.read_bytes()
+    for options in ((), ("--connectors", "a,b")):
+        refused = run("import", "--config", "w.properties", *options, stdin=ANSWER)
+        assert (refused.code, store.read_bytes()) == (2, before)
+        assert "looks like the answer of GET /connectors/{c}/offsets, which names no connector" in refused.err
+
+    assert run("import", "--config", "w.properties", "--connectors", "a", stdin=ANSWER).code == 0
+    assert read_mappings(store)[b'["a",{"filename":"x"}]'] == b'{"position":9}'
+
+
+def test_a_connector_may_be_called_offsets(run: Shell, store: Path) -> None:
+    """If that is said."""
+    assert run("import", "--config", "w.properties", "--connectors", "offsets", stdin=ANSWER).code == 0
+    assert read_mappings(store)[b'["offsets",{"filename":"x"}]'] == b'{"position":9}'
