@@ -7,18 +7,22 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TextIO
 
 from airflow_provider_connect_offsets.cli.messages import progress_bar, tell
 from airflow_provider_connect_offsets.cli.opened import WorkerStorage
 from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage
+from airflow_provider_connect_offsets.exceptions import StoreDamaged
 from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_text
 from airflow_provider_connect_offsets.words import counted
 
 
 def export(opened: WorkerStorage, *, connectors: frozenset[str], from_beginning: bool, target: Path | None) -> None:
     """Write offsets as JSON; a message names requested connectors that have none.
+
+    Raises :class:`StoreDamaged` for those whose offsets can't be read, once all others are written.
 
     Args:
         opened: The workers' storage.
@@ -28,19 +32,23 @@ def export(opened: WorkerStorage, *, connectors: frozenset[str], from_beginning:
     """
     exported = _Counted()
     with progress_bar(f"Reading {opened.name}") as progress:
-        stored = opened.history(progress) if from_beginning else opened.read_all(progress)
+        read = partial(opened.read_all, names=connectors, damaged=exported.damaged.append)
+        stored = opened.history(progress) if from_beginning else read(progress)
         selected = (
             (name, offsets) for name, offsets in stored if len(offsets) and (not connectors or name in connectors)
         )
         with _writing(target) as file:
             for piece in kip199_text(exported.counting(selected)):
                 file.write(piece)
-    for missing in sorted(connectors - exported.names):
+    for missing in sorted(connectors - exported.names if not exported.damaged else ()):
         tell(f"Connector {missing!r} has no offsets in {opened.name}.")
     if isinstance(opened.storage, TopicStorage) and opened.storage.passed_over:
         tell(f"Passed over {counted(opened.storage.passed_over, 'key')} in {opened.name} of another shape.")
     of = counted(len(exported.names), "connector")
     tell(f"Exported {counted(exported.entries, 'offset')} of {of} from {opened.name}.")
+    if exported.damaged:
+        left_out = " ".join(map(str, exported.damaged))
+        raise StoreDamaged(f"{counted(len(exported.damaged), 'connector')} could not be exported. {left_out}")
 
 
 class _Counted:
@@ -49,6 +57,7 @@ class _Counted:
     def __init__(self) -> None:
         self.names: set[str] = set()
         self.entries = 0
+        self.damaged: list[StoreDamaged] = []
 
     def counting(self, offsets: Iterator[tuple[str, Offsets]]) -> Iterator[tuple[str, Offsets]]:
         for name, some in offsets:

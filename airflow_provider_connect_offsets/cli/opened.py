@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_connect_offsets.cli.configured import guards, journal_store
 from airflow_provider_connect_offsets.connect.rest.endpoint import BasicAuth, ConnectEndpoint
+from airflow_provider_connect_offsets.connect.storage.damaged import Damaged, raised
 from airflow_provider_connect_offsets.connect.storage.java.worker_config import WorkerConfig, read_worker_config
 from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
 from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
@@ -82,9 +83,24 @@ class WorkerStorage:
         except NotStopped as error:
             raise NotStopped(f"{error} {FORCE_ANYWAY}") from error
 
-    def read_all(self, progress: Progress | None = None) -> Iterator[tuple[str, Offsets]]:
-        """Yield the offsets of every connector, in the order of their names; raises store errors."""
-        return self.storage.read_all(progress) if isinstance(self.storage, TopicStorage) else self.storage.read_all()
+    def read_all(
+        self,
+        progress: Progress | None = None,
+        *,
+        names: frozenset[str] = frozenset(),
+        damaged: Damaged = raised,
+    ) -> Iterator[tuple[str, Offsets]]:
+        """Yield the offsets of every connector, in the order of their names; raises store errors.
+
+        Args:
+            progress: Told how much is read.
+            names: Only these are read; empty: all.
+            damaged: Gets the error of each connector whose offsets can't be read.
+        """
+        only = names or None
+        if isinstance(self.storage, TopicStorage):
+            return self.storage.read_all(progress, names=only, damaged=damaged)
+        return self.storage.read_all(names=only, damaged=damaged)
 
     def history(self, progress: Progress | None = None) -> Iterator[tuple[str, Offsets]]:
         """Yield all stored offsets of every connector, also overwritten ones; a file has only the last ones."""

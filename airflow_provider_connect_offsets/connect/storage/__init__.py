@@ -2,5 +2,6 @@
 
 ``topic_storage`` the offsets topics of a Connect cluster, ``offsets_topic`` one of them · ``standalone`` a standalone
 worker's file, ``offsets_file`` and ``java_stream`` its format · ``storage_control`` whether workers run the connectors,
-by ``config_topic`` (configurations) and ``worker_group`` (members) · ``java`` workers' properties files.
+by ``config_topic`` (configurations) and ``worker_group`` (members) · ``damaged`` what can't be read · ``java`` workers'
+properties files.
 """

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from airflow_provider_connect_offsets import fencing
 from airflow_provider_connect_offsets.connect.protocols import WriteReply
+from airflow_provider_connect_offsets.connect.storage.damaged import Damaged, raised, read_unless_damaged
 from airflow_provider_connect_offsets.connect.storage.offsets_file import read_mappings, write_mappings
 from airflow_provider_connect_offsets.exceptions import InvalidDocument, StoreDamaged
 from airflow_provider_connect_offsets.offsets.document import Offsets
@@ -46,12 +47,14 @@ class StandaloneFile:
         """Return all offsets of ``connector``; none if there is no file yet."""
         return self.at_once()(connector)
 
-    def read_all(self, *, names: Collection[str] | None = None) -> Iterator[tuple[str, Offsets]]:
-        """Yield all connectors with their offsets, sorted; only those in ``names`` if it is given."""
+    def read_all(
+        self, *, names: Collection[str] | None = None, damaged: Damaged = raised
+    ) -> Iterator[tuple[str, Offsets]]:
+        """Yield all connectors with their offsets, sorted; arguments as of :meth:`TopicStorage.read_all`."""
         stored = self.stored()
         for name in stored.connectors():
             if names is None or name in names:
-                yield name, self._offsets_in(stored, name)
+                yield from read_unless_damaged(name, partial(self._offsets_in, stored), damaged)
 
     def at_once(self) -> Callable[[str], Offsets]:
         """Read the file once; returns a function that finds the offsets of a connector in what was read."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from airflow_provider_connect_offsets.connect.protocols import WriteReply
 from airflow_provider_connect_offsets.connect.storage.config_topic import ConfiguredConnector, read_connectors
+from airflow_provider_connect_offsets.connect.storage.damaged import Damaged, raised, read_unless_damaged
 from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.kafka.topic_reader import Progress, TopicReader
@@ -91,18 +92,22 @@ class TopicStorage:
         return sorted(shared | {name for name, topic in own.items() if name in topic.connectors()})
 
     def read_all(
-        self, progress: Progress | None = None, *, names: Collection[str] | None = None
+        self,
+        progress: Progress | None = None,
+        *,
+        names: Collection[str] | None = None,
+        damaged: Damaged = raised,
     ) -> Iterator[tuple[str, Offsets]]:
         """Yield all connectors with their offsets, sorted; only those in ``names`` if it is given.
 
-        Raises as :meth:`OffsetsTopic.read_offsets` does.
+        ``damaged`` gets the error of each connector whose offsets can't be read, and decides whether the others are.
         """
         own = self._own_topics()
         stored = self._shared().stored(progress)
         find = self._finder(own, stored)
         for name in sorted({*stored.connectors(), *own}):
             if names is None or name in names:
-                yield name, find(name)
+                yield from read_unless_damaged(name, find, damaged)
         if names is None:
             self.passed_over = stored.passed_over()
 

@@ -67,3 +67,17 @@ def test_a_connector_may_be_called_offsets(run: Shell, store: Path) -> None:
     """If that is said."""
     assert run("import", "--config", "w.properties", "--connectors", "offsets", stdin=ANSWER).code == 0
     assert read_mappings(store)[b'["offsets",{"filename":"x"}]'] == b'{"position":9}'
+
+
+@pytest.mark.parametrize("value", [b"{", b"[1]", b"\xff"])
+def test_what_can_not_be_read_is_named_and_the_rest_exported(run: Shell, store: Path, value: bytes) -> None:
+    """The whole export died, with JSON that was cut off; also if another connector was asked for."""
+    write_mappings(store, {**read_mappings(store), b'["b",{"filename":"x"}]': value})
+
+    done = run("export", "--config", "w.properties")
+
+    assert (done.code, set(json.loads(done.out))) == (1, {"a", "c,d"})
+    assert "1 connector could not be exported." in done.err
+    assert "'b'" in done.err
+    other = run("export", "--config", "w.properties", "--connectors", "a")
+    assert (other.code, set(json.loads(other.out))) == (0, {"a"})

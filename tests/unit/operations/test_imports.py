@@ -14,6 +14,7 @@ from airflow_provider_connect_offsets.cli import importing
 from airflow_provider_connect_offsets.cli.journals import own_workspace
 from airflow_provider_connect_offsets.cli.opened import WorkerStorage, open_storage
 from airflow_provider_connect_offsets.connect.protocols import WriteReply
+from airflow_provider_connect_offsets.connect.storage.damaged import Damaged, raised
 from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
 from airflow_provider_connect_offsets.exceptions import (
     Drift,
@@ -130,11 +131,13 @@ class Interrupted(StandaloneFile):
 
     written = False
 
-    def read_all(self, *, names: Collection[str] | None = None) -> Iterator[tuple[str, Offsets]]:
+    def read_all(
+        self, *, names: Collection[str] | None = None, damaged: Damaged = raised
+    ) -> Iterator[tuple[str, Offsets]]:
         if self.written:
             self.written = False
             raise KeyboardInterrupt
-        yield from super().read_all(names=names)
+        yield from super().read_all(names=names, damaged=damaged)
 
     def write_all(self, changes: Mapping[str, Offsets]) -> WriteReply:
         self.written = "new" in changes and len(changes["new"].stored()) > 0

@@ -1,0 +1,27 @@
+"""Connectors whose stored offsets can't be read, among others whose offsets can."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from airflow_provider_connect_offsets.exceptions import StoreDamaged
+from airflow_provider_connect_offsets.offsets.document import Offsets
+
+#: Gets the error of a connector whose offsets can't be read; if it returns, the connector is left out.
+Damaged: TypeAlias = Callable[[StoreDamaged], None]
+
+
+def raised(error: StoreDamaged) -> None:
+    """Leave nothing out."""
+    raise error
+
+
+def read_unless_damaged(name: str, read: Callable[[str], Offsets], damaged: Damaged) -> Iterator[tuple[str, Offsets]]:
+    """Yield a connector with its offsets; nothing if ``damaged`` lets it be left out."""
+    try:
+        offsets = read(name)
+    except StoreDamaged as error:
+        damaged(error)
+    else:
+        yield name, offsets
