@@ -93,7 +93,8 @@ class Transport:
             StoreError: The call was refused or not answered; see :mod:`.refusals`.
         """
         retry = tenacity.retry_if_result(lambda outcome: isinstance(outcome, Refusal) and outcome.repeat)
-        repeating = retrying(retry, timeout=self._timeout, clock=self._clock, before_sleep=_log_refusal)
+        reported = _Reported(self._clock, self._timeout)
+        repeating = retrying(retry, timeout=self._timeout, clock=self._clock, wait=_Pause(), before_sleep=reported)
         outcome = repeating(self._send_surely, call)
         if isinstance(outcome, Refusal):
             raise outcome.error
@@ -214,9 +215,30 @@ def _proxies(url: str) -> dict[str, str]:
     return dict(get_environ_proxies(url))
 
 
-def _log_refusal(state: tenacity.RetryCallState) -> None:
-    if state.outcome is not None:
-        log.info("%s Trying again in %.1f s.", state.outcome.result().error, state.upcoming_sleep)
+class _Pause(tenacity.wait.wait_base):
+    """A tenth of a second at most, since a connector may be down meanwhile; a second if nobody answers at all."""
+
+    def __call__(self, retry_state: tenacity.RetryCallState) -> float:
+        """Return how long to wait."""
+        refused = retry_state.outcome.result() if retry_state.outcome else None
+        longest = 1.0 if isinstance(refused, Refusal) and isinstance(refused.error, Unreachable) else 0.1
+        return min(0.01 * 2.0 ** min(retry_state.attempt_number, 10), longest)
+
+
+class _Reported:
+    """Logs why a call is repeated: at first, and then at intervals that grow to 10 s, so that a wait is no flood."""
+
+    def __init__(self, clock: Clock, timeout: float) -> None:
+        self._clock, self._until = clock, clock.now() + timeout
+        self._next, self._interval = clock.now(), 1.0
+
+    def __call__(self, state: tenacity.RetryCallState) -> None:
+        """Log the refusal, if it is time to."""
+        now = self._clock.now()
+        if state.outcome is None or now < self._next:
+            return
+        self._next, self._interval = now + self._interval, min(self._interval * 2, 10.0)
+        log.info("%s Trying again for up to %.0f s.", state.outcome.result().error, self._until - now)
 
 
 def _read(url: str, call: Call, reply: Reply) -> _Done | Refusal:

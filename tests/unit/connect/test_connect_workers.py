@@ -11,6 +11,7 @@ import requests
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.exceptions import (
     OutcomeUnknown,
+    RebalanceInProgress,
     Unreachable,
 )
 from tests.support.workers.scripted_worker import FakeTime, Reply, Worker
@@ -133,3 +134,31 @@ def test_a_connection_that_never_comes_about_is_given_up(connect_to: Connect) ->
         finally:
             for one in waiting:
                 one.close()
+
+
+@pytest.mark.parametrize("timeout", [60.0, 300.0])
+def test_a_long_wait_is_a_short_log(
+    connect_to: Connect, closed_url: str, time: FakeTime, caplog: pytest.LogCaptureFixture, timeout: float
+) -> None:
+    """A wrong port made a line each tenth of a second; a worker that is asked less often is found within a second."""
+    caplog.set_level("INFO")
+
+    with pytest.raises(Unreachable):
+        connect_to(closed_url, timeout=timeout).connectors()
+
+    lines = [record.getMessage() for record in caplog.records if "Trying again" in record.getMessage()]
+    assert "gives no answer (connection refused)" in lines[0]
+    assert lines[0].endswith(f"Trying again for up to {timeout:.0f} s.")
+    assert len(lines) <= 5 + timeout / 10
+    assert max(time.slept) <= 1
+    assert len(time.slept) < timeout + 10
+
+
+def test_a_rebalance_is_asked_about_ten_times_a_second(connect_to: Connect, worker: Worker, time: FakeTime) -> None:
+    """A connector may be down meanwhile."""
+    worker.answers("GET /connectors", Reply(409, {"error_code": 409, "message": "rebalance"}))
+
+    with pytest.raises(RebalanceInProgress):
+        connect_to(worker.url, timeout=2).connectors()
+
+    assert max(time.slept) <= 0.1
