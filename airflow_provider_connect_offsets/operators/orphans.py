@@ -10,7 +10,8 @@ from airflow.providers.common.compat.sdk import AirflowSkipException
 from airflow_provider_connect_offsets.exceptions import InvalidInput, InvalidRequest
 from airflow_provider_connect_offsets.hooks.clients import require_control
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.hooks.settings import configured
+from airflow_provider_connect_offsets.hooks.settings import configured, guards
+from airflow_provider_connect_offsets.offsets.requests.guards import Named
 from airflow_provider_connect_offsets.offsets.requests.orphans import OrphanRequest
 from airflow_provider_connect_offsets.operators.shared.approval import AskAboutRunOperator
 from airflow_provider_connect_offsets.operators.shared.common import new_directory, owner_of, report_at, report_of
@@ -115,12 +116,23 @@ class ApproveRemovalOperator(AskAboutRunOperator):
         if not removal.remove:
             self.write_report(Pending.DRY_RUN)
             raise AirflowSkipException(f"Nothing is removed, as remove is false. The report: {self.address}")
+        self.refuse_protected()
         is_asked = self.needs(approval=removal.approval)
         if is_asked:
             self.write_report(Pending.APPROVAL)
         else:
             self.refuse_unproved()
         return is_asked
+
+    def refuse_protected(self) -> None:
+        """Raise :class:`InvalidRequest` if a connector is among them whose offsets may not be removed here."""
+        from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset
+        from airflow_provider_connect_offsets.workspace.schemas import ORPHANS
+
+        allowed = guards()
+        if allowed.protected.concerning(Named.CONNECTOR) or allowed.allowed.concerning(Named.CONNECTOR):
+            orphans = iterate_dataset(OrphansDirectory(self.run.uri).orphans, ORPHANS)
+            allowed.refuse_names(Named.CONNECTOR, sorted({row["connector"] for row in orphans}))
 
     def refuse_unproved(self) -> None:
         """Raise :class:`InvalidInput` if the topic may be another Connect cluster's, and nobody is asked."""
