@@ -17,7 +17,7 @@ from airflow_provider_connect_offsets.connect.strimzi import kubernetes_api
 from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import KubernetesApi
 from airflow_provider_connect_offsets.connect.strimzi.resources import CustomResource, ResourceKind
 from airflow_provider_connect_offsets.exceptions import OutcomeUnknown, Unreachable
-from tests.support.workers.endless import HEAD, Answer, fixed, server, trickling
+from tests.support.workers.endless import HEAD, LARGE, Answer, fixed, server, trickling
 
 pytestmark = pytest.mark.kubernetes
 
@@ -67,14 +67,7 @@ def test_an_answer_that_trickles_is_given_up(answer: Answer, *, changes: bool) -
     assert time.monotonic() - began < 5
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        HEAD + b"\r\n[" + b" " * 3_000_000 + b"]",
-        HEAD + b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(b"[" + b" " * 3_000_000 + b"]"),
-    ],
-    ids=["plain", "compressed"],
-)
+@pytest.mark.parametrize("content", LARGE.values(), ids=LARGE)
 def test_an_answer_has_a_size(content: bytes) -> None:
     """Once it is decompressed."""
     with opened(fixed(content)) as api, pytest.raises(Unreachable, match="its answer has more than 1 MiB"):

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Event, Thread
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+#: Answers of 3 MB once they are decompressed.
+LARGE = {
+    "plain": HEAD + b"\r\n[" + b" " * 3_000_000 + b"]",
+    "compressed": HEAD + b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(b"[" + b" " * 3_000_000 + b"]"),
+}
 Answer = Callable[[socket.socket, Event], None]
 
 

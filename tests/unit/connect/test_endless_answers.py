@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import time
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint, OAuthClient
 from airflow_provider_connect_offsets.exceptions import AccessDenied, ConnectOffsetsError, OutcomeUnknown, Unreachable
-from tests.support.workers.endless import HEAD, Answer, fixed, server, trickling
+from tests.support.workers.endless import HEAD, LARGE, Answer, fixed, server, trickling
 
 
 def client(url: str, **endpoint: object) -> ConnectRest:
@@ -46,14 +45,7 @@ def test_an_answer_that_trickles_is_given_up(answer: Answer, *, changes: bool) -
         assert url in str(error.value)
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        HEAD + b"\r\n[" + b" " * 3_000_000 + b"]",
-        HEAD + b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(b"[" + b" " * 3_000_000 + b"]"),
-    ],
-    ids=["plain", "compressed"],
-)
+@pytest.mark.parametrize("content", LARGE.values(), ids=LARGE)
 def test_an_answer_has_a_size(content: bytes) -> None:
     """Once it is decompressed; it is not asked for again."""
     with (
