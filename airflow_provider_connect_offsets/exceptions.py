@@ -86,6 +86,10 @@ class Unreachable(StoreError):
     """No worker or broker answered at any of its addresses."""
 
 
+class NobodyThere(Unreachable):
+    """No worker is at the addresses of a connection, in a task that only observes: a name is unknown, a port closed."""
+
+
 class ConnectionRefused(Unreachable):
     """No process listens at any of the addresses: their machines refused the connection."""
 

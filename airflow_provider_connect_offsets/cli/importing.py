@@ -13,6 +13,7 @@ from airflow_provider_connect_offsets.connect.storage.config_topic import Config
 from airflow_provider_connect_offsets.exceptions import InvalidDocument, NotStopped
 from airflow_provider_connect_offsets.offsets.document import (
     Offsets,
+    given,
     kip199_document,
     load_json,
     parse_kip199,
@@ -36,7 +37,7 @@ def read_document(text: str, connectors: frozenset[str]) -> dict[str, Offsets]:
     missing = sorted(connectors - document.keys())
     if missing:
         raise InvalidDocument(f"The document holds no offsets of connector {missing[0]!r}; nothing was written.")
-    return {name: offsets for name, offsets in document.items() if not connectors or name in connectors}
+    return {name: given(offsets) for name, offsets in document.items() if not connectors or name in connectors}
 
 
 def _of_rest(body: object, connectors: frozenset[str]) -> str:

@@ -23,7 +23,11 @@ def require_control(control: str, *ways: Control, why: str) -> None:
 
 @contextmanager
 def open_connect_cluster(
-    reached: ConnectParams, *, timeout: float | None = None, rest_timeout: float | None = None
+    reached: ConnectParams,
+    *,
+    timeout: float | None = None,
+    rest_timeout: float | None = None,
+    patient: bool = True,
 ) -> Iterator[Clients]:
     """Open a Connect cluster, without clients of Kafka, and without its name, which might have to be asked for.
 
@@ -32,6 +36,7 @@ def open_connect_cluster(
         timeout: Seconds that Strimzi's operator may take; None: as ``control`` has it.
         rest_timeout: Seconds to wait for the end of a rebalance, and for a worker that does not know a connector yet;
             None: as the hook has it.
+        patient: Whether to wait for Connect's workers although nobody is at any of their addresses.
 
     Raises:
         InvalidInput: A connection is missing or can't be used, or ``control`` is unknown.
@@ -44,7 +49,7 @@ def open_connect_cluster(
 
     control, connect_id, kubernetes_id = _parsed(reached.control), reached.connect_conn_id, reached.kubernetes_conn_id
     seconds = control.timeout if timeout is None else timeout
-    hook = KafkaConnectHook(connect_id, **({} if rest_timeout is None else {"timeout": rest_timeout}))
+    hook = KafkaConnectHook(connect_id, patient=patient, **({} if rest_timeout is None else {"timeout": rest_timeout}))
     with ExitStack() as stack:
         match control:
             case Control.GROUPS:
@@ -73,6 +78,7 @@ def open_clients(
     *,
     database_conn_id: str | None = None,
     timeout: float | None = None,
+    patient: bool = True,
 ) -> Iterator[Clients]:
     """Open the clients of a change.
 
@@ -84,6 +90,7 @@ def open_clients(
         database_conn_id: Connection of the PostgreSQL that a Debezium connector reads. None: offsets are not
             compared with its replication slot.
         timeout: Seconds to wait for each state of a connector; None: as ``control`` has it.
+        patient: Whether to wait for Connect's workers although nobody is at any of their addresses.
 
     Raises:
         InvalidInput: A connection is missing or can't be used, or ``control`` is unknown.
@@ -104,7 +111,7 @@ def open_clients(
                 raise InvalidInput("kafka_conn_id must name the cluster of the consumer groups.")
             clients = group_clients(kafka)
         else:
-            connect = stack.enter_context(open_connect_cluster(reached, timeout=timeout))
+            connect = stack.enter_context(open_connect_cluster(reached, timeout=timeout, patient=patient))
             groups = kafka.groups if kafka is not None and connect.origin.has_states else None
             cluster, also = connect.control.cluster_names()
             clients = replace(connect, logs=kafka, groups=groups, cluster=cluster, also=also)

@@ -15,12 +15,13 @@ from airflow_provider_connect_offsets.exceptions import (
     ConnectOffsetsError,
     DatasetError,
     InvalidInput,
+    NobodyThere,
     Rejected,
     UnknownConnector,
 )
 
 #: Errors that another attempt would end with too. Any other (a worker that is down, a rebalance) may pass by itself.
-PERMANENT = (InvalidInput, AccessDenied, UnknownConnector, Rejected, DatasetError, ChangeError)
+PERMANENT = (InvalidInput, AccessDenied, NobodyThere, UnknownConnector, Rejected, DatasetError, ChangeError)
 
 
 @contextmanager

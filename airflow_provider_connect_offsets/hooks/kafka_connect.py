@@ -31,6 +31,7 @@ class KafkaConnectHook(BaseHook):
     Args:
         connect_conn_id: Connection of the Connect cluster.
         timeout: Seconds to wait for rebalances and starting workers.
+        patient: Whether to wait for workers although nobody is at any address.
     """
 
     conn_name_attr = "connect_conn_id"
@@ -38,8 +39,11 @@ class KafkaConnectHook(BaseHook):
     conn_type = CONN_TYPE
     hook_name = "Kafka Connect"
 
-    def __init__(self, connect_conn_id: str = default_conn_name, *, timeout: float = 60.0, **kwargs: Any) -> None:
+    def __init__(
+        self, connect_conn_id: str = default_conn_name, *, timeout: float = 60.0, patient: bool = True, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
+        self.patient = patient
         self.connect_conn_id = connect_conn_id
         self.timeout = timeout
 
@@ -91,4 +95,4 @@ class KafkaConnectHook(BaseHook):
         # Imported late: Airflow loads this module also for the names of its fields only.
         from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 
-        return ConnectRest(self.endpoint(), timeout=timeout)
+        return ConnectRest(self.endpoint(), timeout=timeout, patient=self.patient)

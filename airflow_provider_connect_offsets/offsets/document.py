@@ -183,12 +183,12 @@ def parse_text(text: str, connector: str) -> Offsets:
     except (ValueError, RecursionError) as error:
         raise InvalidDocument(f"the file is no JSON, or was cut off: {error}") from error
     if isinstance(body, dict) and set(body) == {"offsets"} and connector != "offsets":
-        return parse_rest(body)
+        return given(parse_rest(body))
     by_connector = parse_kip199(body)
     if connector not in by_connector:
         names = ", ".join(repr(name) for name in sorted(by_connector)[:5]) or "none"
         raise InvalidDocument(f"the file has no offsets of connector {connector!r}; it names {names}")
-    return by_connector[connector]
+    return given(by_connector[connector])
 
 
 def kip199_document(offsets: Mapping[str, Offsets]) -> str:
@@ -219,17 +219,24 @@ def _entry(item: object, *, where: str) -> Entry:
     if not isinstance(item, dict) or "partition" not in item or not set(item) <= {"partition", "offset"}:
         raise InvalidDocument(f'{where} must be {{"partition": {{…}}, "offset": {{…}} or null}}')
     partition = flat_map(item["partition"], what=f"{where}: the partition")
-    offset = None if item.get("offset") is None else flat_map(item["offset"], what=f"{where}: the offset")
-    for what, fields in (("partition", partition), ("offset", offset or {})):
-        _refuse_too_large(fields, what=f"{where}: the {what}")
-    return Entry.of(partition, offset)
+    offset = item.get("offset")
+    return Entry.of(partition, None if offset is None else flat_map(offset, what=f"{where}: the offset"))
 
 
-def _refuse_too_large(fields: JsonMap, *, what: str) -> None:
-    """Refuse a whole number beyond 64 bits: a worker reads another one (``JsonConverter`` calls ``longValue``)."""
-    for name, value in fields.items():
-        if isinstance(value, int) and not -MAX_LONG - 1 <= value <= MAX_LONG:
-            raise InvalidDocument(f"{what} has {name}={value}: of more than 64 bits Connect reads another number")
+def given(offsets: Offsets) -> Offsets:
+    """Return offsets that a person gives; raises :class:`InvalidDocument` for a whole number beyond 64 bits.
+
+    A worker would read another number (``JsonConverter`` calls ``longValue``), and none has written such a one.
+    """
+    for entry in offsets:
+        for fields in (entry.partition, entry.offset or "{}"):
+            for name, value in parse_map(fields).items():
+                if isinstance(value, int) and not -MAX_LONG - 1 <= value <= MAX_LONG:
+                    raise InvalidDocument(
+                        f"partition {entry.partition} has {name}={value}: of more than 64 bits Connect reads another "
+                        "number"
+                    )
+    return offsets
 
 
 def load_json(text: str) -> Any:

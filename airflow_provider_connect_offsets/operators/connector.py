@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.exceptions import InvalidDocument, Invalid
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly, raise_failure
 from airflow_provider_connect_offsets.hooks.runs import directory_of
 from airflow_provider_connect_offsets.hooks.settings import GuardedParameters
-from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_document, load_json, parse_rest
+from airflow_provider_connect_offsets.offsets.document import Offsets, given, kip199_document, load_json, parse_rest
 from airflow_provider_connect_offsets.operators.shared.common import (
     LEASE_SECONDS,
     Interruptible,
@@ -277,7 +277,7 @@ def given_offsets(connector: str, offsets: Any, *, nothing: str) -> Offsets:
     """
     try:
         listed = load_json(offsets) if isinstance(offsets, str) else offsets
-        return parse_rest({"offsets": list(listed) if isinstance(listed, Sequence) else listed})
+        return given(parse_rest({"offsets": list(listed) if isinstance(listed, Sequence) else listed}))
     except (InvalidDocument, ValueError, RecursionError) as error:
         raise InvalidRequest(f"{nothing} {connector!r}: {error}.") from error
 

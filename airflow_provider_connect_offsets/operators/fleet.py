@@ -65,7 +65,7 @@ class SnapshotFleetOperator(ReportedOperator):
         with failing_clearly():
             fleet, change = FleetDirectory(new_directory(self, context).uri), self.given(FleetChangeParams)
             now = datetime.now(tz=UTC)
-            with open_connect(self.given(ConnectorConnectionParams)) as clients:
+            with open_connect(self.given(ConnectorConnectionParams), patient=False) as clients:
                 noun = clients.noun
                 names = select(clients.control.connectors(), change.connectors, noun=noun)
                 requests = [(fleet.member(name), change.request(name, now=now, noun=noun)) for name in names]

@@ -61,7 +61,7 @@ class SnapshotMirrorReadinessOperator(ReportedOperator):
             directory = ReadinessDirectory(new_directory(self, context).uri)
             request, named = self.given(ObservedFlowParams).request(), self.given(FlowConnectionParams)
             with (
-                open_clients(named, named.source_kafka_conn_id) as clients,
+                open_clients(named, named.source_kafka_conn_id, patient=False) as clients,
                 kafka_cluster(named.source_kafka_conn_id) as source,
                 kafka_cluster(named.target_kafka_conn_id) as target,
             ):

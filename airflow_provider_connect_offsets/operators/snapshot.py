@@ -33,7 +33,7 @@ class SnapshotConnectorOffsetsOperator(ReportedOperator):
         with failing_clearly():
             run, change = new_directory(self, context), self.given(ConnectorChangeParams)
             request = change.request(change.connector, now=datetime.now(tz=UTC))
-            with open_connect(self.given(ConnectorConnectionParams)) as clients:
+            with open_connect(self.given(ConnectorConnectionParams), patient=False) as clients:
                 partitions = take_snapshot(request, clients, run)
         self.log.info(
             "%r has offsets of %s; request: %s; datasets under %s",

@@ -13,7 +13,7 @@ import logging
 import os
 import ssl
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ from airflow_provider_connect_offsets.connect.rest.tokens import AccessTokens, b
 from airflow_provider_connect_offsets.exceptions import (
     ConnectionRefused,
     InvalidInput,
+    NobodyThere,
     NotReady,
     Unreachable,
 )
@@ -62,13 +63,17 @@ class Transport:
         endpoint: Addresses and credentials of the cluster.
         timeout: Seconds during which a call that may be repeated is repeated (rebalances, workers that start).
         clock: Measures the timeout.
+        patient: Whether a call is repeated although nobody is at any address, and nobody ever was.
 
     Raises:
         InvalidInput: A file of the endpoint does not exist.
     """
 
-    def __init__(self, endpoint: ConnectEndpoint, *, timeout: float, clock: Clock = SYSTEM_CLOCK) -> None:
+    def __init__(
+        self, endpoint: ConnectEndpoint, *, timeout: float, clock: Clock = SYSTEM_CLOCK, patient: bool = True
+    ) -> None:
         self._endpoint = endpoint
+        self._is_patient = patient
         self._timeout = timeout
         self._clock = clock
         self._worker = 0
@@ -100,6 +105,11 @@ class Transport:
             raise outcome.error
         return outcome.body
 
+    def _is_hopeless(self, outcome: Refusal) -> bool:
+        """Whether waiting is no use: nobody is there, and nobody was there before."""
+        self._is_patient = self._is_patient or not outcome.absent
+        return not self._is_patient
+
     def _send_surely(self, call: Call) -> _Done | Refusal:
         """Send a call, and confirm an answer that the connector, or its status, is unknown.
 
@@ -120,10 +130,13 @@ class Transport:
         for number in self._in_turn():
             outcome = self._ask(self._endpoint.urls[number], call)
             if isinstance(outcome, _Done) or not outcome.elsewhere:
-                self._worker = number
+                self._worker, self._is_patient = number, True
                 return outcome
             refusals.append(outcome)
-        return _nobody(call, refusals)
+        nobody = _nobody(call, refusals)
+        if self._is_hopeless(nobody):
+            return replace(nobody, error=NobodyThere(str(nobody.error)), repeat=False)
+        return nobody
 
     def _in_turn(self) -> Iterator[int]:
         count, first = len(self._endpoint.urls), self._worker
@@ -266,7 +279,9 @@ def _failure(url: str, call: Call, error: requests.RequestException) -> Refusal:
         isinstance(link, ConnectionRefusedError) for link in chain
     )
     kind = ConnectionRefused if refused else Unreachable
-    return Refusal(kind(what), repeat=not untrusted and not isinstance(error, TooLarge), elsewhere=True)
+    absent = refused or any(isinstance(link, urllib3.exceptions.NameResolutionError) for link in chain)
+    may_pass = not untrusted and not isinstance(error, TooLarge)
+    return Refusal(kind(what), repeat=may_pass, elsewhere=True, absent=absent)
 
 
 def _reason(error: requests.RequestException, chain: list[BaseException]) -> str:
@@ -306,4 +321,5 @@ def _nobody(call: Call, refusals: list[Refusal]) -> Refusal:
     refused = all(isinstance(refusal.error, ConnectionRefused) for refusal in refusals)
     kind = ConnectionRefused if refused else Unreachable
     advice = "Check host, port and scheme of the connection, and that Kafka Connect runs there."
-    return Refusal(kind(f"{start}{reasons} {advice}"), repeat=repeat)
+    absent = all(refusal.absent for refusal in refusals)
+    return Refusal(kind(f"{start}{reasons} {advice}"), repeat=repeat, absent=absent)

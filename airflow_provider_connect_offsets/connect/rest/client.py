@@ -65,6 +65,7 @@ class ConnectRest(ConnectorControl):
         endpoint: Addresses and credentials of the cluster.
         timeout: Seconds to wait for the end of a rebalance and for starting workers.
         clock: Measures the timeout.
+        patient: Whether to wait for workers although nobody is at any address; a task that changes nothing need not.
 
     Raises:
         StoreError: From every method, by meaning: ``Unreachable``, ``NotReady``, ``AccessDenied``,
@@ -72,9 +73,11 @@ class ConnectRest(ConnectorControl):
             changing ones also ``NotStopped`` and ``OutcomeUnknown`` (read back then).
     """
 
-    def __init__(self, endpoint: ConnectEndpoint, *, timeout: float = 60.0, clock: Clock = SYSTEM_CLOCK) -> None:
+    def __init__(
+        self, endpoint: ConnectEndpoint, *, timeout: float = 60.0, clock: Clock = SYSTEM_CLOCK, patient: bool = True
+    ) -> None:
         self.timeout = timeout
-        self._transport = Transport(endpoint, timeout=timeout, clock=clock)
+        self._transport = Transport(endpoint, timeout=timeout, clock=clock, patient=patient)
         self._urls = endpoint.urls
         self._addresses: dict[str, frozenset[str]] = {}
 

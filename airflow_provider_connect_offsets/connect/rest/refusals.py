@@ -89,12 +89,14 @@ class Refusal:
         repeat: Whether the call may be sent again.
         elsewhere: Whether another worker may answer differently.
         doubted: Whether the answer is that the connector or its status is unknown, which a starting worker answers too.
+        absent: Whether nobody is at the address: its name is unknown, or it refuses connections.
     """
 
     error: StoreError
     repeat: bool = False
     elsewhere: bool = False
     doubted: bool = False
+    absent: bool = False
 
 
 def refusal_of(call: Call, answer: Answer) -> Refusal:

@@ -55,7 +55,7 @@ class SnapshotReplayOperator(ReportedOperator):
                 why="a replay creates a connector, and a storage can't.",
             )
             request = given.request(run=run_key(context), now=datetime.now(tz=UTC))
-            with open_connect(self.given(ConnectorConnectionParams)) as clients:
+            with open_connect(self.given(ConnectorConnectionParams), patient=False) as clients:
                 count = take_replay_snapshot(request, clients, run)
         self.log.info(
             "%r reads %s; interval: %s; datasets under %s",

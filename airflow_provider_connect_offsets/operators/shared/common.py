@@ -71,14 +71,15 @@ def run_of(operator: TakesParameters) -> RunDirectory:
 
 
 def open_connect(
-    connections: ConnectorConnectionParams, waiting: WaitingParams | None = None
+    connections: ConnectorConnectionParams, waiting: WaitingParams | None = None, *, patient: bool = True
 ) -> AbstractContextManager[Clients]:
-    """Open the clients of a connector's Connect cluster; raises as ``hooks.clients.open_clients``."""
+    """Open the clients of a connector's Connect cluster; arguments and errors as of ``hooks.clients.open_clients``."""
     return open_clients(
         connections,
         connections.kafka_conn_id or None,
         database_conn_id=connections.database_conn_id or None,
         timeout=(waiting or WaitingParams()).timeout,
+        patient=patient,
     )
 
 

@@ -38,7 +38,7 @@ class SnapshotForRestoreOperator(ReportedOperator):
         with failing_clearly():
             fleet, given = FleetDirectory(new_directory(self, context).uri), self.given(RestoreSnapshotParams)
             snapshot = read_snapshot(given.snapshot_uri)
-            with open_connect(self.given(ConnectorConnectionParams)) as clients:
+            with open_connect(self.given(ConnectorConnectionParams), patient=False) as clients:
                 restore = restore_of(
                     snapshot,
                     given.connectors or ALL,

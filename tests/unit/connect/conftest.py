@@ -42,8 +42,9 @@ def connect_to(time: FakeTime) -> Iterator[Callable[..., ConnectRest]]:
     """Open the client under test for some URLs, on the fake clock."""
     opened: list[ConnectRest] = []
 
-    def connect(*urls: str, timeout: float = 60.0, **endpoint: Any) -> ConnectRest:
-        opened.append(ConnectRest(ConnectEndpoint(urls, **endpoint), timeout=timeout, clock=time.clock))
+    def connect(*urls: str, timeout: float = 60.0, patient: bool = True, **endpoint: Any) -> ConnectRest:
+        known = ConnectEndpoint(urls, **endpoint)
+        opened.append(ConnectRest(known, timeout=timeout, clock=time.clock, patient=patient))
         return opened[-1]
 
     yield connect

@@ -10,10 +10,12 @@ import requests
 
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.exceptions import (
+    NobodyThere,
     OutcomeUnknown,
     RebalanceInProgress,
     Unreachable,
 )
+from tests.support.workers.endless import HEAD, fixed, server
 from tests.support.workers.scripted_worker import FakeTime, Reply, Worker
 
 Connect = Callable[..., ConnectRest]
@@ -162,3 +164,27 @@ def test_a_rebalance_is_asked_about_ten_times_a_second(connect_to: Connect, work
         connect_to(worker.url, timeout=2).connectors()
 
     assert max(time.slept) <= 0.1
+
+
+@pytest.mark.parametrize("url", ["", "http://no-such-host.invalid:8083"], ids=["closed port", "unknown name"])
+def test_who_only_observes_does_not_wait_for_nobody(
+    connect_to: Connect, closed_url: str, time: FakeTime, url: str
+) -> None:
+    """A typo in a connection shows at once; another worker that answers is enough."""
+    with pytest.raises(NobodyThere, match="Check host, port and scheme of the connection"):
+        connect_to(url or closed_url, patient=False).connectors()
+
+    assert time.slept == []
+
+
+def test_a_worker_that_was_there_is_waited_for(connect_to: Connect, time: FakeTime) -> None:
+    """It restarts, maybe."""
+    with server(fixed(HEAD + b'\r\n["a"]')) as url:
+        store = connect_to(url, patient=False)
+        assert store.connectors() == ["a"]
+
+    with pytest.raises(Unreachable) as raised:
+        store.connectors()
+
+    assert not isinstance(raised.value, NobodyThere)
+    assert sum(time.slept) > 50

@@ -1,0 +1,39 @@
+"""A connection that leads nowhere: the first task of a run says so at once, in one sentence and a few lines."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.airflow.dag_runs import Ran
+
+RunDag = Callable[..., Ran]
+OURS = "airflow_provider_connect_offsets"
+
+
+@pytest.fixture(params=["closed port", "unknown name"])
+def nowhere(request: pytest.FixtureRequest, connection: Callable[..., None]) -> None:
+    """The Connect connection leads nowhere."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    host = "127.0.0.1" if request.param == "closed port" else "no-such-host.invalid"
+    connection("nowhere", schema="http", host=host, port=port)
+
+
+@pytest.mark.usefixtures("nowhere")
+@pytest.mark.parametrize("dag_id", ["connector_offsets_change", "connector_offsets_fleet"])
+def test_a_dry_run_fails_at_once(run_dag: RunDag, dag_id: str) -> None:
+    """No task is tried again; 1,554 lines in 274 s were written for it."""
+    named = {"connectors": "orders"} if dag_id.endswith("fleet") else {"connector": "orders"}
+
+    ran = run_dag(dag_id, **named, to="earliest", dry_run=True, connect_conn_id="nowhere")
+
+    assert ran.state == "failed"
+    assert "Check host, port and scheme of the connection, and that Kafka Connect runs there." in ran.output
+    assert "up_for_retry" not in ran.output
+    lines = [line for line in ran.output.splitlines() if OURS in line]
+    assert len(lines) < 20
+    assert "Trying again" not in ran.output
