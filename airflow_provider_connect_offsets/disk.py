@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import uuid
 from collections.abc import Callable
@@ -12,7 +13,10 @@ def make(directory: Path, *, umask: int) -> None:
     """Make a directory, and those above it, unless it is there; ``Path.mkdir`` gives its mode to the last one only."""
     if not directory.is_dir():
         make(directory.parent, umask=umask)
-        directory.mkdir(0o777 & ~umask, exist_ok=True)
+        try:
+            directory.mkdir(0o777 & ~umask, exist_ok=True)
+        except FileExistsError:
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(directory)) from None
 
 
 def replace(

@@ -183,12 +183,12 @@ def parse_text(text: str, connector: str) -> Offsets:
     except (ValueError, RecursionError) as error:
         raise InvalidDocument(f"the file is no JSON, or was cut off: {error}") from error
     if isinstance(body, dict) and set(body) == {"offsets"} and connector != "offsets":
-        return given(parse_rest(body))
+        return parse_rest(body)
     by_connector = parse_kip199(body)
     if connector not in by_connector:
         names = ", ".join(repr(name) for name in sorted(by_connector)[:5]) or "none"
         raise InvalidDocument(f"the file has no offsets of connector {connector!r}; it names {names}")
-    return given(by_connector[connector])
+    return by_connector[connector]
 
 
 def kip199_document(offsets: Mapping[str, Offsets]) -> str:

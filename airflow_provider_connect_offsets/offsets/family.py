@@ -192,6 +192,11 @@ def check_map(value: JsonMap, keys: Keys | None, what: str, *, optional: Keys | 
         what: ``partition`` or ``offset``.
         optional: Keys that it may have, and their types; others are then left unchecked. None: it has only ``keys``.
     """
+    for field in value.keys() - {*(keys or {}), *(optional or {})}:
+        number = value[field]
+        if _is_whole(number) and not -MAX_LONG - 1 <= number <= MAX_LONG:
+            message = f"{what} field '{field}' must fit into 64 bits, not {number}: Connect would read another number"
+            yield error(Rule.WRONG_TYPE, message)
     if keys is None:
         return
     misses, exceeds = set(keys) - set(value), set(value) - set(keys)

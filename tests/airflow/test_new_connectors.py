@@ -60,7 +60,7 @@ def test_the_documented_dags(sandbox: Sandbox, run_dag: RunDag, tmp_path: Path) 
         ({"state": "FAILED"}, "state 'FAILED' is none of RUNNING, PAUSED and STOPPED"),
         ({"offsets": [{"partition": 1}]}, "Nothing was created: 'new': entry 1"),
         ({"config": {}}, "connector.class '' of 'new' is not installed"),
-        ({"config": "{"}, "config: '{' is no JSON"),
+        ({"config": "{"}, "config is no JSON"),
         ({"config": {"topics": ["a"]}}, "is no JSON object of plain values"),
         ({"config": '{"connector.class": "None", "topics": null}'}, "connector.class 'None' of 'new' is not installed"),
     ],

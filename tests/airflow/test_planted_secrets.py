@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -30,14 +31,16 @@ def test_one_mask_less_is_found(sink: SinkFlow, run_dag: RunDag, monkeypatch: py
 
 @pytest.fixture
 def watched() -> Iterator[set[str]]:
-    """Command lines, and environments, of all processes that run meanwhile."""
+    """Command lines, and environments, of all processes that are started meanwhile."""
     seen: set[str] = set()
-    ended = Event()
+    ended, began = Event(), time.time()
 
     def look() -> None:
         while not ended.wait(0.2):
             for process in psutil.Process().children(recursive=True):
                 with suppress(psutil.Error):
+                    if process.create_time() < began:  # a server, or a Spark, of other tests
+                        continue
                     seen.update([*process.cmdline(), *(f"{name}={value}" for name, value in process.environ().items())])
 
     watching = Thread(target=look)

@@ -247,11 +247,11 @@ def test_nothing_selected(spark: SparkSession, directory: FailoverDirectory) -> 
 
 def test_a_pattern_that_is_none_to_java(spark: SparkSession, directory: FailoverDirectory) -> None:
     """Python takes it, Spark and Kafka don't."""
-    write_observation(directory, rewind="(?P<name>x)")
+    write_observation(directory, rewind=r"\U00000078")
 
     summary = translate_job.run(spark, directory)
 
-    assert "rewind: '(?P<name>x)' is no regular expression" in summary["errors"][0]
+    assert r"rewind: '\\U00000078' is no regular expression" in summary["errors"][0]
     assert "digest" not in summary
 
 

@@ -201,6 +201,9 @@ def test_a_column_may_have_had_a_negative_value() -> None:
 
     assert list(family.check({"table": "orders"}, offset, {})) == []
     assert [one.rule for one in family.check({"table": "orders"}, {"incrementing": -(2**63)}, {})] == [Rule.WRONG_TYPE]
+    assert [one.rule for one in family.check({"table": "orders"}, {"incrementing": 1, "x": 2**63}, {})] == [
+        Rule.WRONG_TYPE
+    ]
     assert [one.rule for one in family.check({"table": "orders"}, {"timestamp": 1, "timestamp_nanos": -1}, {})] == [
         Rule.NEGATIVE
     ]

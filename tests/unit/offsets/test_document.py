@@ -21,6 +21,7 @@ from airflow_provider_connect_offsets.offsets.document import (
     parse_rest,
     parse_text,
 )
+from airflow_provider_connect_offsets.offsets.document import given as given_offsets
 
 # Half a surrogate pair is no text that UTF-8 can hold.
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -175,9 +176,9 @@ def test_flat_map_names_what_it_read() -> None:
 def test_a_number_beyond_64_bits_is_refused(number: int, of: str) -> None:
     """It was written and read back as it is, and the worker resumed at another one."""
     entry = {"partition": {"table": "orders"}, "offset": {"incrementing": 1}} | {of: {"id": number}}
-    for body in ({"offsets": [entry]}, {"c": [entry]}):
-        with pytest.raises(InvalidDocument, match=rf"has id={number}: of more than 64 bits"):
-            parse_text(json.dumps(body), "c")
+
+    with pytest.raises(InvalidDocument, match=rf"has id={number}: of more than 64 bits"):
+        given_offsets(parse_rest({"offsets": [entry]}))
 
 
 def test_a_byte_order_mark_is_no_damage() -> None:
