@@ -10,6 +10,7 @@ from typing import Any
 
 from kubernetes import watch
 
+from tests.support.airflow.planted import planted_config
 from tests.support.strimzi.resources import OFFSETS, Resource, annotations_of
 from tests.support.strimzi.scene import Strimzi
 
@@ -26,8 +27,8 @@ class Owned:
     strimzi: Strimzi
 
     def create(self, name: str, config: Mapping[str, str]) -> None:
-        """Create the KafkaConnector of a connector from its configuration in Kafka Connect."""
-        own = {key: value for key, value in config.items() if key not in _OF_THE_RESOURCE}
+        """Create the KafkaConnector of a connector from its configuration in Kafka Connect; it gets planted secrets."""
+        own = {key: value for key, value in planted_config(config).items() if key not in _OF_THE_RESOURCE}
         self.strimzi.connector(name, config["connector.class"], own)
 
     def mirror_maker(self, name: str) -> Callable[[str, Mapping[str, str]], None]:
