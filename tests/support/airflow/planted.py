@@ -29,6 +29,11 @@ def planted_config(config: Mapping[str, str]) -> dict[str, str]:
     return {**(SETTINGS if is_file_stream else {}), **config}
 
 
+def without_planted(config: Mapping[str, str]) -> dict[str, str]:
+    """The settings of a connector but those that were planted."""
+    return {name: value for name, value in config.items() if name not in SETTINGS}
+
+
 def planted_connection(value: str) -> str:
     """An Airflow connection in JSON, with a login, a header and settings that the sandbox ignores."""
     fields = json.loads(value)
