@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,12 +18,12 @@ from typing import Any
 
 import requests
 import tenacity
-import urllib3.exceptions
 from requests.utils import get_environ_proxies
 
 from airflow_provider_connect_offsets import fencing
 from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock, retrying
-from airflow_provider_connect_offsets.connect.rest.bounded import Reply, TooLarge, TooLate, send
+from airflow_provider_connect_offsets.connect.rest import unanswered
+from airflow_provider_connect_offsets.connect.rest.bounded import Reply, send
 from airflow_provider_connect_offsets.connect.rest.bounded import session as bounded_session
 from airflow_provider_connect_offsets.connect.rest.endpoint import (
     BasicAuth,
@@ -33,10 +32,9 @@ from airflow_provider_connect_offsets.connect.rest.endpoint import (
     OAuthClient,
     without_secrets,
 )
-from airflow_provider_connect_offsets.connect.rest.refusals import Answer, Call, Refusal, lost, refusal_of
+from airflow_provider_connect_offsets.connect.rest.refusals import Answer, Call, Refusal, refusal_of
 from airflow_provider_connect_offsets.connect.rest.tokens import AccessTokens, basic
 from airflow_provider_connect_offsets.exceptions import (
-    ConnectionRefused,
     InvalidInput,
     NobodyThere,
     NotReady,
@@ -133,7 +131,7 @@ class Transport:
                 self._worker, self._is_patient = number, True
                 return outcome
             refusals.append(outcome)
-        nobody = _nobody(call, refusals)
+        nobody = unanswered.nobody(call, refusals)
         if self._is_hopeless(nobody):
             return replace(nobody, error=NobodyThere(str(nobody.error)), repeat=False)
         return nobody
@@ -150,7 +148,7 @@ class Transport:
                 self._tokens.forget()
                 response = self._request(url, call)
         except requests.RequestException as error:
-            return _failure(url, call, error)
+            return unanswered.failure(url, call, error)
         except Unreachable as error:  # the token endpoint: nothing reached the worker
             return Refusal(error, repeat=True)
         return _read(url, call, response)
@@ -263,63 +261,3 @@ def _read(url: str, call: Call, reply: Reply) -> _Done | Refusal:
         except (ValueError, RecursionError):
             log.debug("%s answered %s without JSON", url, reply.status)
     return refusal_of(call, Answer(url, reply.status, text, location))
-
-
-def _failure(url: str, call: Call, error: requests.RequestException) -> Refusal:
-    """Return the refusal for a call without a complete answer."""
-    chain = list(_chain(error))
-    untrusted = any(isinstance(link, ssl.SSLCertVerificationError) for link in chain)
-    unsent = untrusted or isinstance(error, requests.ConnectTimeout | requests.exceptions.ProxyError)
-    unsent = unsent or any(isinstance(link, urllib3.exceptions.NewConnectionError) for link in chain)
-    what = f"Can't {call.purpose}: {url} gives no answer ({_reason(error, chain)})."
-    if call.changes and not unsent:
-        return lost(call, what)
-    # A proxy that refuses a connection is no evidence about the worker behind it.
-    refused = not isinstance(error, requests.exceptions.ProxyError) and any(
-        isinstance(link, ConnectionRefusedError) for link in chain
-    )
-    kind = ConnectionRefused if refused else Unreachable
-    absent = refused or any(isinstance(link, urllib3.exceptions.NameResolutionError) for link in chain)
-    may_pass = not untrusted and not isinstance(error, TooLarge)
-    return Refusal(kind(what), repeat=may_pass, elsewhere=True, absent=absent)
-
-
-def _reason(error: requests.RequestException, chain: list[BaseException]) -> str:
-    """Return a short reason; the messages of the libraries are long and show what was sent."""
-    if isinstance(error, requests.ConnectTimeout):
-        return "no connection within the connect timeout"
-    if isinstance(error, TooLate | TooLarge):
-        return str(error)
-    if isinstance(error, requests.ReadTimeout):
-        return "no answer within the read timeout"
-    for link in chain:
-        if isinstance(link, ssl.SSLCertVerificationError):
-            return f"its certificate is not trusted: {link.verify_message}; check ca"
-        if isinstance(link, OSError) and link.strerror and not isinstance(link, requests.RequestException):
-            return str(link.strerror).lower()
-    return "the connection was lost" if isinstance(error, requests.ConnectionError) else type(error).__name__
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and the causes that requests and urllib3 wrapped in it.
-
-    ``__context__`` is not followed: it may be an error that the caller was handling.
-    """
-    yield error
-    for inner in (*error.args, getattr(error, "reason", None), error.__cause__):
-        if isinstance(inner, BaseException):
-            yield from _chain(inner)
-
-
-def _nobody(call: Call, refusals: list[Refusal]) -> Refusal:
-    """Combine the refusals of all workers."""
-    start = f"Can't {call.purpose}: "
-    reasons = " ".join(str(refusal.error).removeprefix(start) for refusal in refusals)
-    repeat = any(refusal.repeat for refusal in refusals)
-    if any(isinstance(refusal.error, NotReady) for refusal in refusals):
-        return Refusal(NotReady(start + reasons), repeat=repeat)
-    refused = all(isinstance(refusal.error, ConnectionRefused) for refusal in refusals)
-    kind = ConnectionRefused if refused else Unreachable
-    advice = "Check host, port and scheme of the connection, and that Kafka Connect runs there."
-    absent = all(refusal.absent for refusal in refusals)
-    return Refusal(kind(f"{start}{reasons} {advice}"), repeat=repeat, absent=absent)
