@@ -29,6 +29,7 @@ PACKAGE = Path(__file__).parents[1]
 _SHIPPED = (
     "__init__.py",
     "exceptions.py",
+    "masking.py",
     "words.py",
     "offsets/*.py",
     "offsets/families/*.py",
