@@ -93,7 +93,7 @@ class WorkerStorage:
         """Yield the offsets of every connector, in the order of their names; raises store errors.
 
         Args:
-            progress: Told how much is read.
+            progress: Shows how much is read.
             names: Only these are read; empty: all.
             damaged: Gets the error of each connector whose offsets can't be read.
         """

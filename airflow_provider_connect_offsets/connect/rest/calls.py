@@ -103,11 +103,6 @@ class Transport:
             raise outcome.error
         return outcome.body
 
-    def _is_hopeless(self, outcome: Refusal) -> bool:
-        """Whether waiting is no use: nobody is there, and nobody was there before."""
-        self._is_patient = self._is_patient or not outcome.absent
-        return not self._is_patient
-
     def _send_surely(self, call: Call) -> _Done | Refusal:
         """Send a call, and confirm an answer that the connector, or its status, is unknown.
 
@@ -132,8 +127,9 @@ class Transport:
                 return outcome
             refusals.append(outcome)
         nobody = unanswered.nobody(call, refusals)
-        if self._is_hopeless(nobody):
+        if nobody.absent and not self._is_patient:
             return replace(nobody, error=NobodyThere(str(nobody.error)), repeat=False)
+        self._is_patient = True
         return nobody
 
     def _in_turn(self) -> Iterator[int]:
@@ -232,8 +228,9 @@ class _Pause(tenacity.wait.wait_base):
     def __call__(self, retry_state: tenacity.RetryCallState) -> float:
         """Return how long to wait."""
         refused = retry_state.outcome.result() if retry_state.outcome else None
-        longest = 1.0 if isinstance(refused, Refusal) and isinstance(refused.error, Unreachable) else 0.1
-        return min(0.01 * 2.0 ** min(retry_state.attempt_number, 10), longest)
+        error = refused.error if isinstance(refused, Refusal) else None
+        is_silent = isinstance(error, Unreachable) and not isinstance(error, NotReady)
+        return min(0.01 * 2.0 ** min(retry_state.attempt_number, 10), 1.0 if is_silent else 0.1)
 
 
 class _Reported:

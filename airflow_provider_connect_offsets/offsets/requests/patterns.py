@@ -107,7 +107,7 @@ def _check(text: str) -> None:
 
 @cache
 def _compiled(text: str) -> regex.Pattern[str]:
-    """Compile a pattern for the engine that can be told when to end; :func:`_check` leaves what both read alike."""
+    """Compile a pattern for the engine that takes a time limit; :func:`_check` leaves what both read alike."""
     # Spark's own Python, which reads requests and matches nothing by this, need not have it.
     import regex  # noqa: PLC0415
 

@@ -95,7 +95,8 @@ class KeptRecords:
 def forget_content(dag: str, *, before: datetime) -> Iterator[PoisonDirectory]:
     """Remove the content of records that runs of a DAG kept, and yield each run's directory: its report is outdated.
 
-    Where each record was, its sizes and digest stay.
+    Where each record was, its sizes and digest stay. Earlier datasets are removed only after the caller has written the
+    report anew, so that a process that died in between is followed by one that finds them.
 
     Args:
         dag: URI of the DAG's directory.
@@ -111,8 +112,10 @@ def forget_content(dag: str, *, before: datetime) -> Iterator[PoisonDirectory]:
         if outdated:
             cleared = [{**row, **(dict.fromkeys(_CONTENT) if row in outdated else {})} for row in kept]
             write_newest(directory.poison_records, POISON_RECORDS, cleared)
-            remove_older(directory.poison_records)
+        is_over = all(row["kept_at"] < before for row in kept)
+        if outdated or (is_over and len(list_names(directory.poison_records)) > 1):
             yield directory
+            remove_older(directory.poison_records)
 
 
 def _directories(dag: str) -> Iterator[PoisonDirectory]:

@@ -11,8 +11,10 @@ import requests
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.exceptions import (
     NobodyThere,
+    NotReady,
     OutcomeUnknown,
     RebalanceInProgress,
+    StoreError,
     Unreachable,
 )
 from tests.support.workers.endless import HEAD, fixed, server
@@ -156,11 +158,18 @@ def test_a_long_wait_is_a_short_log(
     assert len(time.slept) < timeout + 10
 
 
-def test_a_rebalance_is_asked_about_ten_times_a_second(connect_to: Connect, worker: Worker, time: FakeTime) -> None:
+@pytest.mark.parametrize(
+    ("reply", "error"),
+    [(Reply(409, {"error_code": 409, "message": "rebalance"}), RebalanceInProgress), (Reply(404, "Jetty's"), NotReady)],
+    ids=["rebalance", "starting"],
+)
+def test_a_worker_that_answers_is_asked_ten_times_a_second(
+    connect_to: Connect, worker: Worker, time: FakeTime, reply: Reply, error: type[StoreError]
+) -> None:
     """A connector may be down meanwhile."""
-    worker.answers("GET /connectors", Reply(409, {"error_code": 409, "message": "rebalance"}))
+    worker.answers("GET /connectors", reply)
 
-    with pytest.raises(RebalanceInProgress):
+    with pytest.raises(error):
         connect_to(worker.url, timeout=2).connectors()
 
     assert max(time.slept) <= 0.1

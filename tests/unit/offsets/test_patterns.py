@@ -232,7 +232,7 @@ OWN |= {"connect/storage/java/config_providers.py"}
 
 
 def test_no_other_module_matches_what_someone_typed() -> None:
-    """Python's engine can't be told when to end."""
+    """Python's engine takes no time limit."""
     package = Path(airflow_provider_connect_offsets.__file__).parent
     matching = set()
     for path in package.rglob("*.py"):

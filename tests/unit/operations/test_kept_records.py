@@ -63,6 +63,16 @@ def test_content_is_forgotten_and_what_proves_the_skip_stays(runs: Runs) -> None
     assert forget(runs, after=timedelta(0)) == []
 
 
+def test_what_a_dead_process_left_is_forgotten_by_the_next(runs: Runs) -> None:
+    """It had cleared the newest dataset; earlier ones, and the report, still had the content."""
+    runs.keep("run-1", 3, 5)
+    next(forget_content(runs.folder.as_uri(), before=datetime.now(tz=UTC)))
+    assert runs.holds("of personal interest")
+
+    assert forget(runs, after=timedelta(0)) == ["/run-1"]
+    assert not runs.holds("of personal interest")
+
+
 def test_content_is_kept_for_its_time(runs: Runs) -> None:
     """What a run kept an hour ago stays for a day."""
     runs.keep("run-1", 3)
