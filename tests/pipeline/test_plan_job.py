@@ -176,7 +176,7 @@ def test_the_zip(tmp_path: Path) -> None:
     assert first.read_bytes() == second.read_bytes()
     names = zipfile.ZipFile(first).namelist()
     rooms = {name.split("/")[1] for name in names}
-    assert rooms == {"__init__.py", "exceptions.py", "offsets", "pipeline", "words.py", "workspace"}
+    assert rooms == {"__init__.py", "exceptions.py", "masking.py", "offsets", "pipeline", "words.py", "workspace"}
     assert [name.split("/")[2] for name in names if "/workspace/" in name] == [
         "__init__.py",
         "flow_schemas.py",
