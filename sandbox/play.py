@@ -85,11 +85,12 @@ What there is to play with:
 
 A first change:
   1  Open {{airflow}}/dags/connector_offsets_change and click Trigger.
-  2  Click each fold of the form open, fill in, and leave all else as it is:
-       What             Connector         {MIRROR}
-       Where to resume  Resume at         datetime
-                        Value             {{moment}}
-       Connections      Kafka connection  kafka_source
+  2  Fill in, and leave all else as it is:
+       Connector         {MIRROR}
+       Resume at         datetime
+       Value             {{moment}}
+     Click the fold Connections open:
+       Kafka connection  kafka_source
      Then click Trigger below the form.
   3  Some 30 s later it asks whether it may: open {{airflow}}/required_actions, click the subject, read the plan,
      and click Approve.

@@ -55,13 +55,14 @@ class SelectionParams(TopicsParams, section=Section.WHERE):
 class PlaceParams(SelectionParams, section=Section.WHERE):
     """Where to resume."""
 
-    first: ClassVar[tuple[str, ...]] = ("to", "value")
+    first: ClassVar[tuple[str, ...]] = ("connector", "connectors", "groups", "to", "value")
 
-    to: Text = choice("Resume at", "Where to resume.", values=TO, default="current")
+    to: Text = choice("Resume at", "Where to resume.", section=Section.WHAT, values=TO, default="current")
     value: Text = optional(
         "Value",
         "What goes with it: a moment, a duration (PT2H), a number of records, a position, a URI, a query, or a "
         "connector's name. Empty for earliest, latest, current and clear.",
+        section=Section.WHAT,
         example="2026-01-31T03:00:00+01:00",
     )
     columns: Text = optional(
@@ -108,6 +109,7 @@ class GroupChangeParams(PlaceParams, section=Section.WHERE):
     to: Text = choice(
         "Resume at",
         "Where to resume.",
+        section=Section.WHAT,
         values={**TO, "connector": "connector: where another consumer group resumes"},
         default="current",
     )
@@ -115,6 +117,7 @@ class GroupChangeParams(PlaceParams, section=Section.WHERE):
         "Value",
         "What goes with it: a moment, a duration (PT2H), a number of records, a position, a URI, or for connector the "
         "name of another consumer group. Empty for earliest, latest, current and clear.",
+        section=Section.WHAT,
         example="2026-01-31T03:00:00+01:00",
     )
 

@@ -15,9 +15,13 @@ from airflow_provider_connect_offsets.offsets.requests.values import is_true
 
 
 class Section(StrEnum):
-    """The folds of the trigger form, in the order in which it shows them."""
+    """The parts of the trigger form, in the order in which it shows them.
 
-    WHAT = "What"
+    Params of the first one get no section: Airflow's form then shows them at once, under the name given here, while all
+    other parts are folds to be opened. So what has to be given, or nearly always is, belongs there.
+    """
+
+    WHAT = "Run Parameters"
     WHERE = "Where to resume"
     FLOW = "Flow, if no connector describes it"
     LIMITS = "Limits"

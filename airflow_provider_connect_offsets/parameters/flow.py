@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from airflow_provider_connect_offsets.offsets.requests.readiness import ReadinessRequest, Thresholds
 from airflow_provider_connect_offsets.parameters.change import TO, PlaceParams
@@ -48,9 +48,12 @@ class FlowConnectorsParams(Parameters, section=Section.WHAT):
 class FlowResetParams(PlaceParams, FlowConnectorsParams, section=Section.WHERE):
     """Where a flow's MirrorSource resumes, and what is emptied with it."""
 
+    first: ClassVar[tuple[str, ...]] = ("source_connector", "checkpoint_connector", "to", "value")
+
     to: Text = choice(
         "Resume at",
         "Where the MirrorSource resumes; earliest replicates everything again, current nothing.",
+        section=Section.WHAT,
         values={to: words for to, words in TO.items() if to != "skip"},
         default="earliest",
     )

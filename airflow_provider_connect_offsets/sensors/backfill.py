@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 # A queued run that took its turn was cleared since; it takes another turn when it starts.
 _NOT_AT_WORK = ("success", "failed", "queued")
 _KINDS = ("rewind", "replay")
+# The type of a run, DagRunType in Airflow: neither triggered by someone, nor one of a backfill.
+_SCHEDULED = "scheduled"
+_NO_CONNECTOR = (
+    "no connector is named. Give the DAG file one, like "
+    'connector_offsets_backfill(params={"connector": "orders-mirror"}), or fill it in when you trigger.'
+)
 
 
 class BackfillTurnSensor(GuardedParameters, BaseSensorOperator):
@@ -37,7 +43,8 @@ class BackfillTurnSensor(GuardedParameters, BaseSensorOperator):
     If several intervals wait for a rewind, the connector is rewound to the earliest, which delivers the others too:
     their runs are skipped and name that run. Intervals that are replayed are delivered each in its own run. Fails
     before anything is touched if the run has no data interval, or if the interval begins further back than
-    ``max_rewind``.
+    ``max_rewind``. A scheduled run for which no connector is named is skipped, so that a DAG which nobody has set up
+    yet shows no failure.
     """
 
     parameters: ClassVar[Models] = (BackfillTurnParams,)
@@ -106,8 +113,10 @@ class BackfillTurnSensor(GuardedParameters, BaseSensorOperator):
         from airflow_provider_connect_offsets.operations.connector.turns import Interval, RewindRun
 
         given = self.given(BackfillTurnParams)
-        _refuse_unclear(given)
         dag_run: Any = context["dag_run"]
+        if dag_run.run_type == _SCHEDULED and not (given.connector or given.connectors):
+            raise AirflowSkipException(f"Nothing was done: {_NO_CONNECTOR}")
+        _refuse_unclear(given)
         interval = Interval.parse(dag_run.data_interval_start, dag_run.data_interval_end)
         interval.refuse_further_than(given.max_rewind, now=datetime.now(tz=UTC))
         return RewindRun(
@@ -156,10 +165,7 @@ def _refuse_unclear(given: BackfillTurnParams) -> None:
     if given.kind not in _KINDS:
         raise InvalidRequest(f"Nothing was changed: mode {given.kind!r} is none of {', '.join(_KINDS)}.")
     if not given.connector and not given.connectors:
-        raise InvalidRequest(
-            "Nothing was changed: no connector is named. Give the DAG file one, like "
-            'connector_offsets_backfill(params={"connector": "orders-mirror"}), or fill it in when you trigger.'
-        )
+        raise InvalidRequest(f"Nothing was changed: {_NO_CONNECTOR}")
     if given.connector and given.connectors:
         raise InvalidRequest(
             f"Nothing was changed: both connector={given.connector!r} and connectors={given.connectors!r} are given. "

@@ -11,7 +11,7 @@ from airflow.sdk import Param
 from pydantic.fields import FieldInfo
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
-from airflow_provider_connect_offsets.parameters.fields import Parameters, form_of, shown_fields
+from airflow_provider_connect_offsets.parameters.fields import Parameters, Section, form_of, shown_fields
 
 
 def params_of(*models: type[Parameters]) -> dict[str, Param]:
@@ -74,8 +74,9 @@ def _param(field: FieldInfo) -> Param:
     """
     form = form_of(field)
     example = f" Example: {form['example']}" if form["example"] is not None else ""
-    schema = {**form["schema"], "title": field.title, "section": form["section"].value}
-    schema["description"] = f"{field.description}{example}"
+    schema = {**form["schema"], "title": field.title, "description": f"{field.description}{example}"}
+    if form["section"] is not Section.WHAT:
+        schema["section"] = form["section"].value
     if field.is_required() and form["default"] is None:
         return Param(**schema)
     return Param(form["default"], **schema)

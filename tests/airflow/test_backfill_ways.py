@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from airflow.providers.common.compat.sdk import AirflowFailException
+from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSkipException
 
 from airflow_provider_connect_offsets.sensors import backfill
 from airflow_provider_connect_offsets.sensors.backfill import BackfillTurnSensor
@@ -53,12 +53,13 @@ def test_an_interval_is_replayed_and_then_rewound_with_all_that_match(sink: Repl
     assert sum(sink.delivered().values()) == (DAYS + 1 + 2) * A_DAY
 
 
-def _poke(**given: Any) -> bool:
+def _poke(run_type: str = "manual", **given: Any) -> bool:
     """Ask for a turn, in a run of yesterday."""
     sensor = BackfillTurnSensor(task_id="turn", **given)
     instance = SimpleNamespace(dag_id=DAG_ID, run_id="run", map_index=-1)
     dag_run = SimpleNamespace(
         run_id="run",
+        run_type=run_type,
         data_interval_start=TODAY - timedelta(days=1),
         data_interval_end=TODAY,
         start_date=None,
@@ -97,3 +98,11 @@ def test_what_is_unclear_is_refused_before_anything_is_touched(
 
     with pytest.raises(AirflowFailException, match=said):
         _poke(**given)
+
+
+def test_a_scheduled_run_without_a_connector_is_skipped(workspace: str) -> None:
+    """A ready DAG that is turned on before anyone has set it up shows a newcomer no red run."""
+    del workspace
+
+    with pytest.raises(AirflowSkipException, match="Nothing was done: no connector is named"):
+        _poke(run_type="scheduled")

@@ -62,10 +62,20 @@ def test_only_what_has_to_be_filled_in_keeps_the_button_disabled(dag_id: str) ->
 
 
 @pytest.mark.parametrize("dag_id", dags.__all__)
+def test_what_has_to_be_filled_in_is_visible_at_once(dag_id: str) -> None:
+    """The form opens the Params that have no section, and hides all others in folds."""
+    at_once = {name for name, param in _params(_ready(dag_id)).items() if "section" not in param.schema}
+
+    assert at_once >= FILLED_IN.get(dag_id, set())
+    assert at_once
+    assert at_once >= {"to", "value"}.intersection(_ready(dag_id).params)
+
+
+@pytest.mark.parametrize("dag_id", dags.__all__)
 def test_each_field_has_a_section_a_description_and_an_example(dag_id: str) -> None:
     """Fields are in folds, in the folds' own order; those of texts and numbers have an example."""
     params = _params(_ready(dag_id))
-    sections = [Section(param.schema["section"]) for param in params.values()]
+    sections = [Section(param.schema.get("section", Section.WHAT)) for param in params.values()]
 
     assert sections == sorted(sections, key=list(Section).index)
     for name, param in params.items():

@@ -41,6 +41,23 @@ def test_it_comes_up_and_explains_itself(playing: Playing) -> None:
     assert "already runs here" in second.stderr
 
 
+def test_what_airflow_runs_by_itself_is_not_red(playing: Playing) -> None:
+    """Every DAG with a schedule runs once right away, whether or not anyone has set it up."""
+    dags = playing.airflow.call("GET", "/dags?limit=100")["dags"]
+    scheduled = {dag["dag_id"] for dag in dags if dag["timetable_summary"]}
+
+    def states() -> dict[str, str]:
+        runs = playing.airflow.call("GET", "/dags/~/dagRuns?limit=100")["dag_runs"]
+        return {run["dag_id"]: run["state"] for run in runs}
+
+    def ended() -> bool:
+        return states().keys() >= scheduled and {"queued", "running"}.isdisjoint(states().values())
+
+    wait_until(ended, 240, "not every scheduled run has ended", progress={"runs": states}, interval=2)
+    assert scheduled
+    assert states() == dict.fromkeys(scheduled, "success")
+
+
 def test_told_to_end_it_leaves_nothing(playing: Playing) -> None:
     """No process and no file; it stands last in this module, as nothing is left to play with afterwards."""
     started = psutil.Process(playing.process.pid).children(recursive=True)

@@ -13,6 +13,7 @@ from airflow.sdk import Param
 from playwright.sync_api import Locator, Page, expect, sync_playwright
 
 from airflow_provider_connect_offsets import dags
+from airflow_provider_connect_offsets.parameters.fields import Section
 from sandbox import Progress, wait_until
 from sandbox.airflow import AirflowAt
 
@@ -140,7 +141,7 @@ class TriggerForm:
     def fill(self, name: str, *, value: str | bool) -> None:
         """Open the field's section, and type, select or switch."""
         param = self._param(name)
-        self._open(param.schema["section"])
+        self._open(param.schema.get("section", Section.WHAT))
         field = self.dialog.locator(f"[name=element_{name}]")
         if isinstance(value, bool):
             if field.is_checked() != value:
