@@ -62,6 +62,7 @@ class OffsetsJobOperator(GuardedParameters, SparkSubmitOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]
         """Submit the job, then show and judge what it found."""
+        from airflow_provider_connect_offsets.operators.shared.spark_installation import refuse_unfit_spark
         from airflow_provider_connect_offsets.pipeline.class_archive import quick_start
         from airflow_provider_connect_offsets.pipeline.shipping import job_path, spark_submit_path, write_py_files
 
@@ -85,6 +86,8 @@ class OffsetsJobOperator(GuardedParameters, SparkSubmitOperator):
             # If one is on the path, the connection may name another one.
             beside = None if shutil.which("spark-submit") else spark_submit_path()
             self._spark_binary = self._spark_binary or beside
+            program = self._spark_binary or connection.extra_dejson.get("spark-binary", "spark-submit")
+            refuse_unfit_spark(program, {**os.environ, **self.env_vars})
             super().execute(context)
         with failing_clearly():
             return self.judged()
