@@ -21,11 +21,11 @@ COVERED      := .venv-3.12
 # Percent of the package's lines that tests/unit alone run; the floor of `make test` is in pyproject.toml.
 UNIT_FLOOR   := 50
 # The tests that belong to no suite of their own: pyproject.toml lists the suites' markers.
-NO_SUITE     := not faults and not processes and not mirror and not jobs and not kubernetes and not browser and not versions and not fuzz
+NO_SUITE     := not faults and not processes and not mirror and not jobs and not kubernetes and not browser and not versions and not quickstart and not fuzz
 # From uv's cache alone where that suffices, which takes seconds: not every package index says what may be cached.
 uv_pip = @$(UV) pip $(1) --quiet --offline >/dev/null 2>&1 || $(UV) pip $(1) --quiet >/dev/null
 
-.PHONY: setup demo test test-processes test-browser pictures test-mirror test-jobs test-kubernetes test-steps test-faults test-histories test-versions test-fuzz test-lowest test-pythons coverage up down bench lint format lock docs clean
+.PHONY: setup demo test test-processes test-browser pictures test-mirror test-jobs test-kubernetes test-steps test-faults test-histories test-versions test-fuzz test-lowest test-pythons test-quickstart test-newest coverage up down bench lint format lock docs clean
 
 setup: $(VENV)/ready  ## .venv with locked packages, and Kafka's jars in the cache
 	@$(BIN)/python -m sandbox jars
@@ -120,6 +120,12 @@ coverage: setup $(COVERED)/ready  ## the tests of `make test` with the lines tha
 test-versions: setup  ## changes, resets, imports and failovers on brokers and workers of Kafka 3.5 to 4.3
 	$(BIN)/python -m sandbox older-jars
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadgroup -m versions tests/versions
+
+test-quickstart: setup  ## docs/quickstart.md word by word: the built wheel in a fresh environment, with the locked versions
+	$(BIN)/python -m pytest -m quickstart tests/quickstart
+
+test-newest: setup  ## the same with the newest versions of everything, as a plain `pip install` brings them
+	NEWEST=1 $(BIN)/python -m pytest -m quickstart tests/quickstart
 
 lint: setup  ## ruff, mypy, import-linter
 	$(BIN)/ruff check .

@@ -87,11 +87,11 @@ class Unreachable(StoreError):
 
 
 class NobodyThere(Unreachable):
-    """No worker is at the addresses of a connection, in a task that only observes: a name is unknown, a port closed."""
+    """Nobody is at the addresses of a connection, in a task that only observes: a name is unknown, a port closed."""
 
 
 class ConnectionRefused(Unreachable):
-    """No process listens at any of the addresses: their machines refused the connection."""
+    """Nothing was sent: no process listens at any of the addresses, or none whose certificate is trusted."""
 
 
 class NotReady(Unreachable):

@@ -25,7 +25,7 @@ settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
 
 #: The markers of suites: each is run by the make target that pyproject.toml names for it; `make test` runs the rest.
-SUITES = {"browser", "faults", "jobs", "kubernetes", "mirror", "processes", "versions"}
+SUITES = {"browser", "faults", "jobs", "kubernetes", "mirror", "processes", "quickstart", "versions"}
 
 #: Imported after this module.
 pytest_plugins = ["tests.support.airflow.fixtures"]

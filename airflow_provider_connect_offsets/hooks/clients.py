@@ -60,10 +60,10 @@ def open_connect_cluster(
                 rest = stack.enter_context(hook.get_conn())
                 yield Clients(rest, rest)
             case Control.STRIMZI:
-                strimzi = stack.enter_context(open_strimzi(connect_id, kubernetes_id, timeout=seconds))
+                strimzi = stack.enter_context(open_strimzi(connect_id, kubernetes_id, timeout=seconds, patient=patient))
                 yield Clients(strimzi, strimzi, origin=Origin.STRIMZI)
             case Control.STRIMZI_REST:
-                strimzi = stack.enter_context(open_strimzi(connect_id, kubernetes_id, timeout=seconds))
+                strimzi = stack.enter_context(open_strimzi(connect_id, kubernetes_id, timeout=seconds, patient=patient))
                 # Imports the Kubernetes client, which open_strimzi has found installed.
                 from airflow_provider_connect_offsets.connect.strimzi.with_rest import StrimziWithRest
 
@@ -90,7 +90,7 @@ def open_clients(
         database_conn_id: Connection of the PostgreSQL that a Debezium connector reads. None: offsets are not
             compared with its replication slot.
         timeout: Seconds to wait for each state of a connector; None: as ``control`` has it.
-        patient: Whether to wait for Connect's workers although nobody is at any of their addresses.
+        patient: Whether to wait for workers and brokers although nobody is at any of their addresses.
 
     Raises:
         InvalidInput: A connection is missing or can't be used, or ``control`` is unknown.
@@ -105,7 +105,7 @@ def open_clients(
     given = {**reached.used_connections(), "kafka_conn_id": kafka_conn_id, "database_conn_id": database_conn_id}
     database = open_database(database_conn_id) if database_conn_id else None
     with ExitStack() as stack:
-        kafka = stack.enter_context(kafka_cluster(kafka_conn_id)) if kafka_conn_id else None
+        kafka = stack.enter_context(kafka_cluster(kafka_conn_id, patient=patient)) if kafka_conn_id else None
         if control is Control.GROUPS:
             if kafka is None:
                 raise InvalidInput("kafka_conn_id must name the cluster of the consumer groups.")
@@ -124,28 +124,30 @@ def open_clients(
 
 
 @contextmanager
-def open_flow(connections: FlowConnectionParams, *, timeout: float | None = None) -> Iterator[Clients]:
+def open_flow(
+    connections: FlowConnectionParams, *, timeout: float | None = None, patient: bool = True
+) -> Iterator[Clients]:
     """Open the clients of a reset.
 
     Args:
         connections: The connections of the flow.
         timeout: Seconds to wait for each state of a connector; None: as ``control`` has it.
+        patient: Whether to wait for workers and brokers although nobody is at any of their addresses.
 
     Raises:
         InvalidInput: A connection is missing or can't be used.
         StoreError: Connect or Kafka does not answer, or refuses.
     """
     # Imported late: the Kafka provider's hook imports confluent_kafka, which parsing a DAG does not need.
-    from airflow_provider_connect_offsets.hooks.kafka import kafka_config
-    from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
+    from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster
     from airflow_provider_connect_offsets.observe.clusters import Clusters
 
     source_id, target_id = connections.source_kafka_conn_id, connections.target_kafka_conn_id
     both = connections.model_dump(include={"source_kafka_conn_id", "target_kafka_conn_id"})
     with (
-        KafkaCluster(kafka_config(source_id)) as source,
-        KafkaCluster(kafka_config(target_id)) as target,
-        open_clients(connections, source_id, timeout=timeout) as clients,
+        kafka_cluster(source_id, patient=patient) as source,
+        kafka_cluster(target_id, patient=patient) as target,
+        open_clients(connections, source_id, timeout=timeout, patient=patient) as clients,
     ):
         named = {**connections.used_connections(), **both}
         yield replace(clients, clusters=Clusters(source, target), connections=named)

@@ -32,7 +32,7 @@ def flow_connectors(clients: Clients, request: FailoverRequest) -> list[tuple[Cl
 
 @contextmanager
 def open_failover(
-    connections: FailoverClientsParams, *, planned: bool, timeout: float | None = None
+    connections: FailoverClientsParams, *, planned: bool, timeout: float | None = None, patient: bool = True
 ) -> Iterator[Clients]:
     """Open the clients of a failover or failback.
 
@@ -40,6 +40,7 @@ def open_failover(
         connections: Its connections.
         planned: False: the source is gone, so only the target is opened.
         timeout: Seconds to wait for each state of a connector; None: as ``control`` has it.
+        patient: Whether to wait for workers and brokers although nobody is at any of their addresses.
 
     Raises:
         InvalidInput: ``control`` can't stop a flow, or a connection is missing or can't be used.
@@ -64,10 +65,12 @@ def open_failover(
             reached = ConnectParams(
                 control=connections.control, connect_conn_id=conn_id, kubernetes_conn_id=connections.kubernetes_conn_id
             )
-            return stack.enter_context(open_clients(reached, kafka_id or None, timeout=timeout)) if conn_id else None
+            if not conn_id:
+                return None
+            return stack.enter_context(open_clients(reached, kafka_id or None, timeout=timeout, patient=patient))
 
-        target = stack.enter_context(kafka_cluster(target_id))
-        source = stack.enter_context(kafka_cluster(source_id)) if source_id else None
+        target = stack.enter_context(kafka_cluster(target_id, patient=patient))
+        source = stack.enter_context(kafka_cluster(source_id, patient=patient)) if source_id else None
         connect, forward = connect_cluster(connect_id, source_id), connect_cluster(forward_id, target_id)
         clients = connect or configured(Clients(NO_CONNECT, NO_CONNECT))
         yield replace(clients, clusters=Clusters(source, target), forward=forward)

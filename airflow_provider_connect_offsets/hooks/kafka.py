@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from airflow.providers.apache.kafka.hooks.base import KafkaBaseHook
+from airflow.providers.common.compat.sdk import AirflowOptionalProviderFeatureException
 from airflow.sdk.log import mask_secret
 
 from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
@@ -30,14 +31,27 @@ def kafka_config(conn_id: str = DEFAULT_CONN_ID) -> dict[str, Any]:
         raise InvalidInput(f"Airflow connection {conn_id!r} names no brokers: set bootstrap.servers in its extra.")
     try:
         config: dict[str, Any] = _Settings(kafka_config_id=conn_id).get_conn  # type: ignore[no-untyped-call]
-    except ValueError as error:
+    except (ValueError, AirflowOptionalProviderFeatureException) as error:
         raise InvalidInput(f"Airflow connection {conn_id!r} can't be used: {error}") from error
     return config
 
 
-def kafka_cluster(conn_id: str = DEFAULT_CONN_ID) -> KafkaCluster:
-    """Open the client of a ``kafka`` connection's cluster; raises as ``kafka_config`` does."""
-    return KafkaCluster(kafka_config(conn_id))
+def kafka_cluster(conn_id: str = DEFAULT_CONN_ID, *, patient: bool = True) -> KafkaCluster:
+    """Open the client of a ``kafka`` connection's cluster.
+
+    Args:
+        conn_id: The connection.
+        patient: Whether requests wait for brokers although nobody is at any address; a task that changes nothing need
+            not.
+
+    Raises:
+        InvalidInput: As ``kafka_config``.
+        NobodyThere: Not ``patient``, and no broker can be reached. Other store errors as of ``Brokers.greet``.
+    """
+    cluster = KafkaCluster(kafka_config(conn_id))
+    if not patient:
+        cluster.greet()
+    return cluster
 
 
 def offsets_topic(conn_id: str, topic: str) -> OffsetsTopic:

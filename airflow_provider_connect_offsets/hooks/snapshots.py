@@ -24,7 +24,7 @@ def open_snapshot_clients(named: SnapshotConnectionParams) -> Iterator[SnapshotC
 
     clusters = {Sink.name: named.kafka_conn_id, MirrorSource.name: named.source_kafka_conn_id}
     with ExitStack() as stack:
-        opened = stack.enter_context(open_connect_cluster(named))
+        opened = stack.enter_context(open_connect_cluster(named, patient=False))
         # Each thread reads with a client of its own; a storage is read once for all.
         more = [
             stack.enter_context(open_connect_cluster(named, rest_timeout=_TIMEOUT)).offsets
@@ -33,7 +33,11 @@ def open_snapshot_clients(named: SnapshotConnectionParams) -> Iterator[SnapshotC
         yield SnapshotClients(
             control=opened.control,
             stores=more or [opened.offsets],
-            logs={family: stack.enter_context(kafka_cluster(name)) for family, name in clusters.items() if name},
+            logs={
+                family: stack.enter_context(kafka_cluster(name, patient=False))
+                for family, name in clusters.items()
+                if name
+            },
             cluster=opened.control.cluster_names()[0],
             origin=opened.origin,
         )

@@ -21,7 +21,9 @@ log = logging.getLogger(__name__)
 _EXAMPLE = """--conn-type kafka_connect --conn-extra '{"strimzi_cluster": "my-connect"}'"""
 
 
-def open_strimzi(connect_conn_id: str, kubernetes_conn_id: str, *, timeout: float) -> ConnectStrimzi:
+def open_strimzi(
+    connect_conn_id: str, kubernetes_conn_id: str, *, timeout: float, patient: bool = True
+) -> ConnectStrimzi:
     """Open the resources that a Connect connection names; use it as a context manager.
 
     ``strimzi_cluster`` is the name of the ``KafkaConnect`` or ``KafkaMirrorMaker2``, by default the only one of the
@@ -32,6 +34,7 @@ def open_strimzi(connect_conn_id: str, kubernetes_conn_id: str, *, timeout: floa
         kubernetes_conn_id: Connection of the Kubernetes cluster. Without ``kubernetes_default``, the cluster in which
             Airflow runs, or the default kubeconfig file.
         timeout: Seconds to wait for the operator.
+        patient: False: raise at once if nobody is at the API server's address.
 
     Raises:
         InvalidInput: The Kubernetes provider is not installed, or a connection is missing or can't be used.
@@ -49,7 +52,10 @@ def open_strimzi(connect_conn_id: str, kubernetes_conn_id: str, *, timeout: floa
         raise InvalidInput(
             f"Airflow connection {kubernetes_conn_id!r} leads to no Kubernetes cluster: {error}"
         ) from error
-    return ConnectStrimzi(api, namespace=namespace, cluster=cluster, timeout=timeout)
+    opened = ConnectStrimzi(api, namespace=namespace, cluster=cluster, timeout=timeout)
+    if not patient:
+        opened.greet()
+    return opened
 
 
 async def changed(kubernetes_conn_id: str, resource: CustomResource, *, seconds: float) -> bool:

@@ -11,7 +11,13 @@ from confluent_kafka import IsolationLevel, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
-from airflow_provider_connect_offsets.exceptions import AccessDenied, InvalidInput, StoreError, Unreachable
+from airflow_provider_connect_offsets.exceptions import (
+    AccessDenied,
+    InvalidInput,
+    NobodyThere,
+    StoreError,
+    Unreachable,
+)
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 
 log = logging.getLogger(__name__)
@@ -40,6 +46,7 @@ _NO_ANSWER = frozenset(
         KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
     }
 )
+_CHECK = "Check bootstrap.servers and security.protocol."
 
 
 class Brokers:
@@ -64,6 +71,7 @@ class Brokers:
         self.timeout = timeout
         self._config = dict(config)
         self._errors: dict[int, str] = {}
+        self._all_down = False
         self._client: AdminClient | None = self._open(config)
 
     def __enter__(self) -> Self:
@@ -75,6 +83,34 @@ class Brokers:
     def close(self) -> None:
         """Drop the client; it can't be used any more."""
         self._client = None
+
+    def greet(self) -> None:
+        """Return when a broker answers; a name that is unknown, a closed port or a certificate is raised at once.
+
+        Any other request waits for brokers up to the timeout, as they may be restarting.
+
+        Raises:
+            NobodyThere: Every address was tried once, and no broker is at any of them, or none that can be talked to.
+            Unreachable: No broker answered within the timeout.
+            AccessDenied: Kafka refuses the credentials.
+            StoreError: Kafka answered with another error, or the client is closed.
+        """
+        self.ask("reach the cluster", self._greeted)
+
+    def _greeted(self, client: AdminClient) -> None:
+        answer = client.describe_cluster(request_timeout=self.timeout)
+        while not answer.done():
+            client.poll(0.1)  # calls _keep_error
+            if self._all_down:
+                raise self._nobody()
+        answer.result()
+
+    def _nobody(self) -> StoreError:
+        meant = self.meaning("Can't reach the cluster", KafkaException(KafkaError(KafkaError._ALL_BROKERS_DOWN)))  # noqa: SLF001
+        if not isinstance(meant, Unreachable):
+            return meant
+        why = "; ".join(self._errors.values())
+        return NobodyThere(f"No broker can be reached at {self.servers}: {why}. {_CHECK}")
 
     def cluster_id(self) -> str:
         """Return the id of the Kafka cluster; raises as :meth:`ask` does."""
@@ -123,7 +159,7 @@ class Brokers:
         if reason.code() in _NO_ANSWER:
             why = "; ".join([reason.str(), *self._errors.values()])
             text = f"{failed}: no answer from Kafka at {self.servers} within {self.timeout:g} s ({why})."
-            return Unreachable(f"{text} Check bootstrap.servers and security.protocol.")
+            return Unreachable(f"{text} {_CHECK}")
         return StoreError(f"{failed}: Kafka at {self.servers} answers: {reason.str()}")
 
     def _open(self, config: Mapping[str, Any]) -> AdminClient:
@@ -135,8 +171,10 @@ class Brokers:
             raise InvalidInput(f"The Kafka settings for {self.servers} can't be used: {reason}") from error
 
     def _keep_error(self, error: KafkaError) -> None:
-        """Keep the last message of each kind of error, except "all brokers are down", which has no cause."""
-        if error.code() != KafkaError._ALL_BROKERS_DOWN:  # noqa: SLF001
+        """Keep the last message of each kind of error; "all brokers are down" has no cause."""
+        if error.code() == KafkaError._ALL_BROKERS_DOWN:  # noqa: SLF001
+            self._all_down = True
+        else:
             self._errors[error.code()] = error.str().partition(" (after ")[0]
 
 

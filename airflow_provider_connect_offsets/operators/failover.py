@@ -62,7 +62,7 @@ class SnapshotFailoverOperator(FailoverOperator):
         with failing_clearly():
             directory = FailoverDirectory(new_directory(self, context).uri)
             failover = self.given(FailoverParams)
-            with self.open_flow(planned=failover.planned) as clients:
+            with self.open_flow(planned=failover.planned, patient=False) as clients:
                 request = self.request(failover, clients)
                 found = observe_failover(request, clients, directory)
         self.log.info(

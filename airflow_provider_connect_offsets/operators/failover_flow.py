@@ -30,10 +30,10 @@ class FailoverOperator(ReportedOperator):
 
     parameters: ClassVar[Models] = (FailoverClientsParams, WaitingParams)
 
-    def open_flow(self, *, planned: bool) -> AbstractContextManager[Clients]:
-        """Open the clients of the failover; raises as ``hooks.failover.open_failover``."""
+    def open_flow(self, *, planned: bool, patient: bool = True) -> AbstractContextManager[Clients]:
+        """Open the clients of the failover; arguments and errors as of ``hooks.failover.open_failover``."""
         connections, timeout = self.given(FailoverClientsParams), self.given(WaitingParams).timeout
-        return open_failover(connections, planned=planned, timeout=timeout)
+        return open_failover(connections, planned=planned, timeout=timeout, patient=patient)
 
     def target_groups(self, clients: Clients) -> Clients:
         """Return clients of the target's consumer groups; raises store errors."""

@@ -61,7 +61,7 @@ class SnapshotMirrorFlowOperator(FlowOperator):
         with failing_clearly():
             run, given = ResetDirectory(new_directory(self, context).uri), self.given(FlowResetParams)
             request = given.request(given.source_connector, now=datetime.now(tz=UTC))
-            with self.open_flow() as clients:
+            with self.open_flow(patient=False) as clients:
                 reset = find_flow(requested_flow(given), clients)
                 take_flow_snapshot(request, reset, clients, run)
         self.log.info("Syncs: topic %r on the %s; datasets under %s", reset.syncs.topic, reset.syncs.side, run.uri)

@@ -62,8 +62,8 @@ class SnapshotMirrorReadinessOperator(ReportedOperator):
             request, named = self.given(ObservedFlowParams).request(), self.given(FlowConnectionParams)
             with (
                 open_clients(named, named.source_kafka_conn_id, patient=False) as clients,
-                kafka_cluster(named.source_kafka_conn_id) as source,
-                kafka_cluster(named.target_kafka_conn_id) as target,
+                kafka_cluster(named.source_kafka_conn_id, patient=False) as source,
+                kafka_cluster(named.target_kafka_conn_id, patient=False) as target,
             ):
                 observed = take_readiness_snapshot(
                     request,

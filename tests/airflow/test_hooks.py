@@ -251,6 +251,13 @@ def test_clients_of_kafka(connection: SetConnection) -> None:
         assert (cluster.servers, cluster.groups.servers) == ("127.0.0.1:1", "127.0.0.1:1")
 
 
+AT_MSK = {
+    "bootstrap.servers": "b-1.demo.abcde1.c2.kafka.us-east-1.amazonaws.com:9098",
+    "security.protocol": "SASL_SSL",
+    "sasl.mechanisms": "OAUTHBEARER",
+}
+
+
 @pytest.mark.parametrize(
     ("fields", "text"),
     [
@@ -258,6 +265,7 @@ def test_clients_of_kafka(connection: SetConnection) -> None:
         ({"conn_type": "kafka", "extra": "x"}, "is no JSON object"),
         ({"conn_type": "http", "host": "k"}, "is of type 'http', but 'kafka' is needed"),
         ({"conn_type": "kafka", "extra": {"bootstrap.servers": "k:1", "oauth_cb": "os.system"}}, "oauth_cb"),
+        ({"conn_type": "kafka", "extra": AT_MSK}, "install the 'msk' extra"),
     ],
 )
 def test_mistakes_in_a_kafka_connection_are_named(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from airflow_provider_connect_offsets import dags
 from tests.support.airflow.dag_runs import Ran
 
 RunDag = Callable[..., Ran]
@@ -33,7 +34,37 @@ def test_a_dry_run_fails_at_once(run_dag: RunDag, dag_id: str) -> None:
 
     assert ran.state == "failed"
     assert "Check host, port and scheme of the connection, and that Kafka Connect runs there." in ran.output
-    assert "up_for_retry" not in ran.output
+    _is_short(ran)
+
+
+@pytest.mark.parametrize("server", ["127.0.0.1:1", "no-such-host.invalid:9092"])
+@pytest.mark.parametrize(
+    ("dag_id", "given"),
+    [
+        ("connector_offsets_change", {"connector": "orders"}),
+        ("group_offsets_change", {"groups": "orders"}),
+        ("mirror_reset", {"source_connector": "orders"}),
+        ("mirror_failover", {"groups": "orders", "source_alias": "a", "target_alias": "b"}),
+    ],
+)
+def test_so_does_one_without_a_broker(
+    run_dag: RunDag, connection: Callable[..., None], dag_id: str, given: dict[str, str], server: str
+) -> None:
+    """Each connection of Kafka that the DAG takes leads nowhere."""
+    connection("no_kafka", conn_type="kafka", extra={"bootstrap.servers": server})
+    dag = getattr(dags, dag_id)()
+    nowhere = {name: "no_kafka" for name in dag.params if name.endswith("kafka_conn_id")}
+
+    ran = run_dag(dag_id, **given, **nowhere, dry_run=True)
+
+    assert ran.state == "failed"
+    assert f"No broker can be reached at {server}" in ran.output
+    assert "Check bootstrap.servers and security.protocol." in ran.output
+    _is_short(ran)
+
+
+def _is_short(ran: Ran) -> None:
     lines = [line for line in ran.output.splitlines() if OURS in line]
     assert len(lines) < 20
     assert "Trying again" not in ran.output
+    assert "up_for_retry" not in ran.output

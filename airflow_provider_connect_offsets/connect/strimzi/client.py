@@ -20,7 +20,14 @@ from airflow_provider_connect_offsets.connect.strimzi.patches import (
 )
 from airflow_provider_connect_offsets.connect.strimzi.places import Place
 from airflow_provider_connect_offsets.connect.strimzi.resources import ResourceKind
-from airflow_provider_connect_offsets.exceptions import Conflict, NotReconciled, Rejected, StoreError
+from airflow_provider_connect_offsets.exceptions import (
+    Conflict,
+    ConnectionRefused,
+    NobodyThere,
+    NotReconciled,
+    Rejected,
+    StoreError,
+)
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.families import are_of_sink
 
@@ -53,6 +60,18 @@ class ConnectStrimzi(StrimziControl):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+    def greet(self) -> None:
+        """Return when the API server answers.
+
+        Raises:
+            NobodyThere: Its name is unknown, its port is closed, or its certificate is not trusted.
+            StoreError: As of every method.
+        """
+        try:
+            _ = self._api.version
+        except ConnectionRefused as error:
+            raise NobodyThere(f"{error} Check the Kubernetes connection.") from error
 
     def close(self) -> None:
         """Remove what this client has added to resources; what can't be removed is logged, the next client does it."""

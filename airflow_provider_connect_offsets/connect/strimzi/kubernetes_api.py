@@ -12,7 +12,7 @@ from typing import Any
 from kubernetes.client import AuthorizationV1Api, CoreV1Api, CustomObjectsApi
 from kubernetes.client.exceptions import ApiException
 from kubernetes.watch import Watch
-from urllib3.exceptions import HTTPError, MaxRetryError, NewConnectionError
+from urllib3.exceptions import HTTPError, MaxRetryError, NewConnectionError, SSLError
 
 from airflow_provider_connect_offsets import fencing
 from airflow_provider_connect_offsets.connect.rest import bounded
@@ -26,6 +26,7 @@ from airflow_provider_connect_offsets.connect.strimzi.resources import (
 from airflow_provider_connect_offsets.exceptions import (
     AccessDenied,
     Conflict,
+    ConnectionRefused,
     NotReady,
     OutcomeUnknown,
     Rejected,
@@ -257,11 +258,12 @@ def _asking(purpose: str, *, changes: bool = False) -> Iterator[None]:
     except ApiException as error:
         raise _meaning(f"Can't {purpose}: ", error, changes=changes) from error
     except HTTPError as error:
-        refused = isinstance(error, MaxRetryError) and isinstance(error.reason, NewConnectionError)
+        refused = isinstance(error, MaxRetryError) and isinstance(error.reason, NewConnectionError | SSLError)
         lost = changes and not refused
-        raise (OutcomeUnknown if lost else Unreachable)(
+        why = error.reason if isinstance(error, MaxRetryError) else error
+        raise (OutcomeUnknown if lost else ConnectionRefused if refused else Unreachable)(
             f"Can't {purpose}: the Kubernetes API server "
-            f"{'did not confirm it, so it may still happen' if lost else 'does not answer'} ({error})."
+            f"{'did not confirm it, so it may still happen' if lost else 'does not answer'} ({why})."
         ) from error
 
 

@@ -22,10 +22,12 @@ class FlowOperator(ReportedOperator):
 
     parameters: ClassVar[Models] = (FlowConnectionParams,)
 
-    def open_flow(self, waiting: WaitingParams | None = None) -> AbstractContextManager[Clients]:
-        """Open the clients of the flow; raises as ``hooks.clients.open_clients``."""
+    def open_flow(
+        self, waiting: WaitingParams | None = None, *, patient: bool = True
+    ) -> AbstractContextManager[Clients]:
+        """Open the clients of the flow; ``patient`` and errors as of ``hooks.clients.open_flow``."""
         timeout = (waiting or WaitingParams()).timeout
-        return open_flow(self.given(FlowConnectionParams), timeout=timeout)
+        return open_flow(self.given(FlowConnectionParams), timeout=timeout, patient=patient)
 
 
 def requested_flow(connectors: FlowConnectorsParams) -> FlowConnectors:

@@ -72,13 +72,16 @@ class OffsetsJobOperator(GuardedParameters, SparkSubmitOperator):
                 self._conn_id, conn_type=None, example="--conn-type spark --conn-host 'local[*]'"
             )
             here: dict[str, str] = {}
+            quiet: dict[str, str] = {}
             if (self._deploy_mode or connection.extra_dejson.get("deploy-mode")) != "cluster":
                 here |= quick_start(class_archive()) | _without_secrets()
             if str(connection.host).startswith("local"):
                 # The Python that runs this task has what the job needs; the path may lead to another one.
                 here |= {"PYSPARK_PYTHON": sys.executable}
+                # Else the log of a task has 500 lines of Spark's and ten of ours. Of a cluster the hook reads some.
+                quiet = {"spark.log.level": "WARN"}
             self.env_vars = {**here, **(self.env_vars or {})}
-            self.conf = {_UMASK: f"{umask():03o}", **(self.conf or {})}
+            self.conf = {_UMASK: f"{umask():03o}", **quiet, **(self.conf or {})}
             self.application = str(job_path())
             self.py_files = str(write_py_files(Path(scratch, "connect_offsets.zip")))
             self.given(RunParams)  # refuses a directory that may not be read

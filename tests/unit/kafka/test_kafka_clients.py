@@ -11,7 +11,13 @@ from typing import Any, cast
 import pytest
 from confluent_kafka import KafkaError
 
-from airflow_provider_connect_offsets.exceptions import InvalidInput, OutcomeUnknown, StoreError, Unreachable
+from airflow_provider_connect_offsets.exceptions import (
+    InvalidInput,
+    NobodyThere,
+    OutcomeUnknown,
+    StoreError,
+    Unreachable,
+)
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
 from airflow_provider_connect_offsets.kafka.logs import KafkaLogs
@@ -35,6 +41,18 @@ def test_brokers_that_do_not_answer_are_named(caplog: pytest.LogCaptureFixture) 
             with pytest.raises(Unreachable, match=r"127\.0\.0\.1:1 within 0\.3 s .*Connection refused"):
                 call()
     assert caplog.text == ""
+
+
+@pytest.mark.parametrize(
+    ("server", "why"), [("127.0.0.1:1", "Connection refused"), ("no-such-host.invalid:9092", "Failed to resolve")]
+)
+def test_nobody_at_any_address_is_said_at_once(server: str, why: str) -> None:
+    """With the cause, and long before the timeout."""
+    with (
+        KafkaCluster({"bootstrap.servers": f"{server},127.0.0.1:1"}, timeout=600) as cluster,
+        pytest.raises(NobodyThere, match=rf"No broker can be reached at {server}.*{why}.*Check bootstrap.servers"),
+    ):
+        cluster.greet()
 
 
 class Restarting:
