@@ -25,7 +25,7 @@ NO_SUITE     := not faults and not processes and not mirror and not jobs and not
 # From uv's cache alone where that suffices, which takes seconds: not every package index says what may be cached.
 uv_pip = @$(UV) pip $(1) --quiet --offline >/dev/null 2>&1 || $(UV) pip $(1) --quiet >/dev/null
 
-.PHONY: setup demo test test-processes test-browser pictures test-mirror test-jobs test-kubernetes test-steps test-faults test-histories test-versions test-fuzz test-lowest test-pythons test-quickstart test-newest coverage up down bench lint format lock docs clean
+.PHONY: setup demo test test-processes test-browser pictures test-mirror test-jobs test-kubernetes test-steps test-faults test-histories test-versions test-fuzz test-lowest test-pythons test-quickstart test-newest coverage up down bench lint format lock docs reference clean
 
 setup: $(VENV)/ready  ## .venv with locked packages, and Kafka's jars in the cache
 	@$(BIN)/python -m sandbox jars
@@ -146,6 +146,9 @@ bench: setup  ## timings, as ratios
 	$(BIN)/python benchmarks/stopped_time.py
 	$(BIN)/python benchmarks/snapshot.py
 	$(BIN)/python benchmarks/strimzi.py
+
+reference: setup  ## the parts of docs/reference that are made from the code
+	$(BIN)/python -m docs.reference_pages
 
 # Not --quiet, with which mkdocs overlooks warnings.
 docs: setup  ## the documentation's site in build/site, which opens from the disk; a warning is an error

@@ -3,4 +3,4 @@
 Airflow imports this module while its configuration is still being read, so nothing may be imported here.
 """
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"

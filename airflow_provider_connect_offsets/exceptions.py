@@ -11,6 +11,7 @@ Callers catch by meaning, never by status code:
     │   └── PlanRefused
     ├── StoreError
     │   ├── Unreachable
+    │   │   ├── NobodyThere
     │   │   ├── ConnectionRefused
     │   │   └── NotReady
     │   ├── AccessDenied

@@ -146,7 +146,7 @@ def _options() -> dict[str, Any]:
             "description": "Where snapshots, plans, journals and reports are stored: the URI of a folder that every "
             "Airflow worker and every Spark executor reaches, on any file system fsspec and Hadoop know. Empty: the "
             "folder ``connect_offsets`` in ``AIRFLOW_HOME``, which is enough if everything runs on one machine.\n",
-            "version_added": "0.1.0",
+            "version_added": "1.0.0",
             "type": "string",
             "example": "file:///var/lib/airflow/connect_offsets",
             "default": "",
@@ -154,7 +154,7 @@ def _options() -> dict[str, Any]:
         "journal": {
             "description": "Where journals and leases are stored, if not in the workspace: the URI of a folder that "
             "all Airflow workers reach, and Spark's executors need not.\n",
-            "version_added": "0.1.0",
+            "version_added": "1.0.0",
             "type": "string",
             "example": "s3://connect-offsets-journal/prod",
             "default": "",
@@ -164,7 +164,7 @@ def _options() -> dict[str, Any]:
             "only write files can't let a run undo anything. The same for all workers; a random text of 32 characters "
             "or more. Set or change it while ``connect-offsets recover --list`` shows nothing, with a new "
             "``journal``.\n",
-            "version_added": "0.1.0",
+            "version_added": "1.0.0",
             "type": "string",
             "sensitive": True,
             "example": None,
@@ -174,7 +174,7 @@ def _options() -> dict[str, Any]:
             "description": "URIs of directories, separated by white space, in which a file may be that a Param names "
             "(``value`` of ``to=file``, ``snapshot_uri``, ``run_uri``), in addition to the workspace. Whoever may "
             "trigger a DAG can read no other file by it.\n",
-            "version_added": "0.1.0",
+            "version_added": "1.0.0",
             "type": "string",
             "example": "s3://lake/positions file:///mnt/exports",
             "default": "",
@@ -183,7 +183,7 @@ def _options() -> dict[str, Any]:
             "description": "Names of the Spark catalogs, separated by white space, whose tables a query (``to=query``) "
             "may read; Spark's own is ``spark_catalog``. Empty: ``to=query`` is off. Whoever may trigger a DAG reads "
             "them with the rights of the Spark application.\n",
-            "version_added": "0.1.0",
+            "version_added": "1.0.0",
             "type": "string",
             "example": "spark_catalog lake",
             "default": "",
@@ -192,7 +192,7 @@ def _options() -> dict[str, Any]:
             "description": "Regular expressions, separated by white space, for whole names of connectors, consumer "
             "groups and topics that nothing may change, whatever a Param says. ``topic=payments-.*`` counts for topics "
             "only; likewise ``connector=`` and ``group=``.\n",
-            "version_added": "0.1.0",
+            "version_added": "1.0.0",
             "type": "string",
             "example": "payments-.* topic=ledger",
             "default": "",
@@ -200,7 +200,7 @@ def _options() -> dict[str, Any]:
         "allowed": {
             "description": "Regular expressions as in ``protected``: nothing else may be changed. Without one for "
             "topics, positions in all topics may be changed, and likewise for connectors and consumer groups.\n",
-            "version_added": "0.1.0",
+            "version_added": "1.0.0",
             "type": "string",
             "example": "connector=staging-.* group=staging-.*",
             "default": "",
@@ -209,7 +209,7 @@ def _options() -> dict[str, Any]:
             "description": "For how many days the content of records on which sinks have failed is kept (key, value, "
             "headers, the error's message), which may be personal data; 0: for ever. A later search of the same DAG "
             "removes it. Where each record was, its sizes and digest stay.\n",
-            "version_added": "0.1.0",
+            "version_added": "1.0.0",
             "type": "float",
             "example": "7",
             "default": "30",
@@ -217,7 +217,7 @@ def _options() -> dict[str, Any]:
         "umask": {
             "description": "Octal number: the bits that files and directories of the workspace do not get, if it is "
             "on a disk: 027 lets their group read. Where Spark's executors run as a user of no common group, 022.\n",
-            "version_added": "0.1.0",
+            "version_added": "1.0.0",
             "type": "string",
             "example": "022",
             "default": "027",
@@ -225,7 +225,7 @@ def _options() -> dict[str, Any]:
         "four_eyes": {
             "description": "Whoever has triggered a run can't approve it, and each run that a person triggers asks, "
             "whatever its Param ``approval`` says. An approval by the same person fails the task.\n",
-            "version_added": "0.1.0",
+            "version_added": "1.0.0",
             "type": "boolean",
             "example": None,
             "default": "False",
@@ -234,7 +234,7 @@ def _options() -> dict[str, Any]:
             "description": "Serve reports under ``/connect-offsets/report/`` of the API server, to those who may read "
             "the DAG's runs. If it is false, approvals name the report's URI instead of linking to it. Set it to "
             "the same value for API server and workers.\n",
-            "version_added": "0.1.0",
+            "version_added": "1.0.0",
             "type": "boolean",
             "example": None,
             "default": "True",
@@ -243,7 +243,7 @@ def _options() -> dict[str, Any]:
             "description": "A class-data archive, from which the JVM of Spark's driver starts sooner; written "
             "by ``python -m airflow_provider_connect_offsets.pipeline.class_archive FILE`` on each worker. Empty, "
             "missing, or made by another JDK or Spark: the JVM starts without it.\n",
-            "version_added": "0.1.0",
+            "version_added": "1.0.0",
             "type": "string",
             "example": "/var/lib/airflow/connect-offsets.jsa",
             "default": "",

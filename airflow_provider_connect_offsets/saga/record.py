@@ -15,6 +15,8 @@ from airflow_provider_connect_offsets.saga.stage import Captures, JsonMap, Stage
 
 # One higher with each change of records or stages after which an older version would misread what a dead run has left.
 FORMAT = 2
+# What versions before the first release call themselves, if they call themselves anything.
+_UNRELEASED = "0.1.0"
 _REQUIRED = ("resource", "owner", "state", "stages")
 
 
@@ -145,11 +147,14 @@ class SagaRecord(JsonRecord):
 
     def unknown(self, what: str) -> UnknownFormat:
         """Return the error for something in this record that this version does not know."""
+        released = self.version != _UNRELEASED
+        writer = f"version {self.version}" if released else "a version before the first release"
+        wanted = f"version {self.version}" if released else "the version that you had"
         return UnknownFormat(
             f"Nothing was done: {self.operation or 'a change'} of {self.resource!r} by run {self.owner.run!r} is "
-            f"unfinished, and was begun by version {self.version} of airflow-provider-connect-offsets with {what}, "
-            f"which version {__version__} does not know. Install version {self.version}, run it again or `connect-"
-            "offsets recover`, which finishes or undoes it; then upgrade or downgrade."
+            f"unfinished, and was begun by {writer} of airflow-provider-connect-offsets with {what}, which version "
+            f"{__version__} does not know. Install {wanted}, run it again or `connect-offsets recover`, which finishes "
+            "or undoes it; then upgrade or downgrade."
         )
 
     @classmethod
@@ -160,7 +165,7 @@ class SagaRecord(JsonRecord):
             KeyError: A key is missing that every version writes: an incomplete record is damaged.
             UnknownFormat: A later version wrote it.
         """
-        if (known := {"format": 1, "version": "0.1.0", **value})["format"] > FORMAT:
+        if (known := {"format": 1, "version": _UNRELEASED, **value})["format"] > FORMAT:
             raise UnknownFormat(
                 f"Nothing was done: the journal of {known['resource']!r} was written by version {known['version']} of "
                 f"airflow-provider-connect-offsets in format {known['format']}, and version {__version__} knows format "

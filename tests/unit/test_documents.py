@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+from airflow_provider_connect_offsets import __version__
 from airflow_provider_connect_offsets.connect.rest.releases import Feature
 from tests.support.faults.fault_cell import STEPS
 from tests.support.faults.fault_table import LEGEND
@@ -42,3 +44,11 @@ def test_the_table_of_versions_has_those_of_the_tests() -> None:
         f"is a worker of Kafka {READ_ONLY}, and {Feature.CHANGE_OFFSETS.need}. {Feature.CHANGE_OFFSETS.advice}"
         in quoted
     )
+
+
+def test_the_changelog_begins_with_this_version() -> None:
+    """Changes since that release are in a section above it."""
+    versions = re.findall(r"^## (.+)$", (TOP / "CHANGELOG.md").read_text(), re.MULTILINE)
+
+    assert versions[0] in {"Unreleased", __version__}
+    assert next(version for version in versions if version != "Unreleased") == __version__

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+TOP_PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+PAGES = [*sorted((ROOT / "docs").rglob("*.md")), *TOP_PAGES]
 _LINK = re.compile(r"\]\((?!https?:|mailto:)([^)\s]+)\)")
 
 

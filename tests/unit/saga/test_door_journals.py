@@ -109,12 +109,21 @@ def test_settled_generations_are_pruned(world: World, journal: Journal) -> None:
     assert journal.record_of("dag/10", "10") is not None
 
 
-def test_a_stage_of_another_version_is_named(world: World, journal: Journal) -> None:
+@pytest.mark.parametrize(
+    ("version", "writer", "settled_by"),
+    [
+        ("9.9", r"version 9\.9", r"version 9\.9"),
+        ("0.1.0", "a version before the first release", "the version that you had"),
+    ],
+)
+def test_a_stage_of_another_version_is_named(
+    world: World, journal: Journal, version: str, writer: str, settled_by: str
+) -> None:
     """In one sentence that says which version settles it; nothing is changed."""
     die(world, journal, "capture resume x")
     uri = journal.file(1, "record")
     record = files.read_json(uri)
-    record["stages"][0]["title"], record["version"] = "unheard_of", "9.9"
+    record["stages"][0]["title"], record["version"] = "unheard_of", version
     files.write_json(uri, record)
 
     for change in (
@@ -122,7 +131,7 @@ def test_a_stage_of_another_version_is_named(world: World, journal: Journal) -> 
         lambda: settle(journal, OTHER, MadeUpRegistry(world)),
     ):
         with pytest.raises(
-            UnknownFormat, match=r"begun by version 9\.9 .* the stage 'unheard_of'.* Install version 9\.9"
+            UnknownFormat, match=rf"begun by {writer} of .* the stage 'unheard_of'.* Install {settled_by},"
         ):
             change()
     assert world.calls == []
