@@ -8,6 +8,9 @@ from collections.abc import Callable
 import pytest
 
 from airflow_provider_connect_offsets import dags
+from airflow_provider_connect_offsets.exceptions import NobodyThere
+from airflow_provider_connect_offsets.hooks.clients import open_connect_cluster
+from airflow_provider_connect_offsets.parameters.connections import ConnectParams, Control
 from tests.support.airflow.dag_runs import Ran
 
 RunDag = Callable[..., Ran]
@@ -61,6 +64,26 @@ def test_so_does_one_without_a_broker(
     assert f"No broker can be reached at {server}" in ran.output
     assert "Check bootstrap.servers and security.protocol." in ran.output
     _is_short(ran)
+
+
+@pytest.mark.parametrize("server", ["http://127.0.0.1:1", "https://no-such-host.invalid:6443"])
+def test_a_task_that_only_observes_needs_an_api_server(connection: Callable[..., None], server: str) -> None:
+    """With the cause; any other task waits, as an API server may be restarting."""
+    nowhere = {
+        "clusters": [{"name": "here", "cluster": {"server": server}}],
+        "contexts": [{"name": "here", "context": {"cluster": "here"}}],
+        "current-context": "here",
+    }
+    connection("kubernetes_default", conn_type="kubernetes", extra={"kube_config": nowhere})
+    reached = ConnectParams(control=Control.STRIMZI)
+
+    with (
+        pytest.raises(
+            NobodyThere, match=r"the Kubernetes API server does not answer .*Check the Kubernetes connection"
+        ),
+        open_connect_cluster(reached, patient=False),
+    ):
+        pytest.fail("there is no API server")
 
 
 def _is_short(ran: Ran) -> None:

@@ -14,7 +14,7 @@ from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.strimzi import client as strimzi_client
 from airflow_provider_connect_offsets.connect.strimzi.client import ConnectStrimzi
 from airflow_provider_connect_offsets.connect.strimzi.with_rest import StrimziWithRest
-from airflow_provider_connect_offsets.exceptions import InvalidInput, NobodyThere
+from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.hooks.clients import open_clients, open_connect_cluster
 from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
 from airflow_provider_connect_offsets.hooks.snapshots import open_snapshot_clients
@@ -137,22 +137,6 @@ def test_mistakes_are_named(
     assert made == []
 
 
-@pytest.mark.parametrize("server", ["http://127.0.0.1:1", "https://no-such-host.invalid:6443"])
-def test_a_task_that_only_observes_says_at_once_that_nobody_is_there(connection: SetConnection, server: str) -> None:
-    """With the cause; any other task waits, as an API server may be restarting."""
-    nowhere = {**KUBERNETES, "clusters": [{"name": "here", "cluster": {"server": server}}]}
-    connection("kubernetes_default", conn_type="kubernetes", extra={"kube_config": nowhere})
-    reached = ConnectParams(control=Control.STRIMZI)
-
-    with (
-        pytest.raises(
-            NobodyThere, match=r"the Kubernetes API server does not answer .*Check the Kubernetes connection"
-        ),
-        open_connect_cluster(reached, patient=False),
-    ):
-        pytest.fail("there is no API server")
-
-
 def test_without_the_kubernetes_provider(monkeypatch: pytest.MonkeyPatch) -> None:
     """One sentence says what to install; the same if Airflow's button tests the connection."""
     monkeypatch.setitem(sys.modules, PROVIDER, None)  # its import fails, as if it were not installed
@@ -183,7 +167,7 @@ for room in ("hooks", "operators", "sensors", "triggers"):
     for found in pkgutil.walk_packages(path, f"{package.__name__}.{room}."):
         importlib.import_module(found.name)
 
-from airflow_provider_connect_offsets.exceptions import InvalidInput, NobodyThere
+from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.hooks.clients import open_connect_cluster
 from airflow_provider_connect_offsets.parameters.connections import ConnectParams
 
