@@ -21,8 +21,10 @@ def option(name: str, default: str = "") -> str:
     file = Path(os.environ.get("AIRFLOW_CONFIG") or Path(home, "airflow.cfg")).expanduser()
     try:
         changed = file.stat().st_mtime_ns
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return default
+    except OSError as error:
+        raise _unreadable(file, error) from error
     return dict(_section(file, changed)).get(name) or default
 
 
@@ -46,7 +48,12 @@ def _section(file: Path, _changed: int) -> tuple[tuple[str, str], ...]:
     """Read the options of a file, once for each of its states: Airflow's has two thousand lines."""
     parser = RawConfigParser()
     try:
-        parser.read(file, encoding="utf-8")
+        with file.open(encoding="utf-8") as lines:  # parser.read would pass over a file that this user may not read
+            parser.read_file(lines)
     except (Error, OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{file} can't be read, so it is unknown what may be changed here: {error}") from error
+        raise _unreadable(file, error) from error
     return tuple(parser.items(_SECTION)) if parser.has_section(_SECTION) else ()
+
+
+def _unreadable(file: Path, error: Exception) -> InvalidInput:
+    return InvalidInput(f"{file} can't be read, so it is unknown what may be changed here: {error}")

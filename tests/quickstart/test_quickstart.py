@@ -79,7 +79,7 @@ def followed(sandbox: Sandbox, sink: Path, tmp_path_factory: pytest.TempPathFact
     script.write_text("\n".join(("set -euo pipefail", *commands, f"touch {folder / _END}", "wait")))
     variables, printed = folder / "environment.json", folder / "printed.txt"
     variables.write_text(json.dumps(environment))
-    command = [sys.executable, "-P", tree.__file__, variables, "bash", script]
+    command: list[str | Path] = [sys.executable, "-P", str(tree.__file__), variables, "bash", script]
     with printed.open("w") as out:
         shell = subprocess.Popen(command, cwd=_clone(folder), env=environment, stdout=out, stderr=subprocess.STDOUT)
     try:

@@ -111,3 +111,15 @@ def test_the_options_of_a_changed_file_are_read_anew(tmp_path: Path, monkeypatch
         seen.append(umask())
 
     assert seen == [0o027, 0o027, 0o022]
+
+
+def test_options_that_can_not_be_read_are_not_the_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An author's limits would be passed over: a file of another user, or no file at all."""
+    folder, looped = tmp_path / "airflow.cfg", tmp_path / "looped"
+    folder.mkdir()
+    looped.symlink_to(looped)
+    monkeypatch.delenv("AIRFLOW__CONNECT_OFFSETS__UMASK", raising=False)
+    for config in (folder, looped):
+        monkeypatch.setenv("AIRFLOW_CONFIG", str(config))
+        with pytest.raises(InvalidInput, match=rf"{config} can't be read, so it is unknown what may be changed here"):
+            umask()
