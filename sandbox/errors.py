@@ -27,8 +27,10 @@ class RestRefusal(SandboxError):
     def is_for_now(self) -> bool:
         """Whether the same request may succeed later.
 
-        The worker rebalances, is overloaded, or waits until the consumer of a killed worker leaves its group.
+        The worker rebalances, is overloaded, waits until the consumer of a killed worker leaves its group, or has not
+        yet written a status of a connector that it has started after its own start.
         """
         rebalances = self.status_code == 409 and "already exists" not in self.body
         waits = any(text in self.body for text in ("timed out", "tasks haven't stopped completely yet"))
-        return rebalances or (self.status_code == 500 and waits)
+        starts = self.status_code == 404 and "No status found for connector" in self.body
+        return rebalances or starts or (self.status_code == 500 and waits)
