@@ -240,4 +240,4 @@ class NotRunning(ChangeError):
 
 
 class LeftStopped(ChangeError):
-    """Neither the plan nor the prior offsets could be proved: the connector stays STOPPED until a person acts."""
+    """Neither the plan nor the prior state could be proved: a connector may stay STOPPED until a person acts."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import requests
 
 from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK
 from airflow_provider_connect_offsets.connect.protocols import State
@@ -90,17 +91,18 @@ def test_what_the_first_answer_of_a_worker_lacks_is_in_the_second(
 def test_a_worker_that_is_not_ready_is_waited_for(
     strimzi: Strimzi, client: ConnectStrimzi, heartbeats: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The operator is NotReady with a 500 of the worker at first; it tries again once it is made to look."""
+    """The operator is NotReady at first, as nobody answers it; it tries again once it is made to look."""
     strimzi.in_state("KafkaConnector", heartbeats, heartbeats, "RUNNING")
-    statuses, answer = [500, 409], Connect.call
+    failures = [requests.ConnectionError(), *(RestRefusal("PUT", status, "") for status in (500, 409))]
+    answer = Connect.call
 
     def call(self: Connect, method: str, path: str, *arguments: Any, **named: Any) -> Any:
-        if path.endswith(f"{heartbeats}/config") and statuses:
-            raise RestRefusal(f"{method} {path}", statuses.pop(0), "")
+        if path.endswith(f"{heartbeats}/config") and failures:
+            raise failures.pop(0)
         return answer(self, method, path, *arguments, **named)
 
     monkeypatch.setattr(Connect, "call", call)
     client.stop(heartbeats)
 
     status = client.await_status(heartbeats, lambda one: one.is_stopped, timeout=30, clock=SYSTEM_CLOCK)
-    assert (status.state, statuses) == (State.STOPPED, [])
+    assert (status.state, failures) == (State.STOPPED, [])

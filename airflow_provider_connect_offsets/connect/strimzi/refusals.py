@@ -5,6 +5,7 @@ Connect's own error body is not passed on. Sources: Strimzi's ``AbstractConnectO
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from airflow_provider_connect_offsets.connect.strimzi.resources import Condition, CustomResource
@@ -22,6 +23,10 @@ REASONS = frozenset({"ListOffsets", "AlterOffsets", "ResetOffsets", "ManageOffse
 _BOTH_ANNOTATIONS = "ManageOffsets"
 #: Parts of messages about a ConfigMap that is not there as the operator needs it.
 NO_DOCUMENT = ("does not exist", "is missing")
+
+# The reason of a condition about an answer of Connect's, and the answers that the same request would get again.
+_BY_CONNECT = "ConnectRestException"
+_REFUSED = re.compile(r"returned 4(?!09)\d\d\b")
 
 # Part of a condition's message → meaning, and what a person does.
 _MEANINGS: Mapping[str, tuple[type[StoreError], str]] = {
@@ -57,12 +62,13 @@ def offset_warnings(resource: CustomResource) -> list[Condition]:
 
 
 def is_refused(resource: CustomResource) -> bool:
-    """Whether the operator could not bring a resource into Connect, for a reason that its next attempt can't mend.
+    """Whether Connect has refused what a resource requests, which the operator's next attempt can't mend.
 
-    Workers answer 409 while they rebalance, and 5xx while they restart.
+    Anything else may pass: workers that can't be reached (``ConnectException``, with an empty message), that restart
+    (5xx), or that rebalance (409), and a resource that was not ready in time.
     """
     return resource.is_observed and any(
-        not any(part in one.message for part in (*_PASSING, "returned 5")) for one in resource.conditions("NotReady")
+        one.reason == _BY_CONNECT and _REFUSED.search(one.message) for one in resource.conditions("NotReady")
     )
 
 
@@ -70,5 +76,9 @@ def refusal_of(purpose: str, resource: CustomResource, condition: Condition) -> 
     """Return the error for a failed operation; ``purpose`` says what it was for: "alter the offsets of …"."""
     for part, (kind, advice) in _MEANINGS.items():
         if part in condition.message:
-            return kind(f"Strimzi can't {purpose} ({resource}): {condition} {advice}")
+            return kind(f"Strimzi can't {purpose} ({resource}): {_sentence(condition)} {advice}")
     return Rejected(f"Strimzi can't {purpose} ({resource}): {condition}")
+
+
+def _sentence(condition: Condition) -> str:
+    return f"{str(condition).rstrip('.')}."

@@ -16,6 +16,8 @@ log = logging.getLogger(__name__)
 
 # Seconds of one watch: a connection that died without a sign must not cost the whole timeout.
 _LONGEST = 30.0
+# Seconds between watches that end before their time.
+_SHORTEST, _PAUSE = 0.05, 0.5
 _BETWEEN_READS = tenacity.wait_exponential(multiplier=0.1, max=2.0)
 
 
@@ -37,12 +39,14 @@ def awaited(
         timeout: Seconds to wait.
         clock: Measures them.
         nudge: Seconds after which a function is called that makes the operator look again, and that function. After
-            each call the seconds double, up to 30. None: no function.
+            each call the seconds double, up to 30. None: no function. A watch that ends before its time, as proxies end
+            them, is no reason to call it.
 
     Returns:
         The resource as awaited, or as it was at the timeout.
     """
-    deadline, longest = clock.now() + timeout, nudge[0] if nudge else _LONGEST
+    deadline, longest, pauses = clock.now() + timeout, nudge[0] if nudge else _LONGEST, 0
+    due = clock.now() + longest
     while True:
         left = max(0.0, deadline - clock.now())
         resource = retrying(
@@ -50,12 +54,17 @@ def awaited(
         )(read)
         if until(resource) or clock.now() >= deadline:
             return resource
-        resource = _watched(api, resource, until, seconds=min(longest, deadline - clock.now()))
+        resource = _watched(api, resource, until, seconds=min(due, deadline) - clock.now())
         if until(resource) or clock.now() >= deadline:
             return resource
+        if clock.now() < due:
+            pauses += 1
+            clock.sleep(min(_SHORTEST * 2**pauses, _PAUSE, max(0.0, due - clock.now())))
+            continue
         if nudge:
             nudge[1](resource)
             longest = min(_LONGEST, longest * 2)
+        due, pauses = clock.now() + longest, 0
 
 
 def _watched(

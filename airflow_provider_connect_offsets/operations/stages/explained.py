@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK
 from airflow_provider_connect_offsets.connect.protocols import ConnectorControl, State
 from airflow_provider_connect_offsets.exceptions import (
     ConnectOffsetsError,
@@ -12,6 +13,7 @@ from airflow_provider_connect_offsets.exceptions import (
     InvalidRequest,
     LeftStopped,
     NotApplied,
+    Unreachable,
 )
 from airflow_provider_connect_offsets.operations.stages.captured import (
     CREATE,
@@ -27,6 +29,9 @@ from airflow_provider_connect_offsets.operations.stages.captured import (
     prior_state_in,
 )
 from airflow_provider_connect_offsets.saga import Explanation, Progress, SagaRecord, SagaState, Settled, StageRecord
+
+# Seconds in which the state of a connector that could not be restored must be known.
+_LOOKED = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +72,30 @@ class ConnectorExplained(Explanation):
         if isinstance(failure, Interfered):
             return Interfered(f"Nothing was written: {error} {failure}")
         return LeftStopped(
-            f"{self.connector!r} stays STOPPED: {error} Nothing was written, but its prior state could not be "
-            f"restored: {failure} Run the task again, or "
+            f"{self._stands(failure)}: {error} Nothing was written, but its prior state could not be restored: "
+            f"{failure} Run the task again, or "
             f"{self.control.by_hand(self.connector, prior_state_in(record) or State.RUNNING)}."
         )
 
     def stuck(self, error: Exception, record: SagaRecord) -> Exception:
         """Return :class:`LeftStopped`: the operation has passed its pivot."""
         return LeftStopped(
-            f"{self.connector!r} stays STOPPED: {record.operation} has begun what can't be undone, and could not "
-            f"continue: {error} Run the task again, which continues it."
+            f"{self._stands(error)}: {record.operation} has begun what can't be undone, and could not continue: "
+            f"{error} Run the task again, which continues it."
         )
+
+    def _stands(self, failure: Exception) -> str:
+        """Describe the state in which the connector is left, at the beginning of a sentence."""
+        state = None if isinstance(failure, Unreachable) else self._state()
+        if state is None:
+            return f"The state of {self.connector!r} is unknown"
+        return f"{self.connector!r} {'stays' if state is State.STOPPED else 'is'} {state}"
+
+    def _state(self) -> State | None:
+        try:
+            return self.control.await_status(self.connector, lambda _: True, timeout=_LOOKED, clock=SYSTEM_CLOCK).state
+        except ConnectOffsetsError:
+            return None
 
     def unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
         """Return the error with the connectors that may still be STOPPED; the error itself if there are none."""

@@ -7,11 +7,16 @@ from typing import Any, cast
 import pytest
 
 from airflow_provider_connect_offsets.connect.group_offsets import GroupOffsets
-from airflow_provider_connect_offsets.connect.protocols import ConnectorControl, ConnectorRegistry, State
+from airflow_provider_connect_offsets.connect.protocols import (
+    ConnectorControl,
+    ConnectorRegistry,
+    ConnectorStatus,
+    State,
+)
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
-from airflow_provider_connect_offsets.exceptions import NotApplied, StoreError, Unsupported
+from airflow_provider_connect_offsets.exceptions import NotApplied, StoreError, Unreachable, Unsupported
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.operations.existence.create_delete import _Created
@@ -27,6 +32,13 @@ REST = ConnectRest(ConnectEndpoint(("http://127.0.0.1:1",)))
 
 class Kubectl:
     """Says what a client of resources says; the real one has tests of its own."""
+
+    def __init__(self, state: State = State.STOPPED) -> None:
+        self.state = state
+
+    def await_status(self, _connector: str, _until: object, **_how: object) -> ConnectorStatus:
+        """Return the state that it was made with."""
+        return ConnectorStatus(self.state, "")
 
     def by_hand(self, connector: str, state: State) -> str:
         """Name a patch."""
@@ -80,22 +92,38 @@ def test_prior_states_are_restored_by_the_control(origin: Origin, control: Any, 
 
 
 @pytest.mark.parametrize(
-    ("control", "state", "sentence"),
+    ("control", "failure", "state", "begin", "sentence"),
     [
-        (REST, State.RUNNING, "or send PUT /connectors/c/resume."),
-        (REST, State.PAUSED, "or send PUT /connectors/c/pause."),
-        (KUBECTL, State.RUNNING, "or run kubectl patch kafkaconnector c to RUNNING."),
+        (REST, Unreachable("Then."), State.RUNNING, "The state of 'c' is unknown: ", "send PUT /connectors/c/resume."),
+        (REST, Unreachable("Then."), State.PAUSED, "The state of 'c' is unknown: ", "send PUT /connectors/c/pause."),
+        (
+            Kubectl(State.STOPPED),
+            StoreError("Then."),
+            State.RUNNING,
+            "'c' stays STOPPED: ",
+            "run kubectl patch kafkaconnector c to RUNNING.",
+        ),
+        (
+            Kubectl(State.RUNNING),
+            StoreError("Then."),
+            State.PAUSED,
+            "'c' is RUNNING: ",
+            "run kubectl patch kafkaconnector c to PAUSED.",
+        ),
     ],
 )
-def test_a_connector_that_stays_stopped(control: Any, state: State, sentence: str) -> None:
-    """Its prior state is the one to request."""
+def test_a_connector_whose_state_could_not_be_restored(
+    control: Any, failure: StoreError, state: State, begin: str, sentence: str
+) -> None:
+    """Its state is said as it was observed; its prior state is the one to request."""
     captured = PriorState(state, 1).as_json()
     stop = StageRecord(STOP, "c", "here", {"optional": False}, progress=Progress.DONE, captured=captured)
     record = SagaRecord("c", Owner("dag/run", "apply", "host", 1), operation="the change", stages=(stop,))
 
-    error = ConnectorExplained("c", control).not_undone(NotApplied("First."), StoreError("Then."), record)
+    error = ConnectorExplained("c", control).not_undone(NotApplied("First."), failure, record)
 
-    assert str(error).endswith(f"Then. Run the task again, {sentence}")
+    assert str(error).startswith(begin)
+    assert str(error).endswith(f"Then. Run the task again, or {sentence}")
 
 
 @pytest.mark.parametrize(
