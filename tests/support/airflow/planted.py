@@ -20,6 +20,12 @@ SETTINGS = {
     "database.hostname": f"me:{SECRET}@db",
     "database.server.name": f"https://me:{SECRET}@db/x?sig={SECRET}",
 }
+#: The same for any connector whose clients need no login, and so ignore it.
+OF_CLIENTS = {
+    "producer.override.sasl.jaas.config": (
+        f'org.apache.kafka.common.security.plain.PlainLoginModule required username="me" password="{SECRET}";'
+    )
+}
 _FORMS = (SECRET, b64encode(f"me:{SECRET}".encode()).decode().rstrip("="))
 
 

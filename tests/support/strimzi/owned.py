@@ -10,7 +10,7 @@ from typing import Any
 
 from kubernetes import watch
 
-from tests.support.airflow.planted import planted_config
+from tests.support.airflow.planted import OF_CLIENTS, planted_config
 from tests.support.strimzi.resources import OFFSETS, Resource, annotations_of
 from tests.support.strimzi.scene import Strimzi
 
@@ -34,7 +34,7 @@ class Owned:
     def mirror_maker(self, name: str) -> Callable[[str, Mapping[str, str]], None]:
         """Return what creates the connectors of a KafkaMirrorMaker2: first the MirrorSource, and with it the resource.
 
-        The names of the connectors follow from the aliases in their configuration.
+        The names of the connectors follow from the aliases in their configuration, which gets a planted secret.
         """
 
         def create(_connector: str, config: Mapping[str, str]) -> None:
@@ -44,7 +44,7 @@ class Owned:
                 for key, value in config.items()
                 if key not in {*_OF_THE_RESOURCE, "topics", "groups"} and not key.startswith(_CLUSTERS)
             }
-            part = {"tasksMax": 1, "config": own}
+            part = {"tasksMax": 1, "config": {**own, **OF_CLIENTS}}
             if kind == "MirrorSourceConnector":
                 mirror = {"topicsPattern": config["topics"], "sourceConnector": part}
                 source, target = config["source.cluster.alias"], config["target.cluster.alias"]
