@@ -32,6 +32,12 @@ NEWEST = "NEWEST"
 # What the page starts in a terminal of its own.
 _IN_BACKGROUND = "airflow standalone"
 _END = "end"
+# The page names a pair of versions that fit; the newest pair is that of the client, whose releases come later.
+_SPARK = "pyspark==4.0.0 pyspark-client==4.0.0"
+_NEWEST_SPARK = """
+client=$(python -c 'from importlib.metadata import version; print(version("pyspark-client"))')
+pip install --quiet --force-reinstall --no-deps "pyspark==$client"
+"""
 
 
 @dataclass(frozen=True)
@@ -111,7 +117,9 @@ def _command(block: str, sandbox: Sandbox) -> str:
         return "\n".join(f"{name}={value}" for name, value in own.items())
     if block.strip() == _IN_BACKGROUND:
         return f"{_IN_BACKGROUND} > standalone.log 2>&1 &\n"
-    return block
+    return (
+        block.replace(_SPARK, "pyspark-client") + _NEWEST_SPARK if os.environ.get(NEWEST) and _SPARK in block else block
+    )
 
 
 def _environment(folder: Path, port: int) -> dict[str, str]:
@@ -166,6 +174,7 @@ def test_it_shows_what_the_page_says(followed: Followed) -> None:
     assert "No data found" in followed.printed
     assert followed.printed.count("state=success, run_type=manual") == 2
     assert re.search(r"^/.*/report\.html$", followed.printed, re.MULTILINE)
+    assert _SPARK in PAGE
 
 
 def test_the_dry_run_changes_nothing_and_the_change_is_made(followed: Followed, sink: Path) -> None:
