@@ -8,6 +8,7 @@ from sandbox import wait_for, wait_until
 from sandbox.kubernetes import Release
 from tests.support.strimzi.desired import Operation
 from tests.support.strimzi.managed import Managed, managed
+from tests.support.strimzi.owned import Owned
 from tests.support.strimzi.reconciler import Reconciler
 from tests.support.strimzi.resources import OFFSETS, annotations_of
 from tests.support.strimzi.scene import Strimzi, asking, conditions_of, warning_of
@@ -67,33 +68,31 @@ def test_an_operation_on_offsets_changes_no_generation(connector: Managed) -> No
     assert resource["metadata"]["generation"] == before
 
 
-def test_the_annotation_goes_before_the_status_is_written(connector: Managed, reconciler: Reconciler) -> None:
+def test_the_annotation_goes_before_the_status_is_written(connector: Managed) -> None:
     """For a moment the Warning of an earlier attempt still stands."""
     connector.ask(Operation.RESET).warned("ResetOffsets")
-    reconciler.status_delay = 1.0
-    try:
+    with Owned(connector.strimzi).history(connector.name, kind=connector.kind) as history:
         connector.change({"state": "stopped"})
-        resource = connector.done()
-        assert warning_of(resource, "ResetOffsets") is not None
-    finally:
-        reconciler.status_delay = 0.0
-    wait_until(lambda: warning_of(connector.read(), "ResetOffsets") is None, 30, "the Warning stays")
+        connector.done()
+        wait_until(lambda: warning_of(connector.read(), "ResetOffsets") is None, 30, "the Warning stays")
+
+    without = [one for one in history.versions if OFFSETS not in annotations_of(one)]
+    assert warning_of(without[0], "ResetOffsets") is not None
 
 
-def test_a_changed_config_leaves_the_offsets_for_the_next_pass(connector: Managed, reconciler: Reconciler) -> None:
+def test_a_changed_config_leaves_the_offsets_for_the_next_pass(connector: Managed) -> None:
     """Config and annotation in one request: the pass that writes the config does nothing else."""
     connect = connector.strimzi.connect
     assert connect is not None
     connector.in_state("RUNNING")
     own = {"config": {"offset.lag.max": 5, "replication.factor": 1, "offset-syncs.topic.replication.factor": 1}}
-    reconciler.status_delay = 1.0
-    try:
+    with Owned(connector.strimzi).history(connector.name, kind=connector.kind) as history:
         connector.change(own, annotations=asking(connector.kind, Operation.LIST, connector.connector))
         wait_for(lambda: connect.config(connector.connector).get("offset.lag.max"), "5", 30, "no config is written")
-        assert OFFSETS in annotations_of(connector.read())
-    finally:
-        reconciler.status_delay = 0.0
-    connector.done()
+        connector.done()
+
+    asked = [one for one in history.versions if OFFSETS in annotations_of(one)]
+    assert asked[-1]["status"]["observedGeneration"] == asked[-1]["metadata"]["generation"]
 
 
 def test_a_connector_goes_with_its_resource_and_without_one(strimzi: Strimzi, reconciler: Reconciler) -> None:
