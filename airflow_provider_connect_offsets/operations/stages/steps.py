@@ -18,6 +18,7 @@ from airflow_provider_connect_offsets.exceptions import (
     OutcomeUnknown,
     StoreError,
 )
+from airflow_provider_connect_offsets.kafka.group_kinds import left_alone
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.observe.partitions import first_few
 from airflow_provider_connect_offsets.observe.waiting import is_in
@@ -91,11 +92,13 @@ def await_stopped(clients: Clients, connector: str) -> None:
         return
     groups = clients.groups
     try:
-        empty = clients.settle(lambda: groups.state(group), until=lambda one: one.inactive).inactive
+        of_group = clients.settle(lambda: groups.state(group), until=lambda one: one.inactive or bool(one.kind))
     except AccessDenied as error:
         log.info("%s Connect itself refuses changes until the group is empty.", error)
         return
-    if not empty:
+    if of_group.kind:
+        raise NotStopped(f"{connector!r} is STOPPED, but {left_alone(group, of_group.kind)}")
+    if not of_group.inactive:
         raise NotStopped(f"{connector!r} is STOPPED, but its consumer group {group!r} still has members.")
 
 
