@@ -20,12 +20,14 @@ from airflow_provider_connect_offsets.exceptions import (
 )
 from airflow_provider_connect_offsets.kafka.group_kinds import left_alone
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
+from airflow_provider_connect_offsets.observe.lag import next_records
 from airflow_provider_connect_offsets.observe.partitions import first_few
 from airflow_provider_connect_offsets.observe.waiting import is_in
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.family import Config
 from airflow_provider_connect_offsets.offsets.kept_config import reconfigured
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
+from airflow_provider_connect_offsets.offsets.requests.request import To
 from airflow_provider_connect_offsets.words import counted
 
 log = logging.getLogger(__name__)
@@ -217,7 +219,9 @@ def rebase(plan: OffsetPlan, clients: Clients, at_stop: Offsets, *, moving: bool
             "without its logs: kafka_conn_id must name the cluster that its positions refer to."
         )
     bounds = {where: (log.log_start, log.log_end) for where, log in clients.logs.bounds(moved).items()}
-    return plan.rebased_on(at_stop, log_bounds=bounds, moving=moving)
+    skips = plan.request.to is To.SKIP
+    unread = next_records(clients, clients.control.info(plan.connector), plan.positions_in(at_stop)) if skips else {}
+    return plan.rebased_on(at_stop, log_bounds=bounds, moving=moving, next_records=unread)
 
 
 def write(clients: Clients, connector: str, changes: Offsets) -> WriteReply:
