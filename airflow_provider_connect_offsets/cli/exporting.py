@@ -7,7 +7,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TextIO
 
@@ -32,22 +31,20 @@ def export(opened: WorkerStorage, *, connectors: frozenset[str], from_beginning:
     """
     exported = _Counted()
     with progress_bar(f"Reading {opened.name}") as progress:
-        read = partial(opened.read_all, names=connectors, damaged=exported.damaged.append)
-        stored = opened.history(progress) if from_beginning else read(progress)
-        selected = (
-            (name, offsets) for name, offsets in stored if len(offsets) and (not connectors or name in connectors)
-        )
+        read = opened.history if from_beginning else opened.read_all
+        stored = read(progress, names=connectors, damaged=exported.damaged.__setitem__)
+        selected = ((name, offsets) for name, offsets in stored if len(offsets))
         with _writing(target) as file:
             for piece in kip199_text(exported.counting(selected)):
                 file.write(piece)
-    for missing in sorted(connectors - exported.names if not exported.damaged else ()):
+    for missing in sorted(connectors - exported.names - exported.damaged.keys()):
         tell(f"Connector {missing!r} has no offsets in {opened.name}.")
     if isinstance(opened.storage, TopicStorage) and opened.storage.passed_over:
         tell(f"Passed over {counted(opened.storage.passed_over, 'key')} in {opened.name} of another shape.")
     of = counted(len(exported.names), "connector")
     tell(f"Exported {counted(exported.entries, 'offset')} of {of} from {opened.name}.")
     if exported.damaged:
-        left_out = " ".join(map(str, exported.damaged))
+        left_out = " ".join(map(str, exported.damaged.values()))
         raise StoreDamaged(f"{counted(len(exported.damaged), 'connector')} could not be exported. {left_out}")
 
 
@@ -57,7 +54,7 @@ class _Counted:
     def __init__(self) -> None:
         self.names: set[str] = set()
         self.entries = 0
-        self.damaged: list[StoreDamaged] = []
+        self.damaged: dict[str, StoreDamaged] = {}
 
     def counting(self, offsets: Iterator[tuple[str, Offsets]]) -> Iterator[tuple[str, Offsets]]:
         for name, some in offsets:

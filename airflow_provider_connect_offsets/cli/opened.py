@@ -95,19 +95,24 @@ class WorkerStorage:
         Args:
             progress: Shows how much is read.
             names: Only these are read; empty: all.
-            damaged: Gets the error of each connector whose offsets can't be read.
+            damaged: Gets each connector whose offsets can't be read, and the error.
         """
         only = names or None
         if isinstance(self.storage, TopicStorage):
             return self.storage.read_all(progress, names=only, damaged=damaged)
         return self.storage.read_all(names=only, damaged=damaged)
 
-    def history(self, progress: Progress | None = None) -> Iterator[tuple[str, Offsets]]:
-        """Yield all stored offsets of every connector, also overwritten ones; a file has only the last ones."""
+    def history(
+        self,
+        progress: Progress | None = None,
+        *,
+        names: frozenset[str] = frozenset(),
+        damaged: Damaged = raised,
+    ) -> Iterator[tuple[str, Offsets]]:
+        """Yield all stored offsets, also overwritten ones; a file has only the last ones. As :meth:`read_all`."""
         if isinstance(self.storage, TopicStorage):
-            yield from self.storage.history(progress)
-        else:
-            yield from self.read_all(progress)
+            return self.storage.history(progress, names=names or None, damaged=damaged)
+        return self.read_all(progress, names=names, damaged=damaged)
 
 
 def open_storage(path: Path, flow: str | None, *, forced: bool = False) -> WorkerStorage:

@@ -17,6 +17,7 @@ from airflow_provider_connect_offsets.connect.protocols import (
     WriteReply,
 )
 from airflow_provider_connect_offsets.exceptions import NotStopped, OutcomeUnknown, UnknownConnector
+from airflow_provider_connect_offsets.kafka.group_kinds import left_alone
 from airflow_provider_connect_offsets.kafka.groups import Committed, ConsumerGroups, GroupStatus
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, ConsumerGroup, TopicPartition
@@ -42,6 +43,10 @@ class GroupOffsets(ConnectorControl):
         """Return the names of all consumer groups, sorted."""
         return self._groups.list_groups()
 
+    def unlisted(self) -> dict[str, str]:
+        """Return the groups that aren't consumer groups, and why each is left alone."""
+        return {name: left_alone(name, kind) for name, kind in self._groups.other_kinds().items()}
+
     def overview(self) -> dict[str, ConnectorOverview]:
         """Return all consumer groups, with the topics of their committed offsets and their state."""
         return {name: ConnectorOverview(self.info(name), self.status(name)) for name in self.connectors()}
@@ -49,21 +54,24 @@ class GroupOffsets(ConnectorControl):
     def info(self, connector: str) -> ConnectorInfo:
         """Return the topics of which the group has a committed offset, as the setting ``topics``.
 
-        Raises :class:`UnknownConnector` for a group that does not exist, and store errors.
+        Raises :class:`UnknownConnector` for a group that does not exist or isn't a consumer group, and store errors.
         """
-        topics = sorted({where.topic for where in self._groups.offsets(connector)})
+        topics = sorted({where.topic for where in self._committed(connector)})
         if not topics and connector not in self.connectors():
             raise UnknownConnector(f"There is no consumer group {connector!r}.")
         return ConnectorInfo(connector, ConnectorType.GROUP, {"topics": ",".join(topics)} if topics else {})
 
     def status(self, connector: str) -> ConnectorStatus:
-        """Return STOPPED for a group without members or one that does not exist, else RUNNING, a task per member."""
-        return _status(self._groups.state(connector))
+        """Return STOPPED for a group without members or one that does not exist, else RUNNING, a task per member.
+
+        Raises :class:`UnknownConnector` for a group that isn't a consumer group, and store errors.
+        """
+        return _status(self._state(connector))
 
     def stop(self, connector: str, *, for_offsets: bool = False) -> None:
         """Require that the group has no members; raises :class:`NotStopped`."""
         del for_offsets
-        group = self._groups.state(connector)
+        group = self._state(connector)
         if not group.inactive:
             raise NotStopped(
                 f"Nothing was written: consumer group {connector!r} is {group.state} with {group.members} members, "
@@ -83,7 +91,7 @@ class GroupOffsets(ConnectorControl):
 
     def read_offsets(self, connector: str) -> Offsets:
         """Return the committed offsets of a group; none for one that does not exist. Raises store errors."""
-        committed = self._groups.offsets(connector)
+        committed = self._committed(connector)
         return Offsets.of(
             Entry.of(_FAMILY.partition_of(where, {}), _FAMILY.offset_at(offset)) for where, offset in committed.items()
         )
@@ -126,6 +134,19 @@ class GroupOffsets(ConnectorControl):
     def reset_offsets(self, connector: str) -> WriteReply:
         """Remove all offsets of a group without members."""
         return self.write_offsets(connector, self.read_offsets(connector).removed())
+
+    def _committed(self, group: str) -> dict[TopicPartition, int]:
+        committed = self._groups.offsets(group)
+        if not committed:
+            self._state(group)
+        return committed
+
+    def _state(self, group: str) -> GroupStatus:
+        """Return the state of a group; raises :class:`UnknownConnector` for one that isn't a consumer group."""
+        status = self._groups.state(group)
+        if status.kind:
+            raise UnknownConnector(left_alone(group, status.kind))
+        return status
 
 
 def _status(group: GroupStatus) -> ConnectorStatus:

@@ -18,8 +18,8 @@ def connector_offsets_change(**values: Any) -> None:
     | `earliest`, `latest` | | the first record that is still there, or after the last one |
     | `datetime` | `2026-01-31T03:00:00+01:00` | the first record at or after that moment |
     | `duration` | `PT2H` | the same, counted back from now |
-    | `shift` | `-100` | so many records before or after its position |
-    | `skip` | `1` | after so many records, for example a poison record |
+    | `shift` | `-100` | so many offsets before or after its position |
+    | `skip` | `1` | after its next record, such as a poison record; if greater, after so many offsets from it on |
     | `offset` | `4711` | the record with that offset |
     | `clear` | | wherever `auto.offset.reset` says, as no offset is stored any more |
     | `file` | a URI | the positions in a KIP-199 JSON, REST JSON, JSON lines, CSV or Parquet file |

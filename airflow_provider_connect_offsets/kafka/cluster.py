@@ -77,9 +77,17 @@ class KafkaCluster(RemainingRecords):
         with self.topic(topic) as reader:
             yield from reader.records()
 
-    def full_records(self, spans: Mapping[TopicPartition, Span]) -> Generator[FullRecord, None, None]:
-        """Yield the records of the spans as a sink is given them, in order in each partition; raises store errors."""
-        with self.spans(Isolation.READ_UNCOMMITTED) as logs:
+    def full_records(
+        self, spans: Mapping[TopicPartition, Span], isolation: Isolation = Isolation.READ_UNCOMMITTED
+    ) -> Generator[FullRecord, None, None]:
+        """Yield the records of the spans as a sink is given them, in order in each partition; raises store errors.
+
+        With ``read_committed`` a span ends where the first open transaction begins, at the latest.
+        """
+        if isolation is Isolation.READ_COMMITTED:
+            ends = self.stable_ends(spans)
+            spans = {where: Span(span.start, min(span.end, ends[where])) for where, span in spans.items()}
+        with self.spans(isolation) as logs:
             for passed in logs.read(spans):
                 if passed.message is not None:
                     yield FullRecord.of(passed.where, passed.offset - 1, passed.message)

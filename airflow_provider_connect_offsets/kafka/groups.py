@@ -19,6 +19,13 @@ from airflow_provider_connect_offsets import fencing
 from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, retrying
 from airflow_provider_connect_offsets.exceptions import StoreError, Unreachable
 from airflow_provider_connect_offsets.kafka.brokers import Brokers
+from airflow_provider_connect_offsets.kafka.group_kinds import (
+    COORDINATING,
+    OTHER_TYPE,
+    left_alone,
+    listed_groups,
+    other_kinds,
+)
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.requests.patterns import typed_pattern
 
@@ -29,32 +36,43 @@ _DESCRIBED_AT_ONCE = 500
 _PAUSE = 0.2
 T = TypeVar("T")
 _Answer: TypeAlias = "Future[ConsumerGroupTopicPartitions]"
-_COORDINATING = frozenset(
-    {KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.COORDINATOR_LOAD_IN_PROGRESS}
-)
 
 
 class GroupState(StrEnum):
-    """States of a consumer group, as Kafka names them; a group that does not exist is empty."""
+    """States of a consumer group, as Kafka names them; a group that does not exist is empty.
+
+    A group that isn't a consumer group has the state ``OTHER_KIND``.
+    """
 
     EMPTY = "Empty"
     STABLE = "Stable"
     PREPARING_REBALANCE = "PreparingRebalance"
     COMPLETING_REBALANCE = "CompletingRebalance"
     UNKNOWN = "Unknown"
+    OTHER_KIND = "OtherKind"
 
 
 @dataclass(frozen=True, slots=True)
 class GroupStatus:
-    """The state of a consumer group, and its number of members."""
+    """The state of a consumer group, and its number of members.
+
+    Attributes:
+        state: Its state.
+        members: How many members it has.
+        kind: What it is, if it isn't a consumer group; else empty.
+    """
 
     state: GroupState
     members: int
+    kind: str = ""
 
     @property
     def inactive(self) -> bool:
         """Whether the group has no members; only then its offsets may be changed."""
         return self.state is GroupState.EMPTY and self.members == 0
+
+
+_ABSENT = GroupStatus(GroupState.EMPTY, members=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +107,15 @@ class ConsumerGroups(Brokers):
         names = self._until_coordinated(partial(self.ask, "list the consumer groups", self._list))
         return sorted(name for name in names if matching.matches(name))
 
+    def other_kinds(self, pattern: str = "") -> dict[str, str]:
+        """Return the kind of each group that isn't a consumer group, by name.
+
+        :meth:`list_groups` leaves them out, and no call here changes them. Argument and errors are its own.
+        """
+        matching = typed_pattern(pattern or ".*", param="groups")
+        ask = partial(self.ask, "list the groups", partial(other_kinds, timeout=self.timeout))
+        return {name: kind for name, kind in self._until_coordinated(ask).items() if matching.matches(name)}
+
     def state(self, group: str) -> GroupStatus:
         """Return the state of ``group``; a group that does not exist is empty. Raises store errors."""
         return self.states([group])[group]
@@ -96,14 +123,18 @@ class ConsumerGroups(Brokers):
     def states(self, groups: Iterable[str]) -> dict[str, GroupStatus]:
         """Return the state of each of ``groups``, as :meth:`state` does."""
         names = list(dict.fromkeys(groups))
-        statuses: dict[str, GroupStatus] = {}
+        statuses: dict[str, GroupStatus | None] = {}
         for start in range(0, len(names), _DESCRIBED_AT_ONCE):
             part = names[start : start + _DESCRIBED_AT_ONCE]
             describe = partial(
                 self.ask, f"describe consumer group {_named(part)}", partial(self._describe, groups=part)
             )
             statuses |= self._until_coordinated(describe)
-        return statuses
+        unnamed = {name: status for name, status in statuses.items() if status is None or status.kind}
+        kinds = self.other_kinds() if unnamed else {}
+        return {name: status or _ABSENT for name, status in statuses.items()} | {
+            name: GroupStatus(GroupState.OTHER_KIND, 0, kinds[name]) for name in unnamed if name in kinds
+        }
 
     def _until_coordinated(self, call: Callable[[], T]) -> T:
         """Repeat a call while a coordinator is starting, as after the first request for a group of a new cluster."""
@@ -117,14 +148,18 @@ class ConsumerGroups(Brokers):
     def offsets_of(self, groups: Iterable[str]) -> dict[str, dict[TopicPartition, Committed]]:
         """Return the committed offsets of each of ``groups``, of many at the same time; empty for a group without any.
 
+        Those of a group of another kind are not read.
+
         Raises:
             StoreError: The offsets of a group can't be read; the message names the first such group.
         """
         names = list(dict.fromkeys(groups))
         # A request for offsets to a coordinator that is not ready makes librdkafka (2.16.0, its issue 5040) end the
         # process with a segmentation fault. Describing the groups waits until it is ready, or raises.
-        self.states(names)
-        return {group: self._committed(group, answer) for group, answer in _in_flight(names, self._request_offsets)}
+        statuses = self.states(names)
+        asked = _in_flight([name for name in names if not statuses[name].kind], self._request_offsets)
+        committed = {group: self._committed(group, answer) for group, answer in asked}
+        return {name: committed.get(name, {}) for name in names}
 
     def commit(self, offsets: Mapping[str, Mapping[TopicPartition, int | Committed]]) -> dict[str, str]:
         """Set offsets of many groups at the same time; a group that does not exist is created. Does not read back.
@@ -134,11 +169,13 @@ class ConsumerGroups(Brokers):
 
         Returns:
             Refused group → reason. Kafka refuses a group with members. It sets each partition by itself, so some
-            partitions of a refused group may be set.
+            partitions of a refused group may be set. A group of another kind is refused here.
         """
-        self.states(offsets)  # as for reading: librdkafka does not survive a coordinator that is not ready
+        statuses = self.states(offsets)  # as for reading: librdkafka does not survive a coordinator that is not ready
+        others = {name: left_alone(name, one.kind) for name, one in statuses.items() if one.kind}
         refused: dict[str, StoreError] = {}
-        remaining, deadline = dict(offsets), SYSTEM_CLOCK.now() + self.timeout
+        remaining = {name: some for name, some in offsets.items() if name not in others}
+        deadline = SYSTEM_CLOCK.now() + self.timeout
         while remaining:
             failed = self._commit_once(remaining)
             in_time = SYSTEM_CLOCK.now() < deadline
@@ -148,7 +185,7 @@ class ConsumerGroups(Brokers):
             refused |= {name: error for name, error in failed.items() if name not in repeated}
             if remaining:
                 SYSTEM_CLOCK.sleep(_PAUSE)
-        return {name: str(error) for name, error in refused.items()}
+        return others | {name: str(error) for name, error in refused.items()}
 
     def _commit_once(self, offsets: Mapping[str, Mapping[TopicPartition, int | Committed]]) -> dict[str, StoreError]:
         failed: dict[str, StoreError] = {}
@@ -160,7 +197,9 @@ class ConsumerGroups(Brokers):
         return failed
 
     def delete(self, group: str) -> None:
-        """Remove a group with all its offsets; raises :class:`StoreError` if it has members."""
+        """Remove a group with all its offsets; raises :class:`StoreError` if it has members, or is of another kind."""
+        if kind := self.state(group).kind:
+            raise StoreError(f"Nothing was deleted: {left_alone(group, kind)}")
         fencing.ask()
         self.ask(
             f"delete consumer group {group!r}",
@@ -200,12 +239,9 @@ class ConsumerGroups(Brokers):
         return answer.topic_partitions or []
 
     def _list(self, client: AdminClient) -> list[str]:
-        answer = client.list_consumer_groups(request_timeout=self.timeout).result()
-        for error in answer.errors or ():
-            raise KafkaException(error)  # a KafkaError itself is not caught by any `except`
-        return [listed.group_id for listed in answer.valid or ()]
+        return listed_groups(client.list_consumer_groups(request_timeout=self.timeout).result())
 
-    def _describe(self, client: AdminClient, groups: Sequence[str]) -> dict[str, GroupStatus]:
+    def _describe(self, client: AdminClient, groups: Sequence[str]) -> dict[str, GroupStatus | None]:
         answers = client.describe_consumer_groups(list(groups), request_timeout=self.timeout)
         return {group: _status(answers[group]) for group in groups}
 
@@ -221,16 +257,21 @@ def _in_flight(groups: Iterable[str], request: Callable[[str], _Answer]) -> Iter
 
 def _is_starting(error: BaseException) -> bool:
     cause = error.__cause__
-    return isinstance(cause, KafkaException) and cause.args[0].code() in _COORDINATING
+    return isinstance(cause, KafkaException) and cause.args[0].code() in COORDINATING
 
 
-def _status(pending: Future[Any]) -> GroupStatus:
+def _status(pending: Future[Any]) -> GroupStatus | None:
+    """Return the status of a group; None if there is no consumer group of that name."""
     try:
         description = pending.result()
     except KafkaException as error:
         if error.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND:  # older brokers answer "dead"
-            return GroupStatus(GroupState.EMPTY, members=0)
+            return None
+        if error.args[0].code() == KafkaError._INVALID_ARG:  # noqa: SLF001 - so librdkafka refuses other protocol types
+            return GroupStatus(GroupState.OTHER_KIND, 0, OTHER_TYPE)
         raise
+    if description.state is ConsumerGroupState.DEAD:
+        return None
     return GroupStatus(_STATES.get(description.state, GroupState.UNKNOWN), len(description.members))
 
 
@@ -246,7 +287,6 @@ def _named(groups: Sequence[str]) -> str:
 
 _STATES = {
     ConsumerGroupState.EMPTY: GroupState.EMPTY,
-    ConsumerGroupState.DEAD: GroupState.EMPTY,
     ConsumerGroupState.STABLE: GroupState.STABLE,
     ConsumerGroupState.PREPARING_REBALANCING: GroupState.PREPARING_REBALANCE,
     ConsumerGroupState.COMPLETING_REBALANCING: GroupState.COMPLETING_REBALANCE,

@@ -6,7 +6,7 @@ reaches that end. So the record is read. Sources: KIP-98, ``MirrorSourceTask``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
@@ -63,7 +63,7 @@ class RemainingRecords(KafkaLogs):
         with reading(self._config, isolation, **_SMALL) as consumer:
             while part := dict(islice(unread, _AT_ONCE)):
                 first = self._first_records(consumer, part)
-                undecided = {} if isolation is Isolation.READ_UNCOMMITTED else self._undecided(part.keys() - first)
+                undecided = {} if isolation is Isolation.READ_UNCOMMITTED else self.stable_ends(part.keys() - first)
                 remaining |= first | {
                     where: Remaining(offset, None)
                     for where, offset in undecided.items()
@@ -89,7 +89,7 @@ class RemainingRecords(KafkaLogs):
                         records[where] = Remaining(offset, written if written >= 0 else None)
         return records
 
-    def _undecided(self, partitions: set[TopicPartition]) -> dict[TopicPartition, int]:
+    def stable_ends(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
         """Return the start of the first open transaction of each partition; the end if there is none."""
         if not partitions:
             return {}

@@ -20,6 +20,7 @@ from airflow_provider_connect_offsets.kafka.logs import LogBounds
 from airflow_provider_connect_offsets.kafka.spans import Span
 from airflow_provider_connect_offsets.kafka.topic_reader import FullRecord
 from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.observe.lag import isolation_of
 from airflow_provider_connect_offsets.observe.waiting import consumed_partitions, stored_positions
 from airflow_provider_connect_offsets.offsets.conversion import Converters, is_of_json, is_of_one_record
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, TopicPartition
@@ -173,7 +174,7 @@ def read_unconvertible(sink: FailedSink, kafka: KafkaCluster, *, most: int) -> l
     }
     found: dict[TopicPartition, FailedRecord] = {}
     passed, doubtful = dict.fromkeys(spans, 0), set[TopicPartition]()
-    with closing(kafka.full_records(spans)) as records:
+    with closing(kafka.full_records(spans, isolation_of(sink.info))) as records:
         for record in records:
             where = record.where
             if where in found:
@@ -240,7 +241,8 @@ def _located(
     start = sink.start(where)
     if offset < start:
         return
-    before = [one for one in kafka.full_records({where: Span(start, offset + 1)}) if one.offset <= offset]
+    records = kafka.full_records({where: Span(start, offset + 1)}, isolation_of(sink.info))
+    before = [one for one in records if one.offset <= offset]
     if before and before[-1].offset == offset:
         by, error = (_simple(headers.get(name, "")) for name in ("class.name", "exception.class.name"))
         yield FailedRecord(

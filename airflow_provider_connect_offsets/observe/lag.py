@@ -7,19 +7,33 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo
-from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotRunning, UnreadablePattern
+from airflow_provider_connect_offsets.exceptions import (
+    InvalidDocument,
+    InvalidRequest,
+    NotRunning,
+    StoreError,
+    UnreadablePattern,
+)
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
 from airflow_provider_connect_offsets.kafka.remaining import Remaining
 from airflow_provider_connect_offsets.kafka.spans import Isolation
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.partitions import existing, first_few
-from airflow_provider_connect_offsets.observe.waiting import Observation, consumed_partitions, stored_positions
+from airflow_provider_connect_offsets.observe.waiting import (
+    Observation,
+    consumed_partitions,
+    stored_positions,
+)
+from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import MirrorSource, OffsetReset, TopicPartition
 from airflow_provider_connect_offsets.offsets.requests.patterns import matches_topic, selection
+from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.offsets.requests.values import MAX_COUNT, optional_count
 from airflow_provider_connect_offsets.words import counted
 
@@ -72,6 +86,50 @@ class Replicated:
 def isolation_of(info: ConnectorInfo) -> Isolation:
     """Return the ``isolation.level`` of a connector's consumer, which its family knows."""
     return Isolation.READ_COMMITTED if info.family.reads_committed(info.config) else Isolation.READ_UNCOMMITTED
+
+
+def next_records(
+    clients: Clients, info: ConnectorInfo, positions: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, int]:
+    """Return the offset of the record that a connector reads next, where its position is before that record.
+
+    A marker of a transaction, an aborted record and an offset that compaction removed are offsets without a record.
+    Without the right to read a topic, where they are is unknown: then a warning says so, and none is returned.
+
+    Args:
+        clients: Its clients, with the logs that its positions refer to.
+        info: The connector.
+        positions: Its positions.
+    """
+    logs = clients.logs_of(info.name)
+    try:
+        bounds = logs.bounds(existing(logs, positions))
+        within = {where: positions[where] for where, log in bounds.items() if _is_within(positions[where], log)}
+        first = logs.first_remaining(within, isolation=isolation_of(info)) if within else {}
+    except StoreError as error:
+        log.warning("%s Whether a position of %r is that of a record is unknown.", error, info.name)
+        return {}
+    return {where: one.offset for where, one in first.items() if one.offset > positions[where]}
+
+
+def next_record_rows(
+    clients: Clients, info: ConnectorInfo, offsets: Offsets, request: Request
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the dataset ``next_records`` of a connector: of the partitions that a request selects."""
+    selected: dict[TopicPartition, int] = {}
+    for entry in offsets if info.family.has_positions else ():
+        where = info.family.topic_partition(parse_map(entry.partition))
+        with suppress(InvalidDocument):  # the plan has an error for it
+            position = info.family.position_in(entry.offset)
+            if where is not None and position is not None and request.selects(where.topic, where.partition):
+                selected[where] = position
+    for where, offset in next_records(clients, info, selected).items() if selected else ():
+        place = {"topic": where.topic, "kafka_partition": where.partition}
+        yield {"connector": info.name, **place, "next_record": offset}
+
+
+def _is_within(position: int, log: LogBounds) -> bool:
+    return log.log_start <= position < log.log_end
 
 
 def replicated(

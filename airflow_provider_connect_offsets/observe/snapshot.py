@@ -25,6 +25,7 @@ from airflow_provider_connect_offsets.exceptions import (
 from airflow_provider_connect_offsets.kafka.logs import LogBounds, Retention
 from airflow_provider_connect_offsets.observe import slots
 from airflow_provider_connect_offsets.observe.clients import Clients, Logs, Origin
+from airflow_provider_connect_offsets.observe.lag import next_record_rows
 from airflow_provider_connect_offsets.observe.partitions import first_few, partitions_of
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
@@ -38,6 +39,7 @@ from airflow_provider_connect_offsets.workspace.schemas import (
     CONNECTOR_OFFSETS,
     CONNECTORS,
     LOG_BOUNDS,
+    NEXT_RECORDS,
     REPLICATION_SLOTS,
 )
 
@@ -60,7 +62,8 @@ def take_snapshots(
 ) -> list[int]:
     """Write ``request.json`` and the datasets ``connectors``, ``connector_offsets`` and ``log_bounds``; change nothing.
 
-    For Debezium connectors for PostgreSQL also ``replication_slots``, without rows if ``clients`` have no database.
+    For Debezium connectors for PostgreSQL also ``replication_slots``, without rows if ``clients`` have no database, and
+    for changes that skip records ``next_records``.
 
     Args:
         requests: The changes, which name one moment at most, and their directories, which share their datasets. A
@@ -89,6 +92,9 @@ def take_snapshots(
     offsets = (offset_rows(one, clients.cluster, clients.origin, observed_at) for one in connectors.values())
     write_dataset(datasets.connector_offsets, CONNECTOR_OFFSETS, chain.from_iterable(offsets))
     changed = [(request, connectors[request.connector]) for _, request in requests]
+    if requests[0][1].to is To.SKIP:
+        next_ones = (next_record_rows(clients, one.info, one.offsets, request) for request, one in changed)
+        write_dataset(datasets.next_records, NEXT_RECORDS, chain.from_iterable(next_ones))
     write_dataset(datasets.log_bounds, LOG_BOUNDS, _rows_of_logs(changed, clients, observed_at))
     reading_slots = [one for _, one in changed if slots.has_slot(one.info)]
     if reading_slots:

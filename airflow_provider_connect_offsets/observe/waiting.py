@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorControl, ConnectorInfo, ConnectorStatus, State
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotRunning
+from airflow_provider_connect_offsets.kafka.group_kinds import left_alone
 from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.partitions import partitions_of
@@ -56,8 +57,16 @@ def observe_state(control: ConnectorControl, connector: str, state: str) -> Obse
 
 
 def observe_group(groups: ConsumerGroups, group: str) -> Observation:
-    """Observe whether a consumer group has no members; an unknown group has none."""
-    inactive = groups.state(group).inactive
+    """Observe whether a consumer group has no members; an unknown group has none.
+
+    Raises:
+        InvalidRequest: It isn't a consumer group, so its members can't be observed.
+        StoreError: Kafka does not answer, or refuses.
+    """
+    status = groups.state(group)
+    if status.kind:
+        raise InvalidRequest(f"{left_alone(group, status.kind)} Its members are unknown.")
+    inactive = status.inactive
     return Observation(inactive, f"Consumer group {group!r} {'has no members' if inactive else 'has members'}.")
 
 

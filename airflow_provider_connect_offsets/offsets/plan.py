@@ -141,7 +141,12 @@ class OffsetPlan:
         ]
 
     def rebased_on(
-        self, stopped: Offsets, *, log_bounds: Mapping[TopicPartition, tuple[int, int]], moving: bool
+        self,
+        stopped: Offsets,
+        *,
+        log_bounds: Mapping[TopicPartition, tuple[int, int]],
+        moving: bool,
+        next_records: Mapping[TopicPartition, int] | None = None,
     ) -> OffsetPlan:
         """Adapt the plan to the offsets at which the connector was stopped.
 
@@ -153,6 +158,7 @@ class OffsetPlan:
             log_bounds: Present log start and end offsets of the partitions in :meth:`moved_partitions`; needed for
                 ``shift`` and ``skip`` only.
             moving: Whether the connector ran until it was stopped just now.
+            next_records: The record that is read next, where the new position is before it; needed for ``skip`` only.
 
         Raises:
             Drift: Someone else changed an offset: it went backwards, vanished, or moved although the connector did not
@@ -169,7 +175,8 @@ class OffsetPlan:
                 f"{self.connector!r} was changed by someone else since the plan was made: "
                 f"{'; '.join(drifted[:3])}{more}"
             )
-        rows = (self._rebased_row(row, stored.get(row.partition), log_bounds) for row in self.rows)
+        known = next_records or {}
+        rows = (self._rebased_row(row, stored.get(row.partition), log_bounds, known) for row in self.rows)
         return replace(self, rows=tuple(rows))
 
     def moved_partitions(self, stopped: Offsets) -> list[TopicPartition]:
@@ -180,6 +187,13 @@ class OffsetPlan:
             for row in self.changed_rows()
             if (where := row.where) is not None and stored.get(row.partition) != row.before
         ]
+
+    def positions_in(self, stopped: Offsets) -> dict[TopicPartition, int]:
+        """Return the stored positions of changed rows."""
+        stored = stopped.stored()
+        now = {row.where: stored.get(row.partition) for row in self.changed_rows()}
+        known = {where: self.family.position(parse_map(offset)) for where, offset in now.items() if where and offset}
+        return {where: position for where, position in known.items() if position is not None}
 
     def _drift(self, row: PlanRow, now: str | None, *, moving: bool) -> str | None:
         if now == row.before:
@@ -192,7 +206,11 @@ class OffsetPlan:
         return where if backwards else None
 
     def _rebased_row(
-        self, row: PlanRow, now: str | None, log_bounds: Mapping[TopicPartition, tuple[int, int]]
+        self,
+        row: PlanRow,
+        now: str | None,
+        log_bounds: Mapping[TopicPartition, tuple[int, int]],
+        next_records: Mapping[TopicPartition, int],
     ) -> PlanRow:
         if now == row.before or row.action is Action.KEEP:
             return row
@@ -205,7 +223,7 @@ class OffsetPlan:
         if not self.request.to.is_relative or self.request.amount is None:
             return row
         log_start, log_end = log_bounds[where]
-        after_position = max(position + self.request.amount, log_start)
+        after_position = max(next_records.get(where, position) + self.request.amount, log_start)
         if after_position > log_end:
             raise Drift(
                 f"{self.connector!r}, topic {row.topic!r}, partition {row.kafka_partition}: its position is "

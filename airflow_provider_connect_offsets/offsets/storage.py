@@ -12,10 +12,12 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 
 from airflow_provider_connect_offsets.exceptions import InvalidDocument
 from airflow_provider_connect_offsets.offsets.document import (
+    MAX_LONG,
     Entry,
     JsonMap,
     Offsets,
@@ -27,9 +29,12 @@ from airflow_provider_connect_offsets.offsets.document import (
 
 # The start of a compact key, which has the connector's name.
 _START = re.compile(rb'\["(?:[^"\\]|\\.)*",(?=\{)')
-_CONTROL = re.compile(r"\\u00[01][0-9a-f]")
+# An escape, and characters that need two units in UTF-16, which Jackson writes as escapes.
+_ESCAPED = re.compile("\\\\(?:u00[01][0-9a-f]|.)|[\U00010000-\U0010ffff]")
 _SMALLEST_TABLE = 16
+_BLANKS, _NO_OFFSET = b" \t\r\n", frozenset({b"", b"null"})
 _DECODER = json.JSONDecoder()
+_ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
 # The offset of most connectors: one whole number, in canonical JSON.
 _ONE_NUMBER = re.compile(rb'\{"[^"\\\x00-\x1f]*":(?:0|-?[1-9][0-9]{0,17})\}')
 # Types whose values have one form in JSON, unlike fractions.
@@ -65,12 +70,17 @@ def key_bytes(connector: str, partition: JsonMap) -> bytes:
 
 
 def parse_value(raw: bytes | None) -> str | None:
-    """Read a record's value as canonical JSON; None for a tombstone. Raises :class:`InvalidDocument`."""
-    return None if raw is None or raw == b"null" else _canonical_map(raw)
+    """Read a record's value as canonical JSON; None for a tombstone. Raises :class:`InvalidDocument`.
+
+    An empty value, as a console producer writes it, is no offset for ``JsonConverter`` either.
+    """
+    return None if raw is None or raw.strip(_BLANKS) in _NO_OFFSET else _canonical_map(raw)
 
 
 def _canonical_map(raw: bytes) -> str:
     """Read a flat JSON map as canonical JSON; raises :class:`InvalidDocument`.
+
+    A worker reads another number than a whole one of more than 64 bits, and writes none.
 
     A text as long as its canonical form is compact and has no field twice, like every text that workers write. Any
     other text is parsed strictly, which takes four times as long.
@@ -82,11 +92,17 @@ def _canonical_map(raw: bytes) -> str:
         value, end = _DECODER.raw_decode(text)
     except (ValueError, RecursionError) as error:
         raise InvalidDocument(f"{raw[:80]!r} is no JSON: {error}") from error
+    if type(value) is dict and not all(map(_fits, value.values())):
+        raise InvalidDocument(f"{raw[:80]!r} has a number of more than 64 bits, of which Connect reads another")
     if type(value) is dict and end == len(text) and _EXACT.issuperset(map(type, value.values())):
         written = canonical(value)
         if len(written) == end:
             return written
     return canonical(parse_map(text))
+
+
+def _fits(value: object) -> bool:
+    return type(value) is not int or -MAX_LONG - 1 <= value <= MAX_LONG
 
 
 def value_bytes(offset: JsonMap) -> bytes:
@@ -208,6 +224,40 @@ def java_hash(text: str) -> int:
 
 
 def _compact(value: object) -> bytes:
-    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-    # Jackson writes the escapes of control characters with capital letters.
-    return _CONTROL.sub(lambda match: match[0][:4] + match[0][4:].upper(), text).encode()
+    return _ESCAPED.sub(_escaped, _json(value)).encode()
+
+
+def _json(value: object) -> str:
+    """Write compact JSON as Java does; only fractions differ from Python's."""
+    if isinstance(value, list):
+        return f"[{','.join(map(_json, value))}]"
+    if isinstance(value, Mapping) and float in map(type, value.values()):
+        return f"{{{','.join(f'{_json(name)}:{_json(field)}' for name, field in value.items())}}}"
+    return _java_double(value) if isinstance(value, float) else _ENCODER.encode(value)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    """Write an escape, or a character, as Jackson does: hexadecimal digits are capital letters."""
+    text = match[0]
+    if not text.startswith("\\"):
+        units = text.encode("utf-16-be").hex().upper()
+        return f"\\u{units[:4]}\\u{units[4:]}"
+    return text[:2] + text[2:].upper()
+
+
+def _java_double(number: float) -> str:
+    """Write a fraction as ``Double.toString`` does: with a point, and a power of ten for small and large ones."""
+    sign, digits, exponent = Decimal(repr(number)).as_tuple()
+    text = "".join(map(str, digits)).lstrip("0") or "0"
+    power = len(text) + int(exponent) - 1
+    significant = text.rstrip("0") or "0"
+    if number == 0:
+        shown = "0.0"
+    elif -3 <= power < 0:
+        shown = f"0.{'0' * (-power - 1)}{significant}"
+    elif 0 <= power < 7:
+        whole = significant.ljust(power + 1, "0")
+        shown = f"{whole[: power + 1]}.{whole[power + 1 :] or '0'}"
+    else:
+        shown = f"{significant[0]}.{significant[1:] or '0'}E{power}"
+    return f"{'-' if sign else ''}{shown}"

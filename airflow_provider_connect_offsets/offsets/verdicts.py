@@ -131,6 +131,7 @@ class Rule(StrEnum):
     )
     REREADS = "rereads", "After a failover now, no group would read again more records than the threshold."
     TARGET_GROUP = "target_group", "No consumer uses a group's name on the target before the failover."
+    UNMOVABLE_GROUP = "unmovable_group", "All groups with positions on the source are consumer groups."
     FLOW_MISMATCH = (
         "flow_mismatch",
         "The flow's connectors agree on aliases, names and the location of the offset syncs.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 
 from airflow_provider_connect_offsets.exceptions import (
@@ -18,22 +19,32 @@ from airflow_provider_connect_offsets.offsets.families import ConnectorType
 from airflow_provider_connect_offsets.offsets.requests.patterns import typed_pattern
 from airflow_provider_connect_offsets.words import counted
 
+log = logging.getLogger(__name__)
 _LASTING = (AccessDenied, Rejected, UnknownConnector)
 _NAMED = 5
 
 
-def select(connectors: Iterable[str], pattern: str, *, noun: str = "connector") -> list[str]:
+def select(
+    connectors: Iterable[str], pattern: str, *, noun: str = "connector", unlisted: Mapping[str, str] | None = None
+) -> list[str]:
     """Return the connectors whose whole name matches ``pattern``; raises :class:`InvalidRequest` if none does.
 
-    ``noun``: what they are: connectors, or consumer groups.
+    Args:
+        connectors: All of them.
+        pattern: Regular expression.
+        noun: What they are: connectors, or consumer groups.
+        unlisted: What else has a name, and a sentence that says why it is left out; those that match are named.
     """
     param = "groups" if noun == ConnectorType.GROUP.noun else "connectors"
     names, requested = sorted(connectors), typed_pattern(pattern, param=param)
     selected = [name for name in names if requested.matches(name)]
+    left_out = [sentence for name, sentence in (unlisted or {}).items() if requested.matches(name)]
     if not selected:
-        raise InvalidRequest(
-            f"{param}: {pattern!r} matches none of the {counted(len(names), noun)}: {first_few(names, _NAMED)}."
-        )
+        known = f"the {counted(len(names), noun)}: {first_few(names, _NAMED)}" if names else f"0 {noun}s"
+        also = f" {first_few(left_out, _NAMED, separator=' ')}" if left_out else ""
+        raise InvalidRequest(f"{param}: {pattern!r} matches none of {known}.{also}")
+    if left_out:
+        log.warning("%s", first_few(left_out, _NAMED, separator=" "))
     return selected
 
 

@@ -57,6 +57,7 @@ class SnapshotFailoverOperator(FailoverOperator):
 
     def execute(self, context: Context) -> str:
         """Write what the translation needs."""
+        from airflow_provider_connect_offsets.kafka.group_kinds import left_alone
         from airflow_provider_connect_offsets.observe.flow.failover import observe_failover
 
         with failing_clearly():
@@ -74,6 +75,8 @@ class SnapshotFailoverOperator(FailoverOperator):
             counted(len(found.remote_partitions), "replicated partition"),
             directory.uri,
         )
+        for name, kind in found.unmovable.items():
+            self.log.warning("%s", left_alone(name, kind))
         return directory.uri
 
     def request(self, failover: FailoverParams, clients: Clients) -> FailoverRequest:

@@ -61,13 +61,15 @@ class SnapshotFleetOperator(ReportedOperator):
         """Write the snapshots; fails before it touches anything if the request is invalid."""
         from airflow_provider_connect_offsets.observe.snapshot import take_snapshots
         from airflow_provider_connect_offsets.operations.fleet import select
+        from airflow_provider_connect_offsets.operations.groups.group_clients import unlisted_groups
 
         with failing_clearly():
             fleet, change = FleetDirectory(new_directory(self, context).uri), self.given(FleetChangeParams)
             now = datetime.now(tz=UTC)
             with open_connect(self.given(ConnectorConnectionParams), patient=False) as clients:
                 noun = clients.noun
-                names = select(clients.control.connectors(), change.connectors, noun=noun)
+                listed, unlisted = clients.control.connectors(), unlisted_groups(clients)
+                names = select(listed, change.connectors, noun=noun, unlisted=unlisted)
                 requests = [(fleet.member(name), change.request(name, now=now, noun=noun)) for name in names]
                 take_snapshots(requests, clients)
             fleet.publish(names)

@@ -21,6 +21,7 @@ from airflow_provider_connect_offsets.workspace.schemas import (
     CONNECTOR_OFFSETS,
     CONNECTORS,
     LOG_BOUNDS,
+    NEXT_RECORDS,
     REPLICATION_SLOTS,
     VERDICTS,
     ColumnKind,
@@ -118,25 +119,30 @@ class PlanFrames:
         offsets: dataset ``connector_offsets``
         bounds: dataset ``log_bounds`` of all topics in the cluster; a topic that it lacks does not exist
         slots: dataset ``replication_slots``; without rows if no database was observed
+        next_records: dataset ``next_records``; without rows if no record is skipped
     """
 
     connectors: DataFrame
     offsets: DataFrame
     bounds: DataFrame
     slots: DataFrame
+    next_records: DataFrame
 
     @classmethod
     def read(cls, spark: SparkSession, directory: RunDirectory) -> PlanFrames:
         """Read the datasets of a run."""
-        observed = is_finished(spark, directory.replication_slots)
         return cls(
             connectors=read_dataset(spark, directory.connectors, CONNECTORS),
             offsets=read_dataset(spark, directory.connector_offsets, CONNECTOR_OFFSETS),
             bounds=read_dataset(spark, directory.log_bounds, LOG_BOUNDS),
-            slots=read_dataset(spark, directory.replication_slots, REPLICATION_SLOTS)
-            if observed
-            else few_rows(spark, [], struct_type(REPLICATION_SLOTS)),
+            slots=_if_observed(spark, directory.replication_slots, REPLICATION_SLOTS),
+            next_records=_if_observed(spark, directory.next_records, NEXT_RECORDS),
         )
+
+
+def _if_observed(spark: SparkSession, uri: str, schema: Schema) -> DataFrame:
+    """Read a dataset; without rows if it does not exist."""
+    return read_dataset(spark, uri, schema) if is_finished(spark, uri) else few_rows(spark, [], struct_type(schema))
 
 
 def matches_whole(text: Column, pattern: str) -> Column:

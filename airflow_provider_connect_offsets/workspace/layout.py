@@ -67,6 +67,8 @@ class RunDirectory(Directory):
     log_bounds = SharedPath()
     #: Dataset ``replication_slots``, of a connector that reads one.
     replication_slots = SharedPath()
+    #: Dataset ``next_records``, of a change that skips records.
+    next_records = SharedPath()
     offset_plan = SharedPath()
     verdicts = SharedPath()
 

@@ -116,6 +116,9 @@ LOG_BOUNDS = dataset_schema(
     expiring_offset="long?",
 )
 
+# Where a marker of a transaction, or a gap, lies at a connector's position: the record that it reads next.
+NEXT_RECORDS = dataset_schema("next_records", connector="string", **KAFKA_PARTITION, next_record="long")
+
 # A replication slot of PostgreSQL that a connector reads, and the end of the log; LSNs as numbers. The columns that
 # allow null are null if there is no such slot.
 REPLICATION_SLOTS = dataset_schema(

@@ -10,14 +10,15 @@ from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.offsets.requests.failover import Move, digest_of_sums, row_numbers
 from airflow_provider_connect_offsets.pipeline.failover import translate_job
-from airflow_provider_connect_offsets.workspace.datasets import read_dataset
-from airflow_provider_connect_offsets.workspace.files import read_json
+from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
+from airflow_provider_connect_offsets.workspace.files import read_json, write_json
 from airflow_provider_connect_offsets.workspace.flow_schemas import (
     COMPARE_RANGES,
     SAMPLED_CLAIMS,
     TRANSLATION,
 )
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from airflow_provider_connect_offsets.workspace.schemas import GROUP_OFFSETS
 from tests.support.programs.submitting import UserSettings, submit
 from tests.support.rows.written_failover import write_checked_claims, write_digests, write_observation
 
@@ -68,6 +69,27 @@ def test_each_group_gets_its_offset_or_a_reason(spark: SparkSession, directory: 
     counts = {name: summary[name] for name in ("groups", "partitions", "commit", "covered", "exact", "left_groups")}
     assert counts == {"groups": 7, "partitions": 7, "commit": 2, "covered": 3, "exact": 1, "left_groups": 4}
     assert summary["unreplicated"] == ["payments"]
+
+
+def test_groups_of_other_kinds_are_named(spark: SparkSession, directory: FailoverDirectory) -> None:
+    """On the target such a group is the reason why one is not moved; those of the source are in the summary."""
+    kind = "a share group (KIP-932) or a streams group (KIP-1071)"
+    write_observation(directory, min_coverage=0.3)
+    members = read_json(directory.members)
+    named = {"kinds": {"busy": kind}, "unmovable": {"clicks": kind}}
+    write_json(directory.members, {**members, **named})
+
+    summary = translate_job.run(spark, directory)
+
+    assert rows(directory)["busy"]["reason"] == f"on the target it isn't a consumer group but {kind}"
+    assert summary["unmovable"] == {"clicks": kind}
+    write_dataset(directory.group_offsets, GROUP_OFFSETS, [])
+    assert translate_job.run(spark, directory)["errors"] == [
+        (
+            "No group that matches '.*' has an offset in a topic that 'here' replicates to 'there'. "
+            f"'clicks' is {kind}, which can't be moved."
+        )
+    ]
 
 
 def test_the_digest_is_that_of_what_is_to_be_committed(spark: SparkSession, directory: FailoverDirectory) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from airflow_provider_connect_offsets.offsets.verdicts import Rule
@@ -120,6 +122,18 @@ def test_plans_of_a_sink(planner: Planner, requested: dict[str, str], expected: 
     plan = planner.plan(sink(READ), logs=LOGS, **requested)
 
     assert_same(plan.rows, expected)
+
+
+def test_a_skip_begins_with_the_record_that_is_read_next(planner: Planner) -> None:
+    """Markers of transactions at the position are no records; a shift counts them, as it counts offsets."""
+    logs = {**LOGS, ("orders", 1): replace(LOGS["orders", 1], record=23)}
+
+    skipped = planner.plan(sink(READ), logs=logs, to="skip", partitions="1")
+    shifted = planner.plan(sink(READ), logs=logs, to="shift", value="1", partitions="1")
+
+    kept = Row(S0, read(60), read(60), 60, "keep", "not selected")
+    assert_same(skipped.rows, [kept, Row(S1, read(20), read(24), 24, "set", "to=skip 1: 1 record never")])
+    assert_same(shifted.rows, [kept, Row(S1, read(20), read(21), 21, "set", "to=shift 1: 1 record never")])
 
 
 def test_a_rewind_moves_nothing_forward(planner: Planner) -> None:

@@ -8,11 +8,11 @@ from typing import TypeAlias
 from airflow_provider_connect_offsets.exceptions import StoreDamaged
 from airflow_provider_connect_offsets.offsets.document import Offsets
 
-#: Gets the error of a connector whose offsets can't be read; if it returns, the connector is left out.
-Damaged: TypeAlias = Callable[[StoreDamaged], None]
+#: Gets a connector whose offsets can't be read, and the error; if it returns, the connector is left out.
+Damaged: TypeAlias = Callable[[str, StoreDamaged], None]
 
 
-def raised(error: StoreDamaged) -> None:
+def raised(_connector: str, error: StoreDamaged) -> None:
     """Leave nothing out."""
     raise error
 
@@ -22,6 +22,6 @@ def read_unless_damaged(name: str, read: Callable[[str], Offsets], damaged: Dama
     try:
         offsets = read(name)
     except StoreDamaged as error:
-        damaged(error)
+        damaged(name, error)
     else:
         yield name, offsets

@@ -6,11 +6,12 @@ look up offsets by them. Sources: ``KafkaOffsetBackingStore``, ``ConnectorOffset
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from airflow_provider_connect_offsets.connect.protocols import WriteReply
+from airflow_provider_connect_offsets.connect.storage.damaged import Damaged, raised
 from airflow_provider_connect_offsets.exceptions import InvalidDocument, StoreDamaged
 from airflow_provider_connect_offsets.kafka.topic_reader import Progress, TopicReader
 from airflow_provider_connect_offsets.kafka.topic_writer import TopicWriter
@@ -51,16 +52,40 @@ class OffsetsTopic(TopicReader):
         with self._readable(connector):
             return stored.offsets_of(connector)
 
-    def history(self, progress: Progress | None = None) -> dict[str, Offsets]:
-        """Return all records of each connector that the log still has, in its order (a tombstone as offset None)."""
+    def history(
+        self,
+        progress: Progress | None = None,
+        *,
+        selects: Callable[[str], bool] = lambda _name: True,
+        damaged: Damaged = raised,
+    ) -> dict[str, Offsets]:
+        """Return all records of each connector that the log still has, in its order (a tombstone as offset None).
+
+        Args:
+            progress: Shows how much is read.
+            selects: Whether a connector is read.
+            damaged: Gets the first error of each connector of which a record can't be read.
+        """
         history: dict[str, list[tuple[int, int, Entry]]] = {}
+        errors: dict[str, StoreDamaged] = {}
         for record in self.records(progress):
             key = parse_key(record.key)
-            if key is not None:
+            if key is None or key.connector in errors or not selects(key.connector):
+                continue
+            try:
                 with self._readable(key.connector):
                     entry = Entry(key.partition, parse_value(record.value))
+            except StoreDamaged as error:
+                errors[key.connector] = error
+            else:
                 history.setdefault(key.connector, []).append((record.partition, record.offset, entry))
-        return {name: Offsets.of(entry for _, _, entry in sorted(entries)) for name, entries in history.items()}
+        for name in sorted(errors):
+            damaged(name, errors[name])
+        return {
+            name: Offsets.of(entry for _, _, entry in sorted(entries))
+            for name, entries in history.items()
+            if name not in errors
+        }
 
     def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
         """Write a record for each change (offset None: a tombstone), with the stored key and in its partition.

@@ -111,11 +111,20 @@ class TopicStorage:
         if names is None:
             self.passed_over = stored.passed_over()
 
-    def history(self, progress: Progress | None = None) -> Iterator[tuple[str, Offsets]]:
-        """Yield all connectors with all records that the logs still have, also overwritten ones, in order."""
-        history = self._shared().history(progress)
-        for name, topic in self._own_topics().items():
-            history[name] = topic.history().get(name, Offsets())
+    def history(
+        self,
+        progress: Progress | None = None,
+        *,
+        names: Collection[str] | None = None,
+        damaged: Damaged = raised,
+    ) -> Iterator[tuple[str, Offsets]]:
+        """Yield connectors with all records that the logs still have, also overwritten ones; as :meth:`read_all`."""
+        own = {name: topic for name, topic in self._own_topics().items() if names is None or name in names}
+        history = self._shared().history(
+            progress, selects=lambda name: name not in own and (names is None or name in names), damaged=damaged
+        )
+        for name, topic in own.items():
+            history |= topic.history(selects=name.__eq__, damaged=damaged)
         yield from sorted(history.items(), key=lambda one: one[0])
 
     def read_offsets(self, connector: str) -> Offsets:

@@ -20,6 +20,7 @@ from airflow_provider_connect_offsets.observe.flow.observed_groups import (
     GroupsOfFlow,
     groups_named,
     groups_of,
+    lost_positions,
     read_syncs,
     write_internal_records,
     write_observation,
@@ -101,7 +102,8 @@ def observe_failover(
         observed = _planned(request, clients, read_syncs(directory), ranges)
     else:
         observed = _unplanned(request, clients)
-    clients.guards.refuse_names(Named.GROUP, sorted(observed.of_source or observed.of_target))
+    named = observed.of_source or {name: one for name, one in observed.of_target.items() if not one.kind}
+    clients.guards.refuse_names(Named.GROUP, sorted(named))
     clients.guards.refuse_names(Named.TOPIC, sorted({one.target_topic for one in observed.remote_partitions}))
     if request.forward is not None:
         topics = _concerned(observed.of_source, request)
@@ -188,7 +190,8 @@ def _planned(
     known = _mappings(unmatched, syncs, kept)
     limits = SearchLimits(reads_whole=ranges is None, timeout=request.search_timeout)
     searched = bisected(clusters, unmatched, known, _lowest(of_source), limits)
-    return GroupsOfFlow(of_source, of_target, remote_partitions, kept=[*kept, *searched])
+    unmovable = lost_positions(_source(clients), request.groups)
+    return GroupsOfFlow(of_source, of_target, remote_partitions, kept=[*kept, *searched], unmovable=unmovable)
 
 
 def _compared_syncs(
@@ -229,7 +232,8 @@ def _lowest(groups: Mapping[str, Group]) -> dict[TopicPartition, int]:
 
 def _unplanned(request: FailoverRequest, clients: Clients) -> GroupsOfFlow:
     """Observe without the source: groups that do not exist on the target yet are named by the checkpoints."""
-    of_target = groups_of(clients.both.target, request.groups)
+    target = clients.both.target
+    of_target = groups_of(target, request.groups) | groups_named(target, target.groups.other_kinds(request.groups))
     return GroupsOfFlow({}, of_target, remote_partitions_without_source(request.flow, clients.both.target))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
+from airflow_provider_connect_offsets.kafka.group_kinds import SHARE_OR_STREAMS
 from airflow_provider_connect_offsets.kafka.groups import Committed
 from airflow_provider_connect_offsets.kafka.topic_reader import TopicReader
 from airflow_provider_connect_offsets.observe.clusters import Clusters
@@ -31,13 +32,15 @@ class Group:
 
     Attributes:
         state: Its state, in Kafka's words.
-        members: How many members it has; at least 1 in any state with members.
+        members: How many members it has; at least 1 in any state with members, and if it isn't a consumer group.
         offsets: Its committed offsets.
+        kind: What it is, if it isn't a consumer group; else empty.
     """
 
     state: str
     members: int
     offsets: Mapping[TopicPartition, Committed]
+    kind: str = ""
 
     def offset(self, where: TopicPartition) -> int | None:
         """The committed offset of a partition; None if there is none."""
@@ -56,10 +59,16 @@ def groups_named(cluster: KafkaCluster, names: Iterable[str]) -> dict[str, Group
     states, offsets = cluster.groups.states(names), cluster.groups.offsets_of(names)
     return {
         name: Group(
-            states[name].state.value, 0 if states[name].inactive else max(states[name].members, 1), offsets[name]
+            status.state.value, 0 if status.inactive else max(status.members, 1), offsets[name], kind=status.kind
         )
-        for name in names
+        for name, status in states.items()
     }
+
+
+def lost_positions(cluster: KafkaCluster, pattern: str) -> dict[str, str]:
+    """Return the kind of each group that has positions but can't be moved, by name; raises store errors."""
+    kinds = cluster.groups.other_kinds(pattern)
+    return {name: kind for name, kind in kinds.items() if kind == SHARE_OR_STREAMS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +81,7 @@ class GroupsOfFlow:
         remote_partitions: The remote partitions of the flow.
         read_from: The offsets from which on both logs were read, by partition of the source.
         kept: Rows of the dataset ``kept_mappings``.
+        unmovable: Groups of the source that match, but aren't consumer groups, and what they are.
     """
 
     of_source: Mapping[str, Group]
@@ -79,6 +89,7 @@ class GroupsOfFlow:
     remote_partitions: Sequence[RemotePartition]
     read_from: Mapping[TopicPartition, ReadFrom] = field(default_factory=dict)
     kept: Sequence[Mapping[str, Any]] = ()
+    unmovable: Mapping[str, str] = field(default_factory=dict)
 
 
 def write_internal_records(request: FailoverRequest, clusters: Clusters, directory: FailoverDirectory) -> None:
@@ -121,7 +132,8 @@ def write_observation(request: FailoverRequest, directory: FailoverDirectory, ob
     members = {
         side.value: {name: one.state for name, one in groups.items() if one.members} for side, groups in sides.items()
     }
-    files.write_json(directory.members, members)
+    kinds = {name: one.kind for name, one in observed.of_target.items() if one.kind}
+    files.write_json(directory.members, {**members, "kinds": kinds, "unmovable": dict(observed.unmovable)})
     if request.mode is Mode.PLANNED:
         write_dataset(directory.kept_mappings, KEPT_MAPPINGS, observed.kept)
     partitions = [one.row(observed.read_from.get(one.where)) for one in observed.remote_partitions]

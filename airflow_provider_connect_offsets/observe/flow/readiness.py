@@ -17,6 +17,7 @@ from airflow_provider_connect_offsets.observe.flow.observed_groups import (
     group_rows,
     groups_named,
     groups_of,
+    lost_positions,
     read_syncs,
 )
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
@@ -112,6 +113,8 @@ def take_readiness_snapshot(
     stored_checkpoints = stored_of_topic(target, flow.checkpoints_topic)
     checkpoints = write_dataset(directory.stored_checkpoints, STORED_RECORDS, stored_checkpoints)
     of_source = groups_of(source, request.groups) if len(connectors) > 1 else {}
+    unmovable = lost_positions(source, request.groups) if len(connectors) > 1 else {}
+    taken = target.groups.other_kinds(request.groups) if of_source else {}
     present = set(target.groups.list_groups(request.groups)) if of_source else set()
     of_target = groups_named(target, present & of_source.keys()) if present else {}
     rows = [*group_rows(flow.source_alias, of_source), *group_rows(flow.target_alias, of_target)]
@@ -148,6 +151,8 @@ def take_readiness_snapshot(
         {
             "observed_at": observed_at.isoformat(),
             "flow": flow.as_json(),
+            "unmovable": unmovable,
+            "taken_on_target": {name: kind for name, kind in taken.items() if name in of_source},
             "next_history": join(kept.history, entry),
             "next_ledger": join(kept.ledger(target.cluster_id(), **aliases), entry),
         },

@@ -64,9 +64,9 @@ _MOST_SHOWN = 1000
 _EXPECTED = {
     To.DATETIME: "an ISO 8601 date and time with its offset from UTC, like 2026-01-31T03:00:00+01:00",
     To.DURATION: "an ISO 8601 duration, counted back from now, like PT2H or P1D",
-    To.SHIFT: "a signed number of records, like -100",
+    To.SHIFT: "a signed number of offsets, like -100",
     To.OFFSET: "a position, 0 or greater, or of a connector that reads a database one in its log (0/16B3748, 0-1-8)",
-    To.SKIP: "how many records to skip, 1 or more",
+    To.SKIP: "how many offsets to skip from the next record on, 1 or more",
     To.FILE: "the URI of a KIP-199 JSON, REST JSON, JSON lines, CSV or Parquet file",
     To.QUERY: "a query in Spark SQL that returns topic, partition and position",
     To.CONNECTOR: "the name of another {noun}",
@@ -111,7 +111,7 @@ class Request(JsonRecord):
         value: The value as it was typed; empty if ``to`` takes none.
         topics: Pattern for whole topic names; None: all.
         partitions: Partition numbers; None: all.
-        amount: Number of records of ``shift`` and ``skip``, position of ``offset``; else None, also for an ``offset``
+        amount: Number of offsets of ``shift`` and ``skip``, position of ``offset``; else None, also for an ``offset``
             in another system's notation (``0/16B3748``), which the connector's family reads from ``value``.
         moment: Moment (UTC) of ``datetime`` and ``duration``; else None.
         reference: URI of ``file``, ``query`` itself, name of ``connector``; else None.

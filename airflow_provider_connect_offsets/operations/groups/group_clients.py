@@ -37,6 +37,11 @@ def group_clients(
     )
 
 
+def unlisted_groups(clients: Clients) -> dict[str, str]:
+    """Return the groups that aren't consumer groups, and why each is left alone; empty for a change of connectors."""
+    return clients.control.unlisted() if isinstance(clients.control, GroupOffsets) else {}
+
+
 def groups_of(cluster: str) -> str:
     """Return the name, in journals and plans, of the consumer groups of the Kafka cluster with that id."""
     return f"{_CLUSTER}{cluster}"

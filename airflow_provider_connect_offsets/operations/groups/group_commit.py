@@ -20,6 +20,7 @@ from airflow_provider_connect_offsets.operations.stages.groups.left_groups impor
     MEMBERS,
     count,
     names,
+    of_other_kind,
     partition_text,
     reasons,
     shown,
@@ -263,6 +264,8 @@ def _hindrance(one: _Translated, group: Group) -> str:
     """Describe why a group can't be committed; empty if it can, or none of its offsets is missing."""
     if not one.missing(group.offsets):
         return ""
+    if group.kind:
+        return of_other_kind(group.kind)
     if group.members:
         return MEMBERS
     for where, translated in one.offsets.items():

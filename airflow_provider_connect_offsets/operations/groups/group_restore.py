@@ -19,6 +19,7 @@ from airflow_provider_connect_offsets.operations.stages.groups.deleted_groups im
 )
 from airflow_provider_connect_offsets.operations.stages.groups.left_groups import (
     MEMBERS,
+    of_other_kind,
     partition_text,
     reasons,
     shown,
@@ -146,6 +147,8 @@ def _restore(
 
 def _hindrance(replaced: Mapping[TopicPartition, Replaced], group: Group) -> str:
     """Describe why a group can't be restored; empty if it can."""
+    if group.kind:
+        return of_other_kind(group.kind)
     if group.members:
         return MEMBERS
     for where, row in replaced.items():

@@ -18,13 +18,16 @@ from airflow_provider_connect_offsets.exceptions import (
     OutcomeUnknown,
     StoreError,
 )
+from airflow_provider_connect_offsets.kafka.group_kinds import left_alone
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
+from airflow_provider_connect_offsets.observe.lag import next_records
 from airflow_provider_connect_offsets.observe.partitions import first_few
 from airflow_provider_connect_offsets.observe.waiting import is_in
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.family import Config
 from airflow_provider_connect_offsets.offsets.kept_config import reconfigured
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
+from airflow_provider_connect_offsets.offsets.requests.request import To
 from airflow_provider_connect_offsets.words import counted
 
 log = logging.getLogger(__name__)
@@ -91,11 +94,13 @@ def await_stopped(clients: Clients, connector: str) -> None:
         return
     groups = clients.groups
     try:
-        empty = clients.settle(lambda: groups.state(group), until=lambda one: one.inactive).inactive
+        of_group = clients.settle(lambda: groups.state(group), until=lambda one: one.inactive or bool(one.kind))
     except AccessDenied as error:
         log.info("%s Connect itself refuses changes until the group is empty.", error)
         return
-    if not empty:
+    if of_group.kind:
+        raise NotStopped(f"{connector!r} is STOPPED, but {left_alone(group, of_group.kind)}")
+    if not of_group.inactive:
         raise NotStopped(f"{connector!r} is STOPPED, but its consumer group {group!r} still has members.")
 
 
@@ -214,7 +219,9 @@ def rebase(plan: OffsetPlan, clients: Clients, at_stop: Offsets, *, moving: bool
             "without its logs: kafka_conn_id must name the cluster that its positions refer to."
         )
     bounds = {where: (log.log_start, log.log_end) for where, log in clients.logs.bounds(moved).items()}
-    return plan.rebased_on(at_stop, log_bounds=bounds, moving=moving)
+    skips = plan.request.to is To.SKIP
+    unread = next_records(clients, clients.control.info(plan.connector), plan.positions_in(at_stop)) if skips else {}
+    return plan.rebased_on(at_stop, log_bounds=bounds, moving=moving, next_records=unread)
 
 
 def write(clients: Clients, connector: str, changes: Offsets) -> WriteReply:

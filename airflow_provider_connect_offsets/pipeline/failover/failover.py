@@ -224,6 +224,7 @@ def _reason_to_stay(request: FailoverRequest) -> Column:
         F.when(F.col("not_at_home") > 0, unread)
         .when(F.col("target_end").isNull() & F.col("target_topic").isNotNull(), lacking)
         .when(F.col("target_end").isNull(), F.lit("its topic has no remote topic on the target"))
+        .when(F.col("target_kind").isNotNull(), sentence("on the target it isn't a consumer group but {target_kind}"))
         .when(F.col("on_target"), F.lit("it has members on the target: stop them first"))
         .when(F.col("on_source"), F.lit("it has members on the source, which keep reading there: stop them first"))
         .when(doubtful.isNotNull(), doubtful)

@@ -10,6 +10,8 @@ from airflow_provider_connect_offsets.pipeline.failover.failback import Forward
 from airflow_provider_connect_offsets.pipeline.failover.unplanned import Lost, Remains
 from airflow_provider_connect_offsets.pipeline.translate.translation import Known, known
 
+MEMBERS = "group string, on_source boolean, on_target boolean, target_kind string"
+
 
 @dataclass(frozen=True, slots=True)
 class ObservedFlow:
@@ -20,7 +22,8 @@ class ObservedFlow:
         partitions: dataset ``mirror_partitions``
         syncs: dataset ``offset_syncs``; None if they are lost with the source
         latest: dataset ``checkpoints`` without metadata, the last of each group, remote topic and partition
-        members: group, on_source, on_target: groups that have members
+        members: group, on_source, on_target, target_kind (null for a consumer group): groups that have members, or are
+            of another kind on the target
         digests: dataset ``record_digests``; None if no records were read
         forward: the flow from home, for a failback
         kept: dataset ``kept_mappings``; None if unknown

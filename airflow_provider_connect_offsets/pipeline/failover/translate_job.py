@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.offsets.requests.failover import FailoverR
 from airflow_provider_connect_offsets.pipeline import jvm
 from airflow_provider_connect_offsets.pipeline.failover.failback import Forward
 from airflow_provider_connect_offsets.pipeline.failover.failover import translated, without_source
-from airflow_provider_connect_offsets.pipeline.failover.observed import ObservedFlow
+from airflow_provider_connect_offsets.pipeline.failover.observed import MEMBERS, ObservedFlow
 from airflow_provider_connect_offsets.pipeline.failover.sampling import claims_of, claims_of_home, sampled_claims
 from airflow_provider_connect_offsets.pipeline.failover.translation_summary import (
     beyond_approval,
@@ -114,10 +114,10 @@ def _syncs(spark: SparkSession, directory: FailoverDirectory) -> DataFrame:
 
 
 def _members(spark: SparkSession, members: dict[str, dict[str, str]]) -> DataFrame:
-    """Groups that have members: group, on_source, on_target. ``members``: by side and group."""
-    sides = [members[side] for side in (Side.SOURCE, Side.TARGET)]
-    rows = [(group, *(group in side for side in sides)) for group in {*sides[0], *sides[1]}]
-    return few_rows(spark, rows, "group string, on_source boolean, on_target boolean")
+    """Groups that have members, as ``ObservedFlow.members``. ``members``: by side and group."""
+    sides, kinds = [members[side] for side in (Side.SOURCE, Side.TARGET)], members.get("kinds", {})
+    rows = [(group, *(group in side for side in sides), kinds.get(group)) for group in {*sides[0], *sides[1]}]
+    return few_rows(spark, rows, MEMBERS)
 
 
 def _translate(spark: SparkSession, request: FailoverRequest, directory: FailoverDirectory) -> dict[str, Any]:
@@ -145,6 +145,7 @@ def _translate(spark: SparkSession, request: FailoverRequest, directory: Failove
             _write_sampled(spark, request, claims_of(own), directory, seed=summary["digest"])
             if observed.forward is not None:
                 _write_sampled(spark, request, claims_of_home(own), directory.forward, seed=summary["digest"])
+    summary["unmovable"] = jvm.read_json(spark, directory.members).get("unmovable", {})
     return {**summary, "ledger_at": ledger_at, "errors": errors_of(request, summary)}
 
 

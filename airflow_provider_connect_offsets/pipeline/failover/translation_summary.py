@@ -86,9 +86,10 @@ def errors_of(request: FailoverRequest, summary: dict[str, Any]) -> list[str]:
     errors = []
     expected = summary["covered"] + summary.get("to_be_found", {"partitions": 0})["partitions"]
     if not summary["partitions"]:
+        unmovable = [f" {name!r} is {kind}, which can't be moved." for name, kind in summary["unmovable"].items()]
         errors.append(
             f"No group that matches {request.groups!r} has an offset in a topic that "
-            f"{request.flow.source_alias!r} replicates to {request.flow.target_alias!r}."
+            f"{request.flow.source_alias!r} replicates to {request.flow.target_alias!r}.{''.join(unmovable[:3])}"
         )
     elif expected < request.min_coverage * summary["partitions"]:
         examples = "; ".join(f"{left['group']!r}: {left['reason']}" for left in summary["left"][:3])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from airflow_provider_connect_offsets.offsets.advice import advise
+from airflow_provider_connect_offsets.offsets.document import canonical
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity, Verdict
 from airflow_provider_connect_offsets.pipeline.plan.subjects import FAILED, RUNNING, Subject
 from airflow_provider_connect_offsets.words import counted
@@ -25,6 +27,23 @@ def flow_verdicts(source: Subject, checkpoint: Subject | None) -> Iterator[Verdi
     for advice in advise((source.name, source.config), both):
         if advice.severity is not Severity.INFO:
             yield Verdict(advice.rule, advice.severity, advice.connector, None, advice.message)
+
+
+def kind_verdicts(checkpoint: Subject | None, snapshot: Mapping[str, Any]) -> Iterator[Verdict]:
+    """Judge groups that aren't consumer groups. ``snapshot``: the run's; older ones name no such groups."""
+    if checkpoint is None:
+        return
+    for group, kind in snapshot.get("unmovable", {}).items():
+        message = f"it is {kind}. A failover can move only consumer groups."
+        yield _of_group(Rule.UNMOVABLE_GROUP, checkpoint, group, message)
+    for group, kind in snapshot.get("taken_on_target", {}).items():
+        message = f"on the target it is {kind}, so neither a failover nor MirrorMaker 2 can commit its offsets there."
+        yield _of_group(Rule.TARGET_GROUP, checkpoint, group, message)
+
+
+def _of_group(rule: Rule, checkpoint: Subject, group: str, message: str) -> Verdict:
+    where = canonical({"group": group})
+    return Verdict(rule, Severity.WARNING, checkpoint.name, where, f"`{checkpoint.name}`, group `{group}`: {message}")
 
 
 def _state(connector: Subject, effect: str) -> Iterator[Verdict]:

@@ -20,9 +20,9 @@ from airflow_provider_connect_offsets.offsets.flow import Flow, Side
 from airflow_provider_connect_offsets.offsets.requests.readiness import ReadinessRequest
 from airflow_provider_connect_offsets.pipeline import jvm
 from airflow_provider_connect_offsets.pipeline.failover import failover
-from airflow_provider_connect_offsets.pipeline.failover.observed import ObservedFlow
+from airflow_provider_connect_offsets.pipeline.failover.observed import MEMBERS, ObservedFlow
 from airflow_provider_connect_offsets.pipeline.failover.unplanned import Remains
-from airflow_provider_connect_offsets.pipeline.flow.flow_rules import flow_verdicts
+from airflow_provider_connect_offsets.pipeline.flow.flow_rules import flow_verdicts, kind_verdicts
 from airflow_provider_connect_offsets.pipeline.flow.group_readiness import group_readiness
 from airflow_provider_connect_offsets.pipeline.flow.group_rules import by_group, group_verdicts
 from airflow_provider_connect_offsets.pipeline.flow.readiness import (
@@ -99,7 +99,7 @@ def _judge(job: ReadinessRun, *, keep: int) -> dict[str, Any]:
     weighed = partition_verdicts(progress, thresholds, connector=source.name, running=source.runs)
     if checkpoint is not None:
         weighed = weighed.unionByName(group_verdicts(totals, thresholds, connector=checkpoint.name))
-    of_flow = verdict_frame(job.spark, flow_verdicts(source, checkpoint))
+    of_flow = verdict_frame(job.spark, [*flow_verdicts(source, checkpoint), *kind_verdicts(checkpoint, job.snapshot)])
     weighed = weighed.unionByName(of_flow.withColumn("weight", F.lit(0).cast("long"))).persist()
     job.write(shaped(weighed, schemas.VERDICTS), directory.verdicts, schemas.VERDICTS)
     summary = {
@@ -127,7 +127,7 @@ def _groups(
         partitions=job.read(directory.mirror_partitions, flow_schemas.MIRROR_PARTITIONS),
         syncs=syncs,
         latest=latest.drop("metadata"),
-        members=few_rows(job.spark, [], "group string, on_source boolean, on_target boolean"),
+        members=few_rows(job.spark, [], MEMBERS),
         digests=None,
         kept=job.read(directory.kept_mappings, flow_schemas.KEPT_MAPPINGS),
     ).with_known()

@@ -10,7 +10,8 @@ The functions add columns to one frame with a row for each source partition of e
     retention_ms, expired_offset, expiring_offset long   as in ``log_bounds``
     consumed boolean                   whether the connector reads the topic; null if unknown
     reset_position long                where auto.offset.reset starts without an offset; null if unknown
-    here long                          the connector's position: before_position, else reset_position
+    here long                          the connector's position: before_position, else reset_position; of a skip the
+                                       offset of the record that it reads next
     selected boolean                   whether the request selects this row
     after string, after_position long  the offset to store (null: none), and the position that it means
     clamped boolean                    whether the log start replaces an earlier position
@@ -37,6 +38,8 @@ def target_rows(snapshot: PlanFrames, request: Request, subjects: Subjects) -> D
     logs = logs_of(snapshot, subjects)
     read = subjects.each(logs.select("topic", "kafka_partition")).where(is_consumed(subjects.kind)).select(*_LOG_OF)
     rows = with_logs(stored_offsets(snapshot.offsets, subjects).join(read, [*_LOG_OF], "full"), logs, subjects)
+    if request.to is To.SKIP:
+        rows = _at_next_record(rows, snapshot.next_records)
     return with_target(with_selection(rows, request, F.expr("true")), request, subjects)
 
 
@@ -111,6 +114,12 @@ def with_logs(known: DataFrame, logs: DataFrame, subjects: Subjects) -> DataFram
         .withColumn("reset_position", reset_position)
         .withColumn("here", F.coalesce("before_position", "reset_position"))
     )
+
+
+def _at_next_record(rows: DataFrame, next_records: DataFrame) -> DataFrame:
+    """Let ``here`` be the record that is read next: a marker of a transaction before it is no record to be skipped."""
+    there = rows.join(next_records, [*_LOG_OF], "left")
+    return there.withColumn("here", F.coalesce("next_record", "here")).drop("next_record")
 
 
 def with_selection(rows: DataFrame, request: Request, eligible: Column) -> DataFrame:

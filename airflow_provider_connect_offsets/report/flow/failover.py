@@ -134,6 +134,13 @@ class Failover:
         )
 
     @property
+    def unmovable(self) -> str:
+        """Groups of the source that aren't consumer groups; empty if there are none."""
+        kinds = self.summary.get("unmovable") or {}
+        named = "; ".join(f"{name!r} is {kind}" for name, kind in kinds.items())
+        return f"Left alone, as only consumer groups can be moved: {named}." if kinds else ""
+
+    @property
     def to_be_found(self) -> str:
         """Partitions that will be translated by records while the flow is stopped; empty if there are none."""
         pending = self.summary.get("to_be_found") or {"partitions": 0}
@@ -203,6 +210,7 @@ class Failover:
             f"{count} would move from {code(request.flow.source_alias)} to {code(request.flow.target_alias)}.",
             procedure,
             self.shown.markdown(),
+            self.unmovable,
             self.to_be_found,
             self.beyond_limit,
             report_link(self.directory.report, link),

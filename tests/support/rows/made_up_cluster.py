@@ -111,6 +111,9 @@ class WithReader(MadeUpCluster):
     def list_groups(self, _pattern: str) -> list[str]:
         return ["reader"]
 
+    def other_kinds(self, _pattern: str) -> dict[str, str]:
+        return {}
+
     def states(self, names: Iterable[str]) -> dict[str, GroupStatus]:
         return {name: GroupStatus(GroupState.EMPTY, 0) for name in names}
 

@@ -118,6 +118,7 @@ class Log:
     """A partition of the cluster; ``lookup`` is the offset of the requested moment.
 
     ``expired``, ``expiring``: where records begin that are not older than its retention, now and in an hour.
+    ``record``: which record is read next, if the position is before it.
     """
 
     start: int
@@ -125,6 +126,7 @@ class Log:
     lookup: int | None = None
     expired: int | None = None
     expiring: int | None = None
+    record: int | None = None
 
 
 Logs = Mapping[tuple[str, int], Log]
@@ -196,11 +198,18 @@ class Planner:
             }
             for (topic, number), log in logs.items()
         ]
+        next_records = [
+            {"connector": one.name, "topic": topic, "kafka_partition": number, "next_record": log.record}
+            for one in listed
+            for (topic, number), log in logs.items()
+            if log.record is not None
+        ]
         return PlanFrames(
             self._frame(schemas.CONNECTORS, [connector.row() for connector in listed]),
             self._frame(schemas.CONNECTOR_OFFSETS, [row for connector in listed for row in connector.offset_rows()]),
             self._frame(schemas.LOG_BOUNDS, bounds),
             self._frame(schemas.REPLICATION_SLOTS, [slot.row(listed[0].name, NOW) for slot in slots]),
+            self._frame(schemas.NEXT_RECORDS, next_records),
         )
 
     def _frame(self, schema: schemas.Schema, rows: list[dict[str, Any]]) -> DataFrame:

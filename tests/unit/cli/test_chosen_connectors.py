@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_connect_offsets.connect.storage.offsets_file import read_mappings, write_mappings
+from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
+from airflow_provider_connect_offsets.connect.storage.topic_storage import WorkerTopics
+from airflow_provider_connect_offsets.kafka.topic_reader import TopicRecord
 from tests.support.programs.shell import Shell, shell
 
 ANSWER = json.dumps({"offsets": [{"partition": {"filename": "x"}, "offset": {"position": 9}}]})
@@ -69,6 +72,32 @@ def test_a_connector_may_be_called_offsets(run: Shell, store: Path) -> None:
     assert read_mappings(store)[b'["offsets",{"filename":"x"}]'] == b'{"position":9}'
 
 
+def test_all_that_a_damaged_topic_still_has_is_exported(
+    run: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Also from the beginning, where an overwritten value counts; one that was not asked for makes no difference."""
+    written = [("a", b'{"position":1}'), ("b", b"{"), ("a", b'{"position":2}'), ("b", b'{"position":3}'), ("c", None)]
+    records = [
+        TopicRecord(0, at, 0, json.dumps([name, {"filename": "x"}], separators=(",", ":")).encode(), value)
+        for at, (name, value) in enumerate(written)
+    ]
+    monkeypatch.setattr(OffsetsTopic, "records", lambda _self, _progress=None: iter(records))
+    monkeypatch.setattr(WorkerTopics, "connectors", lambda _self: {})
+    topics = "\n".join(f"{name}={name}" for name in ("group.id", "offset.storage.topic", "config.storage.topic"))
+    (tmp_path / "t.properties").write_text(f"bootstrap.servers=127.0.0.1:1\nlisteners=http://127.0.0.1:1\n{topics}\n")
+    call = ("export", "--config", "t.properties", "--from-beginning")
+
+    every, asked, other = run(*call), run(*call, "--connectors", "b,nobody"), run(*call, "--connectors", "a")
+
+    positions = [entry["offset"]["position"] for entry in json.loads(every.out)["a"]]
+    assert (every.code, list(json.loads(every.out)), positions) == (1, ["a", "c"], [1, 2])
+    assert "1 connector could not be exported." in every.err
+    assert every.err.count("an offset of 'b' that can't be read") == 1
+    assert (asked.code, json.loads(asked.out)) == (1, {})
+    assert "Connector 'nobody' has no offsets" in asked.err
+    assert (other.code, list(json.loads(other.out))) == (0, ["a"])
+
+
 @pytest.mark.parametrize("value", [b"{", b"[1]", b"\xff"])
 def test_what_can_not_be_read_is_named_and_the_rest_exported(run: Shell, store: Path, value: bytes) -> None:
     """The whole export died, with JSON that was cut off; also if another connector was asked for."""
@@ -81,3 +110,7 @@ def test_what_can_not_be_read_is_named_and_the_rest_exported(run: Shell, store: 
     assert "'b'" in done.err
     other = run("export", "--config", "w.properties", "--connectors", "a")
     assert (other.code, set(json.loads(other.out))) == (0, {"a"})
+    both = run("export", "--config", "w.properties", "--connectors", "a,b,nobody")
+    assert (both.code, set(json.loads(both.out))) == (1, {"a"})
+    assert "Connector 'nobody' has no offsets" in both.err
+    assert "Connector 'b' has no offsets" not in both.err

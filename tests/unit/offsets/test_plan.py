@@ -172,6 +172,16 @@ def test_what_counts_from_here_is_counted_again(to: str, value: str, planned: in
     assert (rebased.after, rebased.after_position, rebased.action) == (read(after), after, Action.SET)
 
 
+def test_a_skip_is_counted_again_from_the_record_that_is_read_next() -> None:
+    """A marker of a transaction at the stopped position is no record; other partitions count from their positions."""
+    made = plan(row(20, 22), to="skip", value="2")
+    assert made.positions_in(stored(30)) == {ORDERS_0: 30}
+
+    [rebased] = made.rebased_on(stored(30), log_bounds=LOG, moving=True, next_records={ORDERS_0: 33}).rows
+
+    assert (rebased.after, rebased.after_position) == (read(35), 35)
+
+
 def test_a_shift_to_zero_clears_a_mirror_source() -> None:
     """The family decides what to store for the new position: nothing for 0, something for 1."""
     partition = '{"cluster":"a","partition":0,"topic":"orders"}'

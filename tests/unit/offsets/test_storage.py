@@ -39,7 +39,11 @@ from tests.support.rows.json_maps import MAPS, TEXTS
             {"targetClusterAlias": "b", "sourceClusterAlias": "a"},
             '["heartbeat",{"sourceClusterAlias":"a","targetClusterAlias":"b"}]',
         ),
-        ("größe", {"filename": 'a"b\\c\x1f\u2028/é😀'}, '["größe",{"filename":"a\\"b\\\\c\\u001F\u2028/é😀"}]'),
+        (
+            "größe",
+            {"filename": 'a"b\\c\x1f\u2028/é😀'},
+            '["größe",{"filename":"a\\"b\\\\c\\u001F\u2028/é\\uD83D\\uDE00"}]',
+        ),
     ],
     ids=["source", "checkpoint", "heartbeat", "characters"],
 )
@@ -83,12 +87,12 @@ def test_keys_of_another_shape_are_passed_over(raw: bytes | None) -> None:
 
 
 def test_tombstones_hold_nothing() -> None:
-    """A missing value and a JSON null are no offsets."""
+    """A missing value, an empty one and a JSON null are no offsets."""
     assert parse_value(None) is None
-    assert parse_value(b"null") is None
+    assert [parse_value(raw) for raw in (b"", b"null", b" null\n")] == [None] * 3
 
 
-@pytest.mark.parametrize("raw", [b"", b"\xff", b"[]", b"1", b'{"a":{}}', b"{"])
+@pytest.mark.parametrize("raw", [b"\xff", b"[]", b"1", b'{"a":{}}', b"{", b'{"a":9223372036854775808}'])
 def test_a_value_that_is_none_is_refused(raw: bytes) -> None:
     """It is not taken for a tombstone."""
     with pytest.raises(InvalidDocument):

@@ -68,6 +68,16 @@ def test_partitions_beyond_the_limit_are_named(directory: FailoverDirectory) -> 
     assert "Records that will not be read" not in page_of(directory)
 
 
+def test_groups_that_no_failover_moves_are_named(directory: FailoverDirectory) -> None:
+    """The approver and the report name them, as nothing else would show that they exist."""
+    write_failover(directory, ROWS, unmovable={"<clicks>": "a share group"})
+
+    sentence = "Left alone, as only consumer groups can be moved: '<clicks>' is a share group."
+    assert sentence in Failover.read(directory).unmovable
+    assert "only consumer groups can be moved" in Failover.read(directory).question()
+    assert "&#39;&lt;clicks&gt;&#39; is a share group" in page_of(directory)
+
+
 def test_partitions_that_only_records_tell_are_counted(directory: FailoverDirectory) -> None:
     """The approver learns how many records may be read again, and when nothing is committed."""
     write_failover(directory, ROWS, to_be_found={"partitions": 2, "max_rereads": 1_234})

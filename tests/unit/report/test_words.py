@@ -27,15 +27,15 @@ from tests.support.rows.written import request_for
             {"to": "duration", "value": "PT2H"},
             "Resume `flow` at the first record of 2026-01-31 10:00:00 UTC or later (PT2H back), in all its partitions.",
         ),
-        ({"to": "shift", "value": "-1"}, "Move `flow` 1 record back, in all its partitions."),
-        ({"to": "shift", "value": "+1200"}, "Move `flow` 1,200 records forward, in all its partitions."),
+        ({"to": "shift", "value": "-1"}, "Move `flow` 1 offset back, in all its partitions."),
+        ({"to": "shift", "value": "+1200"}, "Move `flow` 1,200 offsets forward, in all its partitions."),
         (
             {"to": "offset", "value": "40", "topics": "a", "partitions": "2"},
             "Resume `flow` at position 40, in partition 2 of topics that match `a`.",
         ),
         ({"to": "offset", "value": "0/16B3748"}, "Resume `flow` at position 0/16B3748, in all its partitions."),
         ({"to": "skip"}, "Skip the next record of `flow`, in all its partitions."),
-        ({"to": "skip", "value": "3"}, "Skip the next 3 records of `flow`, in all its partitions."),
+        ({"to": "skip", "value": "3"}, "Skip the next 3 offsets of `flow`, in all its partitions."),
         (
             {"to": "file", "value": "s3://key:secret@bucket/offsets.json"},
             "Set the offsets of `flow` to those in s3://********@bucket/offsets.json, in all its partitions.",

@@ -61,7 +61,7 @@ def _parsed(worker: Settings, listener: str) -> _Listener:
 
 
 def _port(worker: Settings, setting: str) -> int | None:
-    value = (worker.get(setting) or "").strip()
+    value = worker.get(setting) or ""
     if value and not value.isdecimal():
         raise worker.refusal(f"{setting} is {value!r}, which is no port.")
     return int(value) if value else None

@@ -48,7 +48,7 @@ def enabled_flows(file: Settings) -> list[str]:
     """Return the enabled flows, in the order of ``clusters``."""
     clusters = file.listed("clusters")
     flows = [f"{source}->{target}" for source in clusters for target in clusters if source != target]
-    return [flow for flow in flows if (file.get(f"{flow}.enabled") or "").lower() == "true"]
+    return [flow for flow in flows if (file.whole(f"{flow}.enabled") or "").lower() == "true"]
 
 
 def _cluster(file: Settings, cluster: str) -> dict[str, str]:

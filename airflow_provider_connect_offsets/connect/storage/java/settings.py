@@ -10,6 +10,14 @@ from airflow_provider_connect_offsets.connect.storage.java.config_providers impo
 from airflow_provider_connect_offsets.connect.storage.java.properties import read_properties
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 
+# What ``String.trim`` removes.
+_BLANKS = "".join(map(chr, range(0x21)))
+
+
+def trimmed(value: str) -> str:
+    """Return a value as ``ConfigDef.parseType`` takes it."""
+    return value.strip(_BLANKS)
+
 
 class Settings:
     """Settings by name; its ``repr`` shows no value, because any may be a password.
@@ -31,11 +39,16 @@ class Settings:
         return cls(read_properties(path), str(path))
 
     def get(self, name: str) -> str | None:
-        """Return the value of ``name`` with references resolved; None if it is not set.
+        """Return the value of ``name`` as ``ConfigDef`` reads it, without spaces around it; None if it is not set.
 
         Raises:
             InvalidInput: A reference in it can't be resolved.
         """
+        value = self.whole(name)
+        return None if value is None else trimmed(value)
+
+    def whole(self, name: str) -> str | None:
+        """Return the value of ``name`` as code reads it that bypasses ``ConfigDef``; otherwise as :meth:`get`."""
         value = self.values.get(name)
         return None if value is None else self._providers.resolve(value, f"{self.source}: {name}")
 

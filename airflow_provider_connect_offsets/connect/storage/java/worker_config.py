@@ -12,7 +12,7 @@ from pathlib import Path
 from airflow_provider_connect_offsets.connect.storage.java.clients import ClientSettings, client_settings
 from airflow_provider_connect_offsets.connect.storage.java.listeners import rest_urls
 from airflow_provider_connect_offsets.connect.storage.java.mirror_maker_config import flow_settings, is_mirror_maker
-from airflow_provider_connect_offsets.connect.storage.java.settings import Settings
+from airflow_provider_connect_offsets.connect.storage.java.settings import Settings, trimmed
 
 _GROUP, _TOPIC, _FILE = "group.id", "offset.storage.topic", "offset.storage.file.filename"
 _SERVERS, _TOKENS = "bootstrap.servers", "sasl.oauthbearer.token.endpoint.url"
@@ -75,7 +75,7 @@ class WorkerConfig:
 
     def _refuse_unknown_hosts(self, settings: Mapping[str, str], producer: Mapping[str, str], known: set[str]) -> None:
         """Refuse to send the worker's login where only a connector's settings, which are read from Kafka, lead."""
-        protocol = {**producer, **settings}.get("security.protocol", "").upper()
+        protocol = trimmed({**producer, **settings}.get("security.protocol", "")).upper()
         inherited = any(name in producer and name not in settings for name in _LOGINS)
         # The value of a reference is the worker's too.
         ours = inherited or any("${" in value for value in settings.values())
@@ -89,7 +89,7 @@ class WorkerConfig:
                 "configuration): no login is sent to a host that only Kafka names. If it is right, name it in "
                 "CONNECT_OFFSETS_BROKERS."
             )
-        if protocol != "SASL_SSL" and producer.get("security.protocol", "").upper() == "SASL_SSL":
+        if protocol != "SASL_SSL" and trimmed(producer.get("security.protocol", "")).upper() == "SASL_SSL":
             raise self._settings.refusal(
                 f"A connector's producer.override.security.protocol is {protocol}: the login that the file has for "
                 "SASL_SSL is not sent without TLS."
@@ -116,7 +116,7 @@ def read_worker_config(path: Path, *, flow: str | None = None) -> WorkerConfig:
     file = Settings.read(path)
     if is_mirror_maker(file):
         worker = flow_settings(file, flow)
-        has_rest = (file.get("dedicated.mode.enable.internal.rest") or "").strip().lower() == "true"
+        has_rest = (file.get("dedicated.mode.enable.internal.rest") or "").lower() == "true"
         return _distributed(path, worker, rest_urls(file) if has_rest else ())
     if flow is not None:
         raise file.refusal(f"This is no file of MirrorMaker 2 (clusters, a->b.enabled), so it has no flow {flow!r}.")
@@ -154,7 +154,7 @@ def _check_converters(worker: Settings) -> None:
     """Refuse settings with which workers before Kafka 3.0 store offsets not as plain JSON (KIP-174, KIP-738)."""
     for setting in ("internal.key.converter", "internal.value.converter"):
         converter, schemas = worker.given(setting), worker.get(f"{setting}.schemas.enable")
-        plain = (schemas or "").strip().lower() == "false"
+        plain = (schemas or "").lower() == "false"
         if converter in (None, _JSON) and (plain or (schemas is None and converter is None)):
             continue
         raise worker.refusal(

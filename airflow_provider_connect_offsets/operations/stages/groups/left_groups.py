@@ -13,6 +13,11 @@ _NAMED = 5
 MEMBERS = "it has members on the target: stop them, and run it again"
 
 
+def of_other_kind(kind: str) -> str:
+    """Say that the target's group of that name is of another kind, so that it has no offsets to be set."""
+    return f"on the target it isn't a consumer group but {kind}"
+
+
 def partition_text(where: TopicPartition) -> str:
     """Name a partition."""
     return f"topic {where.topic!r}, partition {where.partition}"

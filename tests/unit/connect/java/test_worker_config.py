@@ -156,7 +156,7 @@ def secured(read: Read) -> WorkerConfig:
             **DISTRIBUTED,
             "config.providers": "env",
             "config.providers.env.class": "org.apache.kafka.common.config.provider.EnvVarConfigProvider",
-            "producer.security.protocol": "SASL_SSL",
+            "producer.security.protocol": "SASL_SSL ",  # as Kafka takes it too
             "producer.sasl.mechanism": "PLAIN",
             "producer.sasl.jaas.config": PLAIN.format("s3cret"),
         }
