@@ -58,9 +58,11 @@ test-browser: setup  ## each DAG by its form, in headless Chromium; pictures in 
 	@command -v chromium >/dev/null || (apt-get update -qq && apt-get install -qq --yes --no-install-recommends chromium)
 	$(BIN)/python -m pytest -m browser
 
-pictures: test-browser  ## the pictures that README and docs show
-	cp build/browser/form.png build/browser/approval.png docs/
+pictures:  ## the pictures that README and docs show, and the words that they show
+	PICTURES=1 $(MAKE) test-browser
+	cp $(addprefix build/browser/,form.png approval.png change.png) docs/
 	cp build/browser/graphs/*.png docs/graphs/
+	cp build/browser/*.txt build/browser/graphs/*.txt tests/browser/pictured/
 
 test-mirror: setup  ## flows of MirrorMaker 2 as a whole: failovers at full scale, killed sources, readiness
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m mirror

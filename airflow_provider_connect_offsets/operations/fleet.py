@@ -40,9 +40,11 @@ def select(
     selected = [name for name in names if requested.matches(name)]
     left_out = [sentence for name, sentence in (unlisted or {}).items() if requested.matches(name)]
     if not selected:
-        known = f"the {counted(len(names), noun)}: {first_few(names, _NAMED)}" if names else f"0 {noun}s"
+        of_these = f"none of the {counted(len(names), noun)}: {first_few(names, _NAMED)}"
         also = f" {first_few(left_out, _NAMED, separator=' ')}" if left_out else ""
-        raise InvalidRequest(f"{param}: {pattern!r} matches none of {known}.{also}")
+        raise InvalidRequest(
+            f"{param}: {pattern!r} matches {of_these if names else f'no {noun}, as there is none'}.{also}"
+        )
     if left_out:
         log.warning("%s", first_few(left_out, _NAMED, separator=" "))
     return selected

@@ -60,7 +60,7 @@ class PlaceParams(SelectionParams, section=Section.WHERE):
     to: Text = choice("Resume at", "Where to resume.", section=Section.WHAT, values=TO, default="current")
     value: Text = optional(
         "Value",
-        "What goes with it: a moment, a duration (PT2H), a number of records, a position, a URI, a query, or a "
+        "What goes with it: a moment, a duration (PT2H), a number of offsets, a position, a URI, a query, or a "
         "connector's name. Empty for earliest, latest, current and clear.",
         section=Section.WHAT,
         example="2026-01-31T03:00:00+01:00",
@@ -115,7 +115,7 @@ class GroupChangeParams(PlaceParams, section=Section.WHERE):
     )
     value: Text = optional(
         "Value",
-        "What goes with it: a moment, a duration (PT2H), a number of records, a position, a URI, or for connector the "
+        "What goes with it: a moment, a duration (PT2H), a number of offsets, a position, a URI, or for connector the "
         "name of another consumer group. Empty for earliest, latest, current and clear.",
         section=Section.WHAT,
         example="2026-01-31T03:00:00+01:00",

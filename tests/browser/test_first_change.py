@@ -11,10 +11,12 @@ from sandbox import wait_for
 from sandbox.scene import MIRROR, SINK
 from tests.support.airflow.airflow_ui import AirflowUi, follow
 from tests.support.airflow.make_up import Playing
+from tests.support.airflow.pictured import refuse_old, words_of
 
 pytestmark = pytest.mark.browser
 DAG_ID = "connector_offsets_change"
 PHONE, DESKTOP = ViewportSize(width=390, height=844), ViewportSize(width=1280, height=1000)
+REPORT = ViewportSize(width=990, height=980)
 # What is beyond the screen; of a table, whose names can't be broken, only what can't be scrolled into view either.
 OUT_OF_REACH = """
 drawers => drawers.flatMap(drawer => [...drawer.querySelectorAll('*')])
@@ -35,7 +37,7 @@ def test_an_approved_change_is_applied_and_reported(playing: Playing, ui: Airflo
 
     run.open_question()
     question = ui.page.locator("#root").inner_text()
-    ui.picture("approval")
+    ui.picture("approval", shown=ui.page.locator("#root table"))
 
     assert f"Change the offsets of {MIRROR}?" in question
     assert "Nothing has been stopped yet" in question
@@ -56,7 +58,9 @@ def test_an_approved_change_is_applied_and_reported(playing: Playing, ui: Airflo
     wait_for(playing.replicated, count + predicted, 60, late, progress=work)
     report = run.open_report("change.apply")
     expect(report.get_by_text("Applied").first).to_be_visible()
-    report.screenshot(path=ui.pictures / "report.png", full_page=True)
+    report.set_viewport_size(REPORT)
+    report.screenshot(path=ui.pictures / "change.png")
+    refuse_old("change", words_of(report.locator("body")), ui.pictures)
 
 
 def test_a_change_rejected_on_a_phone_touches_nothing(playing: Playing, ui: AirflowUi) -> None:

@@ -14,6 +14,7 @@ from sandbox.airflow import DAGS, AirflowStandalone, parse_dags
 from tests.conftest import DAG_FOLDERS
 from tests.support.airflow.airflow_ui import chromium_page
 from tests.support.airflow.graph_picture import GraphPicture
+from tests.support.airflow.pictured import refuse_old
 
 pytestmark = [
     pytest.mark.browser,
@@ -65,3 +66,4 @@ def test_its_graph_is_drawn(graphs: GraphPicture, folder: Path, dag_id: str) -> 
     picture = graphs.draw(dag_id, tasks=tasks)
 
     assert picture.stat().st_size <= LARGEST
+    refuse_old(dag_id, "".join(f"{task}\n" for task in sorted(tasks)), PICTURES)

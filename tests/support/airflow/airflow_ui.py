@@ -16,6 +16,7 @@ from airflow_provider_connect_offsets import dags
 from airflow_provider_connect_offsets.parameters.fields import Section
 from sandbox import Progress, wait_until
 from sandbox.airflow import AirflowAt
+from tests.support.airflow.pictured import refuse_old, words_of
 
 # Without the last ones Chromium looks up hosts of its maker's at every start.
 _ARGUMENTS = (
@@ -55,10 +56,12 @@ class AirflowUi:
     url: str
     pictures: Path
 
-    def picture(self, name: str) -> None:
-        """Save a screenshot."""
+    def picture(self, name: str, *, shown: Locator | None = None) -> None:
+        """Save a screenshot; fail if docs/ has one that does not show what ``shown`` has (None: docs/ has none)."""
         self.pictures.mkdir(parents=True, exist_ok=True)
         self.page.screenshot(path=self.pictures / f"{name}.png")
+        if shown is not None:
+            refuse_old(name, words_of(shown), self.pictures)
 
     def trigger(self, dag_id: str, fields: Mapping[str, str | bool], *, picture: str | None = None) -> DagRunUi:
         """Fill in the DAG's form and click Trigger; return the DAG run."""
@@ -67,7 +70,8 @@ class AirflowUi:
         for name, value in fields.items():
             form.fill(name, value=value)
         if picture:
-            self.picture(picture)
+            form.open_first()
+            self.picture(picture, shown=form.dialog if picture == "form" else None)
         expect(form.button).to_be_enabled()
         form.button.click()
         expect(form.dialog).to_be_hidden()
@@ -165,6 +169,11 @@ class TriggerForm:
             if field.input_value() == value:
                 break
         expect(field).to_have_value(value)
+
+    def open_first(self) -> None:
+        """Show what is open when the form is opened."""
+        self._open(Section.WHAT)
+        self.dialog.get_by_role("heading").first.scroll_into_view_if_needed()
 
     def _open(self, section: str) -> None:
         fold = self.dialog.get_by_role("button", name=section, exact=True)
