@@ -237,14 +237,15 @@ def test_the_workspace_is_shared_by_one_user() -> None:
 def test_the_image_gets_what_it_installs_and_no_more() -> None:
     """What is not named here, like .venv or .git, stays out of the image."""
     project = tomllib.loads((TOP / "pyproject.toml").read_text())
-    packages = project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+    hatch = project["tool"]["hatch"]
+    packages = hatch["build"]["targets"]["wheel"]["packages"]
     first, *lines = [line for line in (TOP / ".dockerignore").read_text().splitlines() if not line.startswith("#")]
 
     assert first == "*"
     assert {line[1:] for line in lines if line.startswith("!")} == {
         *packages,
         *project["project"]["license-files"],
-        project["project"]["readme"],
+        *(one["path"] for one in hatch["metadata"]["hooks"]["fancy-pypi-readme"]["fragments"]),
         *("pyproject.toml", "requirements.lock", "dags", "sandbox"),
     }
 
