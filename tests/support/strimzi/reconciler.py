@@ -75,6 +75,7 @@ class Reconciler:
         self._todo: queue.Queue[_Event | _Sweep] = queue.Queue()
         self._closing = threading.Event()
         self._is_away = threading.Event()
+        self._passing = threading.RLock()  # a pass may end itself
         self._dropping = threading.Lock()
         self._to_drop = 0
         self._broken: list[Exception] = []
@@ -106,8 +107,10 @@ class Reconciler:
             raise ExceptionGroup("the operator of the tests is broken", self._broken)
 
     def away(self) -> None:
-        """The operator is down: it does nothing, and hears of no event."""
+        """The operator is down: it does nothing, and hears of no event; the pass that was under way has ended."""
         self._is_away.set()
+        with self._passing:
+            pass
 
     def back(self) -> None:
         """The operator is up again, and passes over everything."""
@@ -204,8 +207,11 @@ class Reconciler:
 
     def _guarded(self, kind: str, change: str, resource: Resource) -> None:
         """A pass; what fails is logged, and tried again with the next event or sweep."""
-        if self._is_away.is_set():
-            return
+        with self._passing:
+            if not self._is_away.is_set():
+                self._passed(kind, change, resource)
+
+    def _passed(self, kind: str, change: str, resource: Resource) -> None:
         try:
             self._pass(kind, change, resource)
         except Killed:
