@@ -20,7 +20,12 @@ MakeTasks = Callable[..., object]
 
 
 def ready_dag(
-    *models: type[Parameters], description: str, hours: float = 1, tags: Iterable[str] = (), **defaults: Any
+    *models: type[Parameters],
+    description: str,
+    hours: float = 1,
+    tags: Iterable[str] = (),
+    scheduled_with: str = "",
+    **defaults: Any,
 ) -> Callable[[MakeTasks], Callable[..., DAG]]:
     """Decorate a function that makes tasks, so that it makes the whole DAG, whose id is the function's name.
 
@@ -35,6 +40,8 @@ def ready_dag(
         description: One line on what the DAG does.
         hours: Hours after which a task is ended.
         tags: Tags in addition to ``kafka-connect`` and ``offsets``.
+        scheduled_with: A Param that the DAG file has to give before the DAG has its default schedule. Nobody has set up
+            the DAG before, so each of its runs would fail.
         defaults: Other arguments of ``airflow.sdk.DAG``.
     """
 
@@ -46,6 +53,7 @@ def ready_dag(
             asked = {name: given.pop(name) for name in QUESTION if name in given}
             if asked and "approval" not in params:
                 raise InvalidInput(f"{make.__name__} asks nobody, so it takes no {', '.join(asked)}.")
+            is_set_up = not scheduled_with or scheduled_with in {*given.get("params", {}), *fixed}
             own = {"owner": "connect-offsets", "execution_timeout": timedelta(hours=hours)}
             arguments: dict[str, Any] = {
                 "dag_id": make.__name__,
@@ -54,6 +62,7 @@ def ready_dag(
                 "catchup": False,
                 "render_template_as_native_obj": False,
                 **defaults,
+                **({} if is_set_up else {"schedule": None}),
                 **given,
                 "params": params,
                 "default_args": {**own, **given.get("default_args", {})},

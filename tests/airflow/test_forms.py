@@ -125,6 +125,17 @@ def test_a_dag_file_may_give_other_defaults() -> None:
     assert (dag.default_args["retries"], dag.default_args["owner"]) == (3, "connect-offsets")
 
 
+def test_what_nobody_has_set_up_is_not_scheduled() -> None:
+    """Until its file names the flow, or gives a schedule; the others need no name to be of use."""
+    named: dict[str, Any] = {"source_connector": "MirrorSourceConnector"}
+
+    assert dags.mirror_readiness().schedule is None
+    assert dags.mirror_readiness(params=named).schedule == "*/15 * * * *"
+    assert dags.mirror_readiness(pinned=named).schedule == "*/15 * * * *"
+    assert dags.mirror_readiness(schedule="@hourly").schedule == "@hourly"
+    assert dags.connector_offsets_snapshot().schedule == "@daily"
+
+
 def test_a_default_for_an_unknown_param_is_refused() -> None:
     """A misspelt name would be passed over otherwise."""
     with pytest.raises(InvalidInput, match="No Param is called 'conector'; there are connector, to,"):

@@ -15,6 +15,7 @@ from airflow_provider_connect_offsets.task_groups.observing import READINESS
     *READINESS,
     description="Lag, loss, coverage and re-reads of a MirrorMaker 2 flow, were a failover to happen now",
     schedule="*/15 * * * *",
+    scheduled_with="source_connector",
     start_date=datetime(2026, 1, 1, tzinfo=UTC),
     max_active_runs=1,
     tags=["mirrormaker2"],
@@ -34,8 +35,11 @@ def mirror_readiness(**values: Any) -> None:
     - settings in the flow's **configuration** that make a failover worse.
 
     The report of a run shows all of it, with the lag over time. If a threshold is exceeded, the last task fails and
-    names the worst finding. With a threshold of 0, the value is only shown. The Params' defaults are those of a
-    dedicated MirrorMaker 2; change the names and connections in a copy of this file, or when you trigger a run.
+    names the worst finding. With a threshold of 0, the value is only shown.
+
+    Name the flow in the DAG file, and a run starts every 15 minutes:
+    `mirror_readiness(params={"source_connector": "orders-mirror", "checkpoint_connector": "orders-checkpoints"})`. The
+    Params' defaults are the names of a dedicated MirrorMaker 2.
     """
     thresholds = {name: values.pop(name) for name in ReadinessThresholdsParams.model_fields}
     task_groups.mirror_readiness(thresholds=thresholds, **values)
