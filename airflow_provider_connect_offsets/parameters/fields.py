@@ -22,7 +22,7 @@ class Section(StrEnum):
     """
 
     WHAT = "Run Parameters"
-    WHERE = "Where to resume"
+    WHERE = "Where to resume, in detail"
     FLOW = "Flow, if no connector describes it"
     LIMITS = "Limits"
     SAFETY = "Safety"

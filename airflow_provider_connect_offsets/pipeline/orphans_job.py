@@ -150,7 +150,7 @@ def _find(spark: SparkSession, directory: OrphansDirectory, request: OrphanReque
         )
         write_dataset(orphans(keys, request), directory.orphans)
     finally:
-        keys.unpersist()
+        keys.unpersist(blocking=True)
     summary = summarise(read_dataset(spark, directory.orphans, ORPHANS))
     return {"problem": None, "known": len(names), **counts, **summary}
 

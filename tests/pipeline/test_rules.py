@@ -222,6 +222,11 @@ def test_nothing_selected(planner: Planner) -> None:
             "`sink`: partitions=7-9 selects nothing: the connector reads no such partition and has no offset of one.",
         )
     ]
+    [found] = planner.plan(sink({}), logs={("other", 0): Log(0, 9)}, to="latest").verdicts
+    assert found.message == (
+        "`sink`: there is nothing to change: it has no offset, and the cluster of its Kafka connection has no topic "
+        "that it reads."
+    )
 
 
 def test_a_pattern_that_only_python_reads(planner: Planner) -> None:

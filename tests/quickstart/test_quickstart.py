@@ -175,6 +175,7 @@ def test_it_shows_what_the_page_says(followed: Followed) -> None:
     assert followed.printed.count("state=success, run_type=manual") == 2
     assert re.search(r"^/.*/report\.html$", followed.printed, re.MULTILINE)
     assert _SPARK in PAGE
+    assert "Exception" not in followed.printed
 
 
 def test_the_dry_run_changes_nothing_and_the_change_is_made(followed: Followed, sink: Path) -> None:

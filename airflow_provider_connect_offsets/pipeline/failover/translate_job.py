@@ -125,7 +125,7 @@ def _translate(spark: SparkSession, request: FailoverRequest, directory: Failove
     with ExitStack() as persisted:
         if observed.known is not None:
             # Catalyst pushes filters down to the records, so each use would decode their bytes again.
-            persisted.callback(observed.latest.persist().unpersist)
+            persisted.callback(observed.latest.persist().unpersist, blocking=True)
         ledger_at = None if observed.remains is None else observed.remains.observed_at()
         rows = translated(request, observed)
         totals = Observation()

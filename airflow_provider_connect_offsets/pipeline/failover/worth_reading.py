@@ -123,7 +123,7 @@ def write_ranges(
             write_dataset(shaped(shared.where("forward"), COMPARE_RANGES), directory.forward.compare_ranges)
         return _beyond_limit(shared.where("left_out > 0 and open"))
     finally:
-        shared.unpersist()
+        shared.unpersist(blocking=True)
 
 
 def to_be_found(rows: DataFrame, partitions: DataFrame, ranges: DataFrame) -> dict[str, int]:

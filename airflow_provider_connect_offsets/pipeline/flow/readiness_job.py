@@ -81,7 +81,7 @@ def _judge(job: ReadinessRun, *, keep: int) -> dict[str, Any]:
     rows = job.write(readiness(_observed_logs(job, flow, source, syncs)), directory.readiness, flow_schemas.READINESS)
     latest = latest_checkpoints(checkpoints(job.read(directory.stored_checkpoints, schemas.STORED_RECORDS)))
     groups = _groups(job, flow, rows, syncs, latest, _publish_ledger(job, flow, syncs, latest))
-    syncs.unpersist()
+    syncs.unpersist(blocking=True)
     history = job.history().persist()
     earlier = _runs(history)
     since = min((at for at, _ in earlier[: keep - 1]), default=job.observed_at)
@@ -108,9 +108,9 @@ def _judge(job: ReadinessRun, *, keep: int) -> dict[str, Any]:
         "history_since": since.isoformat(),
         "judged_at": now(),
     }
-    history.unpersist()
-    weighed.unpersist()
-    totals.unpersist()
+    history.unpersist(blocking=True)
+    weighed.unpersist(blocking=True)
+    totals.unpersist(blocking=True)
     return summary
 
 

@@ -163,6 +163,11 @@ def _hints(pairs: Sequence[tuple[str, str]], snapshot: PlanFrames, subjects: Sub
     return nearest.groupBy("connector", F.col("unknown").alias("topic")).agg(question)
 
 
+_NOTHING_AT_ALL = (
+    "there is nothing to change: it has no offset, and the cluster of its Kafka connection has no topic that it reads."
+)
+
+
 def _nothing_selected(snapshot: PlanFrames, request: Request, subjects: Sequence[Subject]) -> list[Verdict]:
     if not subjects:
         return []
@@ -175,8 +180,12 @@ def _nothing_selected(snapshot: PlanFrames, request: Request, subjects: Sequence
             return _unknown_topic(snapshot, request.topics, subjects)
         selection = " ".join(filter(None, [f"topics={request.topics}", partitions]))
         nothing = f"{selection} selects nothing: the cluster has {', '.join(f'`{name}`' for name in names)}, but the"
-    rule, level = Rule.NOTHING_SELECTED, Severity.ERROR
-    return [_verdict(rule, level, one, f"{nothing} {one.noun} {_reads(one)}") for one in subjects]
+    is_all = request.topics is None and not partitions
+
+    def text(one: Subject) -> str:
+        return _NOTHING_AT_ALL if is_all and one.family.lists_topics else f"{nothing} {one.noun} {_reads(one)}"
+
+    return [_verdict(Rule.NOTHING_SELECTED, Severity.ERROR, one, text(one)) for one in subjects]
 
 
 def _unknown_topic(snapshot: PlanFrames, topics: str, subjects: Sequence[Subject]) -> list[Verdict]:

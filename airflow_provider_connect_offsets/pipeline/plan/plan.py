@@ -59,8 +59,8 @@ class Planned:
 
     def forget(self) -> None:
         """Free what Spark keeps of the plans in memory; the frames can still be used, but are computed anew."""
-        for frame in self.cached:
-            frame.unpersist()
+        for frame in self.cached:  # if Spark ended while it is removed, it would log an error with a stack trace
+            frame.unpersist(blocking=True)
 
 
 def plans(spark: SparkSession, snapshot: PlanFrames, requests: Sequence[Request]) -> Iterator[Planned]:
