@@ -130,10 +130,10 @@ def test_what_nobody_has_set_up_is_not_scheduled() -> None:
     named: dict[str, Any] = {"source_connector": "MirrorSourceConnector"}
 
     assert dags.mirror_readiness().schedule is None
-    assert dags.mirror_readiness(params=named).schedule == "*/15 * * * *"
-    assert dags.mirror_readiness(pinned=named).schedule == "*/15 * * * *"
-    assert dags.mirror_readiness(schedule="@hourly").schedule == "@hourly"
-    assert dags.connector_offsets_snapshot().schedule == "@daily"
+    assert str(dags.mirror_readiness(params=named).schedule) == "*/15 * * * *"
+    assert str(dags.mirror_readiness(pinned=named).schedule) == "*/15 * * * *"
+    assert str(dags.mirror_readiness(schedule="@hourly").schedule) == "@hourly"
+    assert str(dags.connector_offsets_snapshot().schedule) == "@daily"
 
 
 def test_a_default_for_an_unknown_param_is_refused() -> None:

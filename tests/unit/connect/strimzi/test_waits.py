@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, cast
 
 import pytest
 
 from airflow_provider_connect_offsets.clock import Clock
 from airflow_provider_connect_offsets.connect.strimzi.refusals import is_refused
 from airflow_provider_connect_offsets.connect.strimzi.resources import CustomResource, ResourceKind
-from airflow_provider_connect_offsets.connect.strimzi.watching import awaited
 
 
 def _not_ready(reason: str, message: str) -> CustomResource:
@@ -64,11 +62,14 @@ class Server:
 
 def test_a_watch_that_ends_early_writes_nothing() -> None:
     """The operator is made to look again when it is time: after 1, 2, 4, 8 and 16 s; and reads keep a pause."""
+    watching = pytest.importorskip(
+        "airflow_provider_connect_offsets.connect.strimzi.watching"
+    )  # an extra brings its client
     server = Server()
     clock = Clock(now=lambda: server.time, sleep=server.sleep)
 
-    awaited(
-        cast("Any", server),
+    watching.awaited(
+        server,
         server.read,
         lambda _: False,
         timeout=40,
