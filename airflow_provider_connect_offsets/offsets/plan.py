@@ -188,13 +188,6 @@ class OffsetPlan:
             if (where := row.where) is not None and stored.get(row.partition) != row.before
         ]
 
-    def positions_in(self, stopped: Offsets) -> dict[TopicPartition, int]:
-        """Return the stored positions of changed rows."""
-        stored = stopped.stored()
-        now = {row.where: stored.get(row.partition) for row in self.changed_rows()}
-        known = {where: self.family.position(parse_map(offset)) for where, offset in now.items() if where and offset}
-        return {where: position for where, position in known.items() if position is not None}
-
     def _drift(self, row: PlanRow, now: str | None, *, moving: bool) -> str | None:
         if now == row.before:
             return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 import tenacity
 
@@ -21,9 +22,11 @@ from airflow_provider_connect_offsets.exceptions import (
 from airflow_provider_connect_offsets.kafka.group_kinds import left_alone
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.observe.lag import next_records
+from airflow_provider_connect_offsets.observe.log_positions import positions_in
 from airflow_provider_connect_offsets.observe.partitions import first_few
 from airflow_provider_connect_offsets.observe.waiting import is_in
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.family import Config
 from airflow_provider_connect_offsets.offsets.kept_config import reconfigured
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
@@ -219,9 +222,17 @@ def rebase(plan: OffsetPlan, clients: Clients, at_stop: Offsets, *, moving: bool
             "without its logs: kafka_conn_id must name the cluster that its positions refer to."
         )
     bounds = {where: (log.log_start, log.log_end) for where, log in clients.logs.bounds(moved).items()}
-    skips = plan.request.to is To.SKIP
-    unread = next_records(clients, clients.control.info(plan.connector), plan.positions_in(at_stop)) if skips else {}
+    unread = _next_records(plan, clients, at_stop, moved) if plan.request.to is To.SKIP else {}
     return plan.rebased_on(at_stop, log_bounds=bounds, moving=moving, next_records=unread)
+
+
+def _next_records(
+    plan: OffsetPlan, clients: Clients, at_stop: Offsets, moved: Sequence[TopicPartition]
+) -> dict[TopicPartition, int]:
+    """Return the record that is read next, where the new position of a moved partition is before it."""
+    known = positions_in(plan.family, at_stop)
+    positions = {where: position for where in moved if (position := known.get(where)) is not None}
+    return next_records(clients, clients.control.info(plan.connector), positions)
 
 
 def write(clients: Clients, connector: str, changes: Offsets) -> WriteReply:

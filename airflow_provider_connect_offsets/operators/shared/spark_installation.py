@@ -110,8 +110,10 @@ def _installed(packages: Path, name: str) -> Distribution | None:
 def _is_replaced(file: PackagePath) -> bool:
     """Whether its content is no longer what its distribution has written."""
     path = Path(str(file.locate()))
-    if file.hash is None or not path.is_file():
-        return not path.is_file()
+    if not path.is_file():
+        return True
+    if file.hash is None:
+        return False
     content = hashlib.new(file.hash.mode, path.read_bytes()).digest()
     return urlsafe_b64encode(content).decode().rstrip("=") != file.hash.value
 

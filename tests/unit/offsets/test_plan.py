@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_connect_offsets.exceptions import Drift, PlanRefused
+from airflow_provider_connect_offsets.observe.log_positions import positions_in
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow, plan_digest
@@ -175,7 +176,7 @@ def test_what_counts_from_here_is_counted_again(to: str, value: str, planned: in
 def test_a_skip_is_counted_again_from_the_record_that_is_read_next() -> None:
     """A marker of a transaction at the stopped position is no record; other partitions count from their positions."""
     made = plan(row(20, 22), to="skip", value="2")
-    assert made.positions_in(stored(30)) == {ORDERS_0: 30}
+    assert positions_in(made.family, stored(30)) == {ORDERS_0: 30}
 
     [rebased] = made.rebased_on(stored(30), log_bounds=LOG, moving=True, next_records={ORDERS_0: 33}).rows
 
