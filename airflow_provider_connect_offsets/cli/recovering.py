@@ -129,10 +129,7 @@ def recover(workspace: str, connector: str, *, toward: Toward, run: str | None, 
         StoreError: A system does not answer, or refuses.
     """
     with opened(workspace, **systems) as clients:
-        journal = journal_of(clients, connector)
-        if systems.get("strimzi_cluster") is None:
-            _refuse_strimzi(journal)
-        _settle(journal, clients, f"of {connector!r}", toward=toward, run=run)
+        _settle(journal_of(clients, connector), clients, f"of {connector!r}", toward=toward, run=run)
 
 
 def recover_group(workspace: str, group: str, kafka: str, *, toward: Toward, run: str | None) -> None:
@@ -149,16 +146,6 @@ def _settle(
         journal, Owner.here(run=run or "connect-offsets recover", task="recover"), reached(clients), toward=toward
     )
     tell(left.sentence if left else f"Nothing was left {what} to be recovered.{_elsewhere(clients.workspace, journal)}")
-
-
-def _refuse_strimzi(journal: Journal) -> None:
-    """Raise :class:`InvalidInput` for a connector of Strimzi's, whose operator would set a state of REST back."""
-    left = journal.left()
-    if left is not None and any(one.startswith("kubernetes_conn_id=") for one in connections_of(left[0])):
-        raise InvalidInput(
-            f"Nothing was done: Strimzi's operator runs {journal.resource!r}, and would set back a state that is set "
-            "over REST. Name the resource of its Connect cluster as well: --strimzi-cluster, and --namespace."
-        )
 
 
 def _elsewhere(workspace: str, journal: Journal) -> str:

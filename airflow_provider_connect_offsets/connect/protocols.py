@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol, TypeAlias
+from typing import ClassVar, Protocol, TypeAlias
 
 from airflow_provider_connect_offsets.clock import Clock, polled
 from airflow_provider_connect_offsets.masking import one_line
@@ -155,7 +155,13 @@ class OffsetStore(Protocol):
 
 
 class ConnectorControl(Protocol):
-    """Observes, starts and stops connectors; ``stop``, ``pause`` and ``resume`` return before the state changes."""
+    """Observes, starts and stops connectors; ``stop``, ``pause`` and ``resume`` return before the state changes.
+
+    Attributes:
+        by_resource: Whether states are requested in resources of Strimzi, whose operator sets back any other state.
+    """
+
+    by_resource: ClassVar[bool] = False
 
     def require_offset_changes(self) -> None:
         """Raise :class:`~.exceptions.Unsupported` if offsets of no connector can be changed."""
@@ -211,8 +217,8 @@ class ConnectorRegistry(Protocol):
     def plugins(self) -> Mapping[str, ConnectorType]:
         """Return the connector classes that are installed, with their types."""
 
-    def create(self, name: str, config: Mapping[str, str], *, initial_state: State) -> ConnectorInfo:
-        """Create a connector in ``initial_state``."""
+    def create(self, name: str, config: Mapping[str, str], *, initial_state: State, like: str = "") -> ConnectorInfo:
+        """Create a connector in ``initial_state``; what is no configuration, as labels, is as of connector ``like``."""
 
     def update_config(self, name: str, config: Mapping[str, str]) -> ConnectorInfo:
         """Replace the whole configuration of a connector; its state stays."""

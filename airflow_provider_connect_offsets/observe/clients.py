@@ -121,7 +121,7 @@ class Clients:
         clusters: Both clusters of a MirrorMaker 2 flow; None for operations on a connector.
         forward: Of a failback, clients of the flow that brought the records; None for other operations.
         cluster: Id of the Kafka cluster that the workers use. Journals name a Connect cluster by it.
-        also: Its other name in journals, by its resource of Strimzi; empty if it has none, or ``cluster`` is that.
+        also: Its other name in journals, by its resource of Strimzi or the workers' service; empty if it has none.
         connections: Parameter → id of the Airflow connection that it named; shown in messages.
         topic: The workers' offsets topic, for a removal of orphaned offsets; None for other operations.
         workspace: URI of the workspace that has the journals.

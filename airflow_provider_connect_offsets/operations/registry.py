@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from airflow_provider_connect_offsets.connect.strimzi.resources import workers_of
 from airflow_provider_connect_offsets.exceptions import Overlap
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.operations.stages.captured import (
@@ -37,7 +38,7 @@ from airflow_provider_connect_offsets.operations.stages.import_stages import (
 from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets
 from airflow_provider_connect_offsets.operations.stages.orphans.remove_orphans import RemoveOrphans, describe_removal
 from airflow_provider_connect_offsets.operations.stages.poison_stages import RunOneByOne
-from airflow_provider_connect_offsets.operations.stages.reached import ReachedStage
+from airflow_provider_connect_offsets.operations.stages.reached import ReachedStage, is_of_resource
 from airflow_provider_connect_offsets.operations.stages.replay_stages import (
     DeliverInterval,
     PlaceClone,
@@ -129,8 +130,13 @@ def reached(*clients: Clients) -> Reached:
 
 
 def journal_of(clients: Clients, resource: str) -> Journal:
-    """Return the journal of a connector, consumer group or other resource of a Connect cluster."""
-    return Journal(clients.journals, cluster=clients.cluster, resource=resource, also=clients.also)
+    """Return the journal of a connector, consumer group or other resource of a Connect cluster.
+
+    A connector of Strimzi's has one lease, whichever way it is changed: any two of the three have a name of the cluster
+    in common. Over REST, the other name is that of its workers, by the address of one.
+    """
+    also = clients.also or workers_of(clients.control.addresses(resource))
+    return Journal(clients.journals, cluster=clients.cluster, resource=resource, also=also)
 
 
 def on_connector(  # noqa: PLR0913 - each has its own meaning
@@ -164,6 +170,12 @@ def _unreached(record: SagaRecord, stage: StageRecord, clients: tuple[Clients, .
     )
     named = connections_of(record)
     used = f"; it used the connections {', '.join(named)}" if named else ""
+    if is_of_resource(stage) and not any(one.control.by_resource for one in clients):
+        return (
+            f"{begun}. Strimzi's operator runs {stage.subject!r}, and would set back a state that is set over REST. "
+            f"Run it once more with the control that it had (a dry run does not do it{used}), or connect-offsets "
+            "recover with --strimzi-cluster and --namespace, which finishes or restores it; then try again."
+        )
     addresses = set(stage.spec.get(ADDRESSES, ()))
     here = {
         address for one in clients if one.cluster == stage.cluster for address in one.control.addresses(stage.subject)

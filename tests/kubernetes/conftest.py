@@ -26,6 +26,16 @@ from tests.support.strimzi.scene import Strimzi
 from tests.support.strimzi.starting import CONNECT, NAMESPACE, api_server_of, started
 
 
+@pytest.fixture(scope="session")
+def sandbox() -> Iterator[Sandbox]:
+    """Two real Kafka clusters, and a Connect worker with an address as the pods of a KafkaConnect have."""
+    address = f"{CONNECT}-connect-0.{CONNECT}-connect.{NAMESPACE}.svc"
+    with Sandbox(
+        keep_logs=Path("build/sandbox-logs"), worker_properties={"rest.advertised.host.name": address}
+    ) as running:
+        yield running
+
+
 @pytest.fixture(scope="session", params=[Release.V1, Release.V1BETA2])
 def release(request: pytest.FixtureRequest) -> Release:
     """The release of Strimzi whose resources are served; ``parametrize`` it indirectly for others."""

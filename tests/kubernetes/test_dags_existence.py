@@ -14,6 +14,7 @@ from tests.support.airflow.dag_runs import Ran
 from tests.support.flows.flows import RECORDS, SinkFlow
 from tests.support.flows.replays import A_DAY, DAYS, START, by_day, name_of, start_daily_sink
 from tests.support.strimzi.owned import Owned
+from tests.support.strimzi.resources import annotations_of
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.parametrize("release", [Release.V1], indirect=True)]
 RunDag = Callable[..., Ran]
@@ -54,6 +55,28 @@ def test_a_connector_is_copied_created_and_deleted(
     left: dict[str, Any] = {one["metadata"]["name"]: one for one in owned.strimzi.resources.list("KafkaConnector")}
     assert sorted(one for one in left if one.startswith(flow.name)) == [flow.name, copy]
     owned.delete(copy, flow.name)
+
+
+@CONTROLS
+def test_a_renamed_connector_keeps_what_a_person_has_set(
+    sandbox: Sandbox, owned: Owned, run_dag: RunDag, control: str
+) -> None:
+    """Labels, annotations and restarts; and no state appears that nobody has set."""
+    flow = SinkFlow.start(sandbox, create=owned.create)
+    resources, new = owned.strimzi.resources, f"{flow.name}-new"
+    metadata = {"labels": {"team": "payments"}, "annotations": {"owner": "me"}}
+    resources.merge("KafkaConnector", flow.name, {"metadata": metadata, "spec": {"autoRestart": {"enabled": True}}})
+    before = owned.strimzi.observed("KafkaConnector", flow.name)
+
+    ran = run_dag("connector_offsets_copy", connector=flow.name, new_name=new, rename=True, control=control)
+
+    assert ran.state == "success", ran.output
+    assert resources.get("KafkaConnector", flow.name) is None
+    after = owned.strimzi.read("KafkaConnector", new)
+    assert after["spec"] == before["spec"]
+    assert after["metadata"]["labels"] == before["metadata"]["labels"]
+    assert annotations_of(after) == {"owner": "me"}
+    owned.delete(new)
 
 
 @CONTROLS

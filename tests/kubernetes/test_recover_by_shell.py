@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -36,22 +37,22 @@ def _run(strimzi: Strimzi, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 
 
 def test_a_run_by_resources_alone_is_undone(strimzi: Strimzi, run: Shell, tmp_path: Path) -> None:
-    """The namespace is that of the current context; over REST alone, the command names what is missing."""
+    """The namespace is that of the current context; over REST alone, it is refused, though that tells no resource."""
     with plain(strimzi) as made:
         assert strimzi.connect is not None
         before = made.read()["spec"]
         with opened(strimzi) as client:
-            clients = Clients(
-                client, client, origin=Origin.STRIMZI, timeout=30, cluster=client.cluster_id, connections=CONNECTIONS
-            )
-            _leave_stopped(made, clients, tmp_path)
+            cluster, also = client.cluster_names()
+            clients = Clients(client, client, timeout=30, cluster=cluster, also=also, connections=CONNECTIONS)
+            _leave_stopped(made, replace(clients, origin=Origin.STRIMZI), tmp_path)
         asked = ("recover", made.connector, "--workspace", tmp_path.as_uri())
 
-        elsewhere = run(*asked, "--url", strimzi.connect.url)
+        refused = run(*asked, "--url", strimzi.connect.url)
         done = run(*asked, "--strimzi-cluster", strimzi.connect_name)
 
-        assert f"Nothing was left of '{made.connector}' to be recovered. But of another cluster" in elsewhere.err
-        assert "--strimzi-cluster" in elsewhere.err
+        assert refused.code == 1
+        assert f"Strimzi's operator runs '{made.connector}'" in refused.err
+        assert "--strimzi-cluster" in refused.err
         assert (done.code, "the connector is RUNNING again" in done.err) == (0, True), done.err
         _is_as_before(made, before)
 
@@ -71,7 +72,7 @@ def test_a_run_that_also_used_rest_is_undone_by_both(strimzi: Strimzi, run: Shel
         refused = run(*asked)
         done = run(*asked, "--strimzi-cluster", strimzi.connect_name, "--namespace", strimzi.namespace)
 
-        assert refused.code == 2
+        assert refused.code == 1
         assert f"Strimzi's operator runs '{made.connector}'" in refused.err
         assert "--strimzi-cluster" in refused.err
         assert (done.code, "the connector is RUNNING again" in done.err) == (0, True), done.err

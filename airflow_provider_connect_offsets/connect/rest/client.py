@@ -177,19 +177,23 @@ class ConnectRest(ConnectorControl):
         """Return the connector classes that are installed on the answering worker, with their types."""
         return self._read(Call("GET", "/connector-plugins", "list the connector plugins"), plugins_of)
 
-    def create(self, name: str, config: Mapping[str, str], *, initial_state: State = State.RUNNING) -> ConnectorInfo:
+    def create(
+        self, name: str, config: Mapping[str, str], *, initial_state: State = State.RUNNING, like: str = ""
+    ) -> ConnectorInfo:
         """Create a connector.
 
         Args:
             name: Its name.
             config: Its configuration.
             initial_state: STOPPED allows to write offsets before it first runs.
+            like: Not used: all that a connector has here is its configuration.
 
         Raises:
             Rejected: A connector of that name exists, or the configuration is invalid.
             InvalidInput: No later call could reach that name.
             Unsupported: A worker before Kafka 3.7 can only create RUNNING connectors.
         """
+        del like
         body: dict[str, Any] = {"name": name, "config": dict(config)}
         _refuse_out_of_reach(name)
         if initial_state is not State.RUNNING:

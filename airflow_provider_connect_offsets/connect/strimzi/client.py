@@ -84,8 +84,8 @@ class ConnectStrimzi(StrimziControl):
         return f"{resource.name}.{resource.namespace}.{resource.uid[:8]}"
 
     def cluster_names(self) -> tuple[str, str]:
-        """Return the name of the resource, and no other name."""
-        return self.cluster_id, ""
+        """Return the name of the resource, and that of its workers' service, which their own addresses tell as well."""
+        return self.cluster_id, self._cluster.resource.workers
 
     def describe(self) -> str:
         """Return a sentence about the cluster, for the test of a connection."""
@@ -120,8 +120,10 @@ class ConnectStrimzi(StrimziControl):
 
     # Registry.
 
-    def create(self, name: str, config: Mapping[str, str], *, initial_state: State = State.RUNNING) -> ConnectorInfo:
-        """Create a ``KafkaConnector``; if Connect refuses it, it is deleted again.
+    def create(
+        self, name: str, config: Mapping[str, str], *, initial_state: State = State.RUNNING, like: str = ""
+    ) -> ConnectorInfo:
+        """Create a ``KafkaConnector``, otherwise as that of connector ``like``; if Connect refuses it, it is deleted.
 
         An operator before Strimzi's pull request 12974 (2026-07) creates a connector RUNNING, and then stops it. So one
         that is to be STOPPED is created with clients that reach no Kafka (``patches.held``), and gets its own
@@ -133,7 +135,7 @@ class ConnectStrimzi(StrimziControl):
             Unsupported: The cluster is a ``KafkaMirrorMaker2``, whose connectors are parts of one resource.
         """
         first = held(config) if initial_state is State.STOPPED else config
-        self.adopt(name, first, state=initial_state)
+        self.adopt(name, first, state=initial_state, like=like)
         if initial_state is not State.STOPPED:
             return self.info(name)
         with self._deleted_again(name):
@@ -144,10 +146,17 @@ class ConnectStrimzi(StrimziControl):
             self.status(name)
         return self.info(name)
 
-    def adopt(self, name: str, config: Mapping[str, str], *, state: State) -> None:
+    def adopt(self, name: str, config: Mapping[str, str], *, state: State, like: str = "") -> None:
         """Create the ``KafkaConnector`` of a connector, that may exist; raises as :meth:`create`."""
         self.require_creation(name)
-        body = created_resource(name, config, cluster=self._cluster.resource.name, state=state)
+        body = created_resource(
+            name,
+            config,
+            cluster=self._cluster.resource.name,
+            state=state,
+            version=self._api.version,
+            like=self._cluster.locate(like) if like else None,
+        )
         try:
             self._api.create(ResourceKind.CONNECTOR, body)
         except Conflict as error:

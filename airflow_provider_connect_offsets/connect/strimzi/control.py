@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+from typing import Any, ClassVar
 
 from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock
 from airflow_provider_connect_offsets.connect.protocols import (
@@ -51,6 +51,8 @@ class StrimziControl:
         timeout: Seconds to wait for each thing that the operator does.
         clock: Measures them.
     """
+
+    by_resource: ClassVar[bool] = True
 
     def __init__(
         self, api: Any, *, namespace: str, cluster: str = "", timeout: float = 300.0, clock: Clock = SYSTEM_CLOCK

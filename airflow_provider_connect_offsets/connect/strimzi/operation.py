@@ -257,7 +257,7 @@ class OffsetOperations:
         is_late = any(part in failures[0].message for part in NO_DOCUMENT)  # of a pass before the text was written
         if operation is OffsetOperation.ALTER and (is_late or not self.documents.is_written(place, text)):
             raise Conflict(f"The ConfigMap that was to {purpose} was changed or deleted; try again.")
-        raise refusal_of(purpose, resource, failures[0])
+        raise refusal_of(purpose, placed(resource, place.connector), failures[0])
 
     def _withdraw(self, connector: str) -> bool:
         """Remove the pending operation; False if it is done meanwhile."""
@@ -288,12 +288,5 @@ def _is_free(resource: CustomResource) -> bool:
     if not resource.has_operation:
         return True
     if Marker.on(resource) is None:
-        pending = {name: resource.annotations[name] for name in (OFFSETS, OFFSETS_OF) if name in resource.annotations}
-        texts = " and ".join(f"{name}: {value!r}" for name, value in pending.items())
-        remove = " ".join(f"{name}-" for name in pending)
-        raise Rejected(
-            f"Nothing was changed: {resource} already has the annotations {texts}, from someone else. Wait until the "
-            f"operator has removed them, or remove them: kubectl annotate -n {resource.namespace} "
-            f"{resource.kind.plural} {resource.name} {remove}"
-        )
+        raise Rejected(f"Nothing was changed: {resource} {resource.asked()}")
     return False

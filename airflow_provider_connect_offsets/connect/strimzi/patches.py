@@ -11,8 +11,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from airflow_provider_connect_offsets.connect.protocols import HELD, State
-from airflow_provider_connect_offsets.connect.strimzi.places import Place, pointer, text_of
-from airflow_provider_connect_offsets.connect.strimzi.resources import CLUSTER_LABEL, ResourceKind
+from airflow_provider_connect_offsets.connect.strimzi.places import PLUGIN_VERSION, Place, pointer, text_of
+from airflow_provider_connect_offsets.connect.strimzi.resources import (
+    CLUSTER_LABEL,
+    OFFSETS,
+    OFFSETS_OF,
+    PAUSED,
+    ResourceKind,
+)
 from airflow_provider_connect_offsets.exceptions import InvalidInput, Unsupported
 
 # Overrides of the clients of a source's and a sink's tasks.
@@ -22,6 +28,14 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9]
 _LONGEST_NAME = 253
 # Settings that a KafkaConnector has as fields of their own; Strimzi refuses them in ``spec.config``.
 _CLASS, _TASKS = "connector.class", "tasks.max"
+# The fields that are a connector's configuration, and those that name ConfigMaps and a state of this connector alone.
+_SETTINGS = ("class", "tasksMax", "version", "config")
+_OF_ONE = ("state", "listOffsets", "alterOffsets")
+# Annotations that ask for something, or say whose resource it is: beginnings of their names.
+_OF_ONE_RESOURCE = (
+    *(OFFSETS, OFFSETS_OF, PAUSED, "strimzi.io/restart", "airflow-provider-connect-offsets/"),
+    *("kubectl.kubernetes.io/last-applied-configuration", "argocd.argoproj.io/tracking-id"),
+)
 
 
 def held(config: Mapping[str, str]) -> dict[str, str]:
@@ -33,14 +47,45 @@ def held(config: Mapping[str, str]) -> dict[str, str]:
     return {**config, **dict.fromkeys(HOLD, HELD)}
 
 
-def created_resource(name: str, config: Mapping[str, str], *, cluster: str, state: State) -> dict[str, Any]:
-    """Return the body of a ``KafkaConnector``; raises :class:`InvalidInput` for a name that no resource can have."""
+def created_resource(
+    name: str, config: Mapping[str, str], *, cluster: str, state: State, version: str, like: Place | None = None
+) -> dict[str, Any]:
+    """Return the body of a ``KafkaConnector``.
+
+    Args:
+        name: Its name.
+        config: Its configuration.
+        cluster: The ``KafkaConnect`` that runs it.
+        state: The state that it requests.
+        version: Version of Strimzi's API by which it is created.
+        like: Another connector: what a person has set in its resource beside configuration and state stays (labels,
+            annotations, restarts). None: there is none.
+
+    Raises:
+        InvalidInput: No resource can have that name, or ``tasks.max`` is no number.
+    """
     if not _NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
         raise InvalidInput(
             f"Nothing was created: Kubernetes allows no resource {name!r}. Use lower-case letters, digits, '-' and '.'."
         )
-    metadata = {"name": name, "labels": {CLUSTER_LABEL: cluster}}
-    return {"metadata": metadata, "spec": {**_settings(config), "state": state.value.lower()}}
+    spec = {**_kept_fields(like), **_settings(config, like=like, version=version), "state": state.value.lower()}
+    labels = {} if like is None else like.resource.labels
+    annotations = _kept_annotations(like)
+    if like is not None and not _has_state(like):
+        annotations[like.unset_state] = spec["state"]
+    metadata = {"name": name, "labels": {**labels, CLUSTER_LABEL: cluster}, "annotations": annotations}
+    return {"metadata": metadata, "spec": spec}
+
+
+def _kept_fields(like: Place | None) -> dict[str, Any]:
+    """Return the fields of a resource that a copy of it has, too."""
+    section = {} if like is None else like.section
+    return {field: value for field, value in section.items() if field not in (*_SETTINGS, *_OF_ONE)}
+
+
+def _kept_annotations(like: Place | None) -> dict[str, str]:
+    annotations = {} if like is None else like.resource.annotations
+    return {name: text for name, text in annotations.items() if not name.startswith(_OF_ONE_RESOURCE)}
 
 
 def replaced_config(place: Place, config: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -50,7 +95,7 @@ def replaced_config(place: Place, config: Mapping[str, str]) -> list[dict[str, A
             f"Nothing was changed: the settings of {place.connector!r} are in several parts of {place.resource}. "
             "Change them there."
         )
-    return _replacing(place, _settings(config, like=place))
+    return _replacing(place, _settings(config, like=place, version=place.resource.version))
 
 
 def restored_config(place: Place, config: Mapping[str, str], *, prior: Place) -> list[dict[str, Any]]:
@@ -58,14 +103,14 @@ def restored_config(place: Place, config: Mapping[str, str], *, prior: Place) ->
 
     ``prior``: the place as it was before. Its settings are restored as they were written there, numbers as numbers.
     """
-    if settings_of(place) != _settings(config, like=prior):
+    if settings_of(place) != _settings(config, like=prior, version=prior.resource.version):
         return []
     return _replacing(place, settings_of(prior))
 
 
 def settings_of(place: Place) -> dict[str, Any]:
     """Return the fields of a resource that are a connector's configuration."""
-    return {field: place.section[field] for field in ("class", "tasksMax", "config") if field in place.section}
+    return {field: place.section[field] for field in _SETTINGS if field in place.section}
 
 
 def _replacing(place: Place, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -76,20 +121,27 @@ def _replacing(place: Place, settings: Mapping[str, Any]) -> list[dict[str, Any]
     ]
 
 
-def _settings(config: Mapping[str, str], *, like: Place | None = None) -> dict[str, Any]:
+def _settings(config: Mapping[str, str], *, like: Place | None, version: str) -> dict[str, Any]:
     """Return the fields of a resource for a configuration; a setting that is in ``like`` stays as it is written there.
 
-    A number there is no text then, and the resource is afterwards as it was.
+    A number there is no text then, and the resource is afterwards as it was. The plugin's version has a field of its
+    own in ``v1``, whose later releases refuse it in ``config``; of ``v1beta2`` only the last release has that field.
     """
-    there = {} if like is None else like.section.get("config") or {}
+    section = {} if like is None else like.section
+    there = section.get("config") or {}
+    fields: dict[str, Any] = {"class": config.get(_CLASS, "")}
+    if _TASKS in config:
+        fields["tasksMax"] = _whole(config[_TASKS])
+    has_field = PLUGIN_VERSION not in there and (version == "v1" or "version" in section)
+    if has_field and PLUGIN_VERSION in config:
+        fields["version"] = config[PLUGIN_VERSION]
+    elsewhere = {"name", _CLASS, _TASKS, *({PLUGIN_VERSION} if has_field else ())}
     own = {
         name: there[name] if there.get(name) is not None and text_of(there[name]) == value else value
         for name, value in config.items()
-        if name not in ("name", _CLASS, _TASKS)
+        if name not in elsewhere
     }
-    tasks = config.get(_TASKS)
-    counted = {} if tasks is None else {"tasksMax": _whole(tasks)}
-    return {"class": config.get(_CLASS, ""), **counted, "config": own}
+    return {**fields, "config": own}
 
 
 def _whole(tasks: str) -> int:
@@ -111,6 +163,11 @@ def requesting(place: Place, state: State) -> list[dict[str, Any]]:
     return [{"op": "add", "path": place.pointer("state"), "value": value}, *_noted(place, value)]
 
 
+def _has_state(place: Place) -> bool:
+    """Whether someone else has set a state."""
+    return "state" in place.section and not _is_ours(place)
+
+
 def _is_ours(place: Place) -> bool:
     """Whether the state is one that we have set, where none was set."""
     noted = place.resource.annotations.get(place.unset_state)
@@ -121,7 +178,7 @@ def _noted(place: Place, value: str) -> list[dict[str, Any]]:
     """Return the patch that keeps, changes or drops the annotation."""
     annotations = place.resource.annotations
     path = pointer("metadata", "annotations", place.unset_state)
-    if "state" not in place.section or _is_ours(place):
+    if not _has_state(place):
         note = {place.unset_state: value}
         if not annotations:
             return [{"op": "add", "path": pointer("metadata", "annotations"), "value": note}]

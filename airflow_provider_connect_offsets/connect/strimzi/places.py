@@ -25,6 +25,8 @@ _SECTIONS = {
     "heartbeatConnector": "MirrorHeartbeatConnector",
 }
 _PACKAGE = "org.apache.kafka.connect.mirror."
+#: Setting for a field of its own, ``version`` (Kafka's KIP-891): which version of the class runs.
+PLUGIN_VERSION = "connector.plugin.version"
 # Field of a mirror → setting of its connectors.
 _PATTERNS = {
     "topicsPattern": "topics",
@@ -91,8 +93,8 @@ class Place:
 
     def guards(self) -> list[dict[str, Any]]:
         """Return the tests of a JSON patch: the resource is the one that was read, with the connector at this path."""
-        unchanged = {("metadata", "resourceVersion"): self.resource.resource_version, **self.tests}
-        return [{"op": "test", "path": pointer(*path), "value": value} for path, value in unchanged.items()]
+        here = ({"op": "test", "path": pointer(*path), "value": value} for path, value in self.tests.items())
+        return [*self.resource.guards(), *here]
 
     def config_map(self, operation: str) -> str:
         """Name of the ConfigMap that the resource names for ``listOffsets`` or ``alterOffsets``; empty: none."""
@@ -125,8 +127,8 @@ class Place:
 
     def _config(self) -> dict[str, str]:
         own = {name: text_of(value) for name, value in (self.section.get("config") or {}).items() if value is not None}
-        tasks = self.section.get("tasksMax")
-        fixed = {} if tasks is None else {"tasks.max": text_of(tasks)}
+        settings = {"tasks.max": self.section.get("tasksMax"), PLUGIN_VERSION: self.section.get("version")}
+        fixed = {name: text_of(value) for name, value in settings.items() if value is not None}
         return {
             **own,
             **self.implied,

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from airflow_provider_connect_offsets.connect.protocols import State
+from airflow_provider_connect_offsets.connect.strimzi.places import Place
 from airflow_provider_connect_offsets.connect.strimzi.resources import Condition, CustomResource
 from airflow_provider_connect_offsets.exceptions import (
     NotStopped,
@@ -28,9 +30,10 @@ NO_DOCUMENT = ("does not exist", "is missing")
 _BY_CONNECT = "ConnectRestException"
 _REFUSED = re.compile(r"returned 4(?!09)\d\d\b")
 
+_RUNS = "not in STOPPED state"
 # Part of a condition's message → meaning, and what a person does.
 _MEANINGS: Mapping[str, tuple[type[StoreError], str]] = {
-    "not in STOPPED state": (NotStopped, "Stop the connector first, by spec.state."),
+    _RUNS: (NotStopped, "Stop the connector first, by spec.state."),
     "returned 404": (UnknownConnector, "The Connect cluster has no such connector."),
     "returned 400": (
         Rejected,
@@ -38,7 +41,11 @@ _MEANINGS: Mapping[str, tuple[type[StoreError], str]] = {
     ),
     "returned 5": (OutcomeUnknown, "Whether anything was written must be read back."),
 }
-
+# What of a resource whose state is not the one that was requested of it.
+_REVERTED = (
+    "The resource requests {} now: someone else has changed its spec.state, which GitOps tools (Argo CD, Flux) do "
+    "within seconds. Let them leave spec.state alone, or suspend them while the change runs."
+)
 
 # Parts of messages about a failure that passes: the workers are rebalancing; or the operator could not remove the
 # annotation, since the resource had changed (the operation itself was done). The annotation stays: it will try again.
@@ -72,12 +79,14 @@ def is_refused(resource: CustomResource) -> bool:
     )
 
 
-def refusal_of(purpose: str, resource: CustomResource, condition: Condition) -> StoreError:
+def refusal_of(purpose: str, place: Place, condition: Condition) -> StoreError:
     """Return the error for a failed operation; ``purpose`` says what it was for: "alter the offsets of …"."""
     for part, (kind, advice) in _MEANINGS.items():
         if part in condition.message:
-            return kind(f"Strimzi can't {purpose} ({resource}): {_sentence(condition)} {advice}")
-    return Rejected(f"Strimzi can't {purpose} ({resource}): {condition}")
+            is_reverted = part == _RUNS and place.requested is not State.STOPPED
+            then = _REVERTED.format(place.requested) if is_reverted else advice
+            return kind(f"Strimzi can't {purpose} ({place.resource}): {_sentence(condition)} {then}")
+    return Rejected(f"Strimzi can't {purpose} ({place.resource}): {condition}")
 
 
 def _sentence(condition: Condition) -> str:

@@ -5,7 +5,8 @@ Sources: Strimzi's ``KafkaConnectorSpec``, ``KafkaMirrorMaker2Spec``, ``Status``
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -29,6 +30,18 @@ REQUESTED_BY = "airflow-provider-connect-offsets/requested-by"
 NUDGE = "airflow-provider-connect-offsets/look-again"
 #: Ours: ``spec.state`` was not set before a client of ours set it. A KafkaMirrorMaker2 has one for each connector.
 UNSET_STATE = "airflow-provider-connect-offsets/unset-state"
+
+
+# Kind → what the name of its workers' service ends with; the rest is the name of the resource.
+_SERVICES = {"KafkaConnect": "-connect", "KafkaMirrorMaker2": "-mirrormaker2"}
+# The address of a worker in a pod that has a stable name, as Strimzi's have (``rest.advertised.host.name``).
+_WORKER = re.compile(r"(?P<service>[-a-z0-9]+)-\d+\.(?P=service)\.(?P<namespace>[-a-z0-9]+)\.svc\b")
+
+
+def workers_of(addresses: Iterable[str]) -> str:
+    """Return the name of the service of Strimzi's workers, by an address of one; empty if it is none of Strimzi's."""
+    found = (_WORKER.search(one) for one in sorted(addresses))
+    return next((f"{one['service']}.{one['namespace']}.svc" for one in found if one), "")
 
 
 class ResourceKind(Enum):
@@ -100,9 +113,28 @@ class CustomResource:
         return str(self._metadata["uid"])
 
     @property
+    def workers(self) -> str:
+        """Name of its workers' service, as :func:`workers_of`."""
+        return f"{self.name}{_SERVICES[self.kind.title]}.{self.namespace}.svc"
+
+    @property
     def resource_version(self) -> str:
         """Changes with every change of the resource."""
         return str(self._metadata["resourceVersion"])
+
+    def guards(self) -> list[dict[str, Any]]:
+        """Return the tests of a JSON patch: nothing that counts has changed since the resource was read.
+
+        Others may change its labels at any time, and the operator the rest of its status. A test for null also holds
+        where there is nothing.
+        """
+        unchanged = {
+            "/metadata/uid": self.uid,
+            "/metadata/generation": self._metadata.get("generation"),  # counts the changes of the spec
+            "/metadata/annotations": self._metadata.get("annotations"),
+            **({"/status/conditions": self.status.get("conditions")} if self.status else {}),
+        }
+        return [{"op": "test", "path": path, "value": value} for path, value in unchanged.items()]
 
     @property
     def annotations(self) -> Mapping[str, str]:
@@ -110,9 +142,14 @@ class CustomResource:
         return self._metadata.get("annotations") or {}
 
     @property
+    def labels(self) -> Mapping[str, str]:
+        """Its labels."""
+        return self._metadata.get("labels") or {}
+
+    @property
     def cluster(self) -> str:
         """The KafkaConnect that runs a KafkaConnector, by its label; empty without one."""
-        return str((self._metadata.get("labels") or {}).get(CLUSTER_LABEL, ""))
+        return self.labels.get(CLUSTER_LABEL, "")
 
     @property
     def spec(self) -> Mapping[str, Any]:
@@ -146,9 +183,21 @@ class CustomResource:
                 yield Condition(kind, str(one.get("reason") or ""), str(one.get("message") or ""))
 
     def said(self) -> str:
-        """What the operator says of a resource that is not ready, as a sentence; empty if it says nothing."""
+        """What keeps the operator from acting, as sentences: what it says itself, and annotations of someone else."""
         said = [*self.conditions("NotReady"), *self.conditions("Warning")]
-        return f" Its conditions: {'; '.join(map(str, said))}." if said else ""
+        conditions = f" Its conditions: {'; '.join(str(one).rstrip('.') for one in said)}." if said else ""
+        is_foreign = self.has_operation and REQUESTED_BY not in self.annotations
+        return conditions + (f" It {self.asked()}" if is_foreign else "")
+
+    def asked(self) -> str:
+        """What of a sentence says that someone else has asked for an offset operation, and how that is withdrawn."""
+        asked = {name: self.annotations[name] for name in (OFFSETS, OFFSETS_OF) if name in self.annotations}
+        texts = " and ".join(f"{name}: {value!r}" for name, value in asked.items())
+        remove = " ".join(f"{name}-" for name in asked)
+        return (
+            f"has the annotations {texts}, from someone else. Wait until the operator has removed them, or remove "
+            f"them: kubectl annotate -n {self.namespace} {self.kind.plural} {self.name} {remove}"
+        )
 
     def at(self, path: tuple[str | int, ...]) -> Any:
         """Return the value at a path of keys and indexes; None if there is none."""

@@ -7,6 +7,7 @@ a state that is set over REST, but leaves offsets alone.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from airflow_provider_connect_offsets.clock import Clock, polled
 from airflow_provider_connect_offsets.connect.protocols import (
@@ -29,6 +30,8 @@ class StrimziWithRest:
         strimzi: Requests states, creates, configures and deletes connectors.
         rest: Reads types, configurations and states.
     """
+
+    by_resource: ClassVar[bool] = True
 
     def __init__(self, strimzi: ConnectStrimzi, rest: ConnectRest) -> None:
         self._strimzi = strimzi
@@ -102,7 +105,9 @@ class StrimziWithRest:
         """Return the connector classes that are installed, with their types."""
         return self._rest.plugins()
 
-    def create(self, name: str, config: Mapping[str, str], *, initial_state: State = State.RUNNING) -> ConnectorInfo:
+    def create(
+        self, name: str, config: Mapping[str, str], *, initial_state: State = State.RUNNING, like: str = ""
+    ) -> ConnectorInfo:
         """Create the connector in that state over REST, and then its ``KafkaConnector``.
 
         An operator before Strimzi's pull request 12974 would create it RUNNING, and only then bring it into its state.
@@ -111,7 +116,7 @@ class StrimziWithRest:
         self._strimzi.require_creation(name)
         created = self._rest.create(name, config, initial_state=initial_state)
         try:
-            self._strimzi.adopt(name, config, state=initial_state)
+            self._strimzi.adopt(name, config, state=initial_state, like=like)
         except StoreError:
             self._rest.delete(name)
             raise

@@ -97,7 +97,7 @@ def check(copying: Copying, clients: Clients) -> Copied:
     taken = taken_over(original, info, offsets)
     refuse_unfound(taken, original, info, copying)
     state = steps.intended_state(steps.lasting_status(clients, original.name))
-    new = NewConnector(info.name, config, taken, state)
+    new = NewConnector(info.name, config, taken, state, like=original.name)
     steps.refuse_invalid(info, taken, otherwise="Nothing was created")
     warnings = tuple(_warnings(original, info, len(offsets.stored()) - len(taken)))
     if copying.rename or copying.stop_original:  # otherwise the creation says so

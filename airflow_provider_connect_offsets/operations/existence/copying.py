@@ -125,7 +125,7 @@ def _stages(copying: Copying, checked: Copied, clients: Clients) -> list[Stage]:
     """Return the stages; the original is stopped only once Connect has accepted the copy's settings."""
     original, new = checked.original, checked.new
     copied: list[Stage] = [
-        CreateConnector(new.name, clients, new.config),
+        CreateConnector(new.name, clients, new.config, like=new.like),
         StopConnector(original.name, clients, optional=copying.rename, for_offsets=True),
         CopiedOffsets(checked, clients, copying),
     ]

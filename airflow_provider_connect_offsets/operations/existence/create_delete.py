@@ -75,7 +75,7 @@ def create_checked(
         if (warning := latest_warning(checked(new, clients), new.offsets, clients)) is not None:
             log.warning("%s", warning)
         return [
-            CreateConnector(new.name, clients, new.config),
+            CreateConnector(new.name, clients, new.config, like=new.like),
             StartingOffsets(new, clients),
             *([] if new.state is State.STOPPED else [StartConnector(new.name, clients, new.state)]),
         ]

@@ -35,6 +35,7 @@ class NewConnector:
         offsets: Where it resumes; partitions that are not listed have no offset.
         state: State after the creation: RUNNING, PAUSED or STOPPED.
         inherit: Whether offsets that an earlier connector of the name has left stay stored; else they are removed.
+        like: The connector of which it is a copy; empty for any other.
     """
 
     name: str
@@ -42,6 +43,7 @@ class NewConnector:
     offsets: Offsets = field(default_factory=Offsets)
     state: State = State.RUNNING
     inherit: bool = False
+    like: str = ""
 
 
 def log_offsets(name: str, config: Mapping[str, str], start_at: StartAt, clients: Clients) -> Offsets:

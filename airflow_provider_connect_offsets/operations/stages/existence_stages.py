@@ -58,6 +58,7 @@ class CreateConnector(ExistenceStage):
         connector: Its name.
         clients: Clients of the Connect cluster.
         config: Its configuration; a later process, which can only undo, needs none.
+        like: The connector of which it is a copy; empty for any other.
         lasting: False if a later stage deletes it again.
     """
 
@@ -71,10 +72,12 @@ class CreateConnector(ExistenceStage):
         clients: Clients,
         config: Mapping[str, str] = MappingProxyType({}),
         *,
+        like: str = "",
         lasting: bool = True,
     ) -> None:
         super().__init__(connector, clients)
         self._config = config
+        self._like = like
         self.lasting = lasting
 
     def changed(self) -> Iterable[tuple[Named, str]]:
@@ -91,7 +94,7 @@ class CreateConnector(ExistenceStage):
 
     def do(self, captured: JsonMap) -> Done:
         """Create it; raises :class:`Rejected` for an invalid configuration, and other store errors."""
-        registry_of(self._clients).create(self.subject, self._config, initial_state=State.STOPPED)
+        registry_of(self._clients).create(self.subject, self._config, initial_state=State.STOPPED, like=self._like)
         status = self._clients.await_status(self.subject, lambda observed: observed.is_stopped)
         if not status.is_stopped:
             raise NotApplied(f"{self.subject!r} was created to be STOPPED, and is {status.state}.")

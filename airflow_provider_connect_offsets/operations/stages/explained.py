@@ -13,6 +13,7 @@ from airflow_provider_connect_offsets.exceptions import (
     InvalidRequest,
     LeftStopped,
     NotApplied,
+    NotStopped,
     Unreachable,
 )
 from airflow_provider_connect_offsets.operations.stages.captured import (
@@ -57,9 +58,11 @@ class ConnectorExplained(Explanation):
                 f"The change of consumer group {self.connector!r} was not applied: {error} Its prior offsets were read "
                 f"back.{settled.lost}"
             )
+        is_untouched = isinstance(error.__cause__, NotStopped)  # which Connect says before it writes anything
+        offsets = "Nothing was written" if is_untouched else "Its prior offsets were restored and read back"
         return NotApplied(
-            f"The change of {self.connector!r} was not applied: {error} Its prior offsets were restored and read back, "
-            f"and it is {prior_state_in(settled.record)} again.{settled.lost}"
+            f"The change of {self.connector!r} was not applied: {error} {offsets}, and it is "
+            f"{prior_state_in(settled.record)} again.{settled.lost}"
         )
 
     def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:

@@ -30,6 +30,11 @@ class ReachedStage(Stage):
         """Return the connectors, consumer groups and topics that a stage changes that is to begin."""
 
 
+def is_of_resource(record: StageRecord) -> bool:
+    """Whether a recorded stage has requested states in resources of Strimzi, whose operator sets back any other."""
+    return "kubernetes_conn_id" in record.spec.get(CONNECTIONS, {})
+
+
 class ConnectorStage(ReachedStage):
     """A stage on one connector, or consumer group.
 
@@ -50,7 +55,7 @@ class ConnectorStage(ReachedStage):
     @classmethod
     def is_reached(cls, clients: Clients, record: StageRecord) -> bool:
         """Whether they are of the same Connect cluster: by its name, and if it has addresses, by one of these."""
-        if clients.cluster != record.cluster:
+        if clients.cluster != record.cluster or (is_of_resource(record) and not clients.control.by_resource):
             return False
         known, here = set(record.spec.get(ADDRESSES, ())), clients.control.addresses(record.subject)
         return not known or not here or not known.isdisjoint(here)

@@ -77,7 +77,7 @@ def test_two_imports_of_other_connectors_never_overlap(run: Shell, config: Path,
 
 def imports(store: StandaloneFile, refuse_running: Callable[[object], None] = lambda _names: None) -> Imports:
     """Imports by this process."""
-    control = cast("Any", SimpleNamespace(refuse_running=refuse_running))
+    control = cast("Any", SimpleNamespace(refuse_running=refuse_running, addresses=lambda _name: frozenset()))
     owner = Owner.here(run="next", task="import")
     return Imports(Clients(store, control, cluster=store.cluster(), workspace=own_workspace()), owner)
 
