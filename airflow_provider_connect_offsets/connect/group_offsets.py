@@ -68,9 +68,8 @@ class GroupOffsets(ConnectorControl):
         """
         return _status(self._state(connector))
 
-    def stop(self, connector: str, *, for_offsets: bool = False) -> None:
+    def stop(self, connector: str) -> None:
         """Require that the group has no members; raises :class:`NotStopped`."""
-        del for_offsets
         group = self._state(connector)
         if not group.inactive:
             raise NotStopped(

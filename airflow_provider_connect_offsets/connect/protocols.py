@@ -195,8 +195,12 @@ class ConnectorControl(Protocol):
         """Return the first status that ``until`` accepts, or the last one after ``timeout`` seconds."""
         return polled(lambda: self.status(connector), until, timeout=timeout, clock=clock)
 
-    def stop(self, connector: str, *, for_offsets: bool = False) -> None:
-        """Request STOPPED; ``for_offsets``: its offsets are read or altered next, which a store may prepare for."""
+    def prepare(self, connector: str) -> None:
+        """Do what needs no STOPPED connector before its offsets are altered; nothing by default."""
+        del connector
+
+    def stop(self, connector: str) -> None:
+        """Request STOPPED."""
 
     def pause(self, connector: str) -> None:
         """Request PAUSED."""

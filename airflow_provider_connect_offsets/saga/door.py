@@ -157,6 +157,8 @@ def _settle_elsewhere(journal: Journal, operation: Operation, owner: Owner) -> L
     try:
         operation.registry.built(left[0])
     except Overlap as error:
+        if left[0].resource == journal.resource:  # under another name of its cluster
+            raise
         raise overlaps.part_of_another(journal.resource, left[0]) from error
     return settle(home, owner, operation.registry, clock=operation.clock)
 

@@ -103,11 +103,12 @@ class Generations:
 
     def home_left(self) -> Self | None:
         """Return the journal that keeps the unfinished saga of the resource; None if there is no such saga."""
-        home, record = self._newest_record()
-        if record is None or not record.state.is_unfinished:
-            return None
-        uri = home.rpartition("/")[0]
-        return self if uri == self.uri else self.at(record.resource, uri)
+        for one in self.both():
+            home, record = one._newest_record()  # noqa: SLF001 - the same class
+            if record is not None and record.state.is_unfinished:
+                uri = home.rpartition("/")[0]
+                return self if uri == self.uri else self.at(record.resource, uri)
+        return None
 
     def later(self, run: str, key: str) -> SagaRecord | None:
         """Read the newest saga that another run has begun since ``run`` made that with ``key``; None if none has."""

@@ -156,7 +156,7 @@ class Stopping(ConnectStrimzi):
         """As if the API server had allowed it."""
         return "scripted"
 
-    def stop(self, connector: str, *, for_offsets: bool = False) -> None:
+    def stop(self, connector: str) -> None:
         """Accept."""
 
     def status(self, connector: str) -> ConnectorStatus:

@@ -42,12 +42,13 @@ def test_offsets_are_altered_listed_and_reset_and_nothing_is_left(strimzi: Strim
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_stop_for_offsets_names_the_config_maps_at_once(strimzi: Strimzi, kind: str) -> None:
+def test_before_a_stop_the_resource_names_its_config_maps(strimzi: Strimzi, kind: str) -> None:
     """While the connector is down, the operator needs no pass for them."""
     with plain(strimzi, kind) as made:
         before = made.read()["spec"]
         with opened(strimzi, made) as client:
-            client.stop(made.connector, for_offsets=True)
+            client.prepare(made.connector)
+            client.stop(made.connector)
             stopped = made.read()
             client.await_status(made.connector, lambda one: one.is_stopped, timeout=30, clock=SYSTEM_CLOCK)
             client.read_offsets(made.connector)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import pytest
 
 from airflow_provider_connect_offsets.connect.protocols import State
-from airflow_provider_connect_offsets.connect.strimzi.patches import requesting
+from airflow_provider_connect_offsets.connect.strimzi.patches import annotating, requesting
+from airflow_provider_connect_offsets.connect.strimzi.resources import CustomResource
 from airflow_provider_connect_offsets.exceptions import Conflict
 from sandbox.kubernetes import Release
 from tests.support.strimzi.managed import KINDS, Managed
 from tests.support.strimzi.reconciler import Reconciler
+from tests.support.strimzi.resources import MIRROR_CONNECTOR, OFFSETS, annotations_of
 from tests.support.strimzi.scene import Strimzi
 from tests.support.strimzi.strimzi_clients import opened, plain
 
@@ -19,7 +22,8 @@ pytestmark = [
     pytest.mark.kubernetes,
     pytest.mark.parametrize("release", [Release.V1], indirect=True, scope="session"),
 ]
-CONDITION = {"type": "Warning", "status": "True", "reason": "AlterOffsets", "message": "late"}
+
+CONDITION = {"type": "Warning", "status": "True", "reason": "ListOffsets", "message": "late"}
 
 
 @pytest.fixture(params=KINDS)
@@ -37,17 +41,19 @@ def label(made: Managed) -> None:
 
 
 def annotation(made: Managed) -> None:
-    made.resources.annotate(made.kind, made.name, {"someone": "else"})
+    made.resources.annotate(made.kind, made.name, {"someone": "else", "of": "a->b"})
+
+
+def operation(made: Managed) -> None:
+    made.ask("list")
+
+
+def other_flow(made: Managed) -> None:
+    made.resources.annotate(made.kind, made.name, {MIRROR_CONNECTOR: "none"})
 
 
 def spec(made: Managed) -> None:
     made.change({"tasksMax": 2})
-
-
-def warning(made: Managed) -> None:
-    resource = made.read()
-    resource["status"]["conditions"].append(CONDITION)
-    made.resources.put_status(made.kind, resource)
 
 
 def observation(made: Managed) -> None:
@@ -56,37 +62,56 @@ def observation(made: Managed) -> None:
     made.resources.put_status(made.kind, resource)
 
 
-@pytest.mark.parametrize("meanwhile", [label, observation])
+@pytest.mark.parametrize("meanwhile", [label, observation, annotation])
 def test_what_does_not_count_may_change(
     strimzi: Strimzi, unwatched: Managed, meanwhile: Callable[[Managed], None]
 ) -> None:
+    unwatched.resources.annotate(unwatched.kind, unwatched.name, {"the": "first"})
     with opened(strimzi, unwatched) as client:
         place = client._cluster.locate(unwatched.connector)
         meanwhile(unwatched)
         client._api.patch(place.resource, [*place.guards(), *requesting(place, State.PAUSED)])
         place = client._cluster.locate(unwatched.connector)
         meanwhile(unwatched)
-        annotated = client._api.annotate(place.resource, {"a": "1"})
+        client._api.patch(place.resource, [*place.guards(), *annotating(place.resource, {"a": "b->c"})])
     assert place.requested is State.PAUSED
-    assert annotated.annotations == {**place.resource.annotations, "a": "1"}
+    assert annotations_of(unwatched.read())["a"] == "b->c"
 
 
-@pytest.mark.parametrize("meanwhile", [annotation, spec, warning])
-def test_what_counts_is_a_conflict(strimzi: Strimzi, unwatched: Managed, meanwhile: Callable[[Managed], None]) -> None:
+@pytest.mark.parametrize("is_annotated", [False, True])
+@pytest.mark.parametrize("meanwhile", [operation, other_flow, spec])
+def test_what_counts_is_a_conflict(
+    strimzi: Strimzi, unwatched: Managed, meanwhile: Callable[[Managed], None], *, is_annotated: bool
+) -> None:
+    if is_annotated:
+        annotation(unwatched)
     with opened(strimzi, unwatched) as client:
         place = client._cluster.locate(unwatched.connector)
         meanwhile(unwatched)
         with pytest.raises(Conflict):
             client._api.patch(place.resource, [*place.guards(), *requesting(place, State.PAUSED)])
-        with pytest.raises(Conflict):
-            client._api.annotate(place.resource, {"a": "1"})
         assert client._cluster.locate(unwatched.connector).requested is State.RUNNING
 
 
-def test_annotations_are_set_where_there_were_some_or_none(strimzi: Strimzi, unwatched: Managed) -> None:
-    with opened(strimzi, unwatched) as client:
-        first = client._cluster.locate(unwatched.connector).resource
-        both = client._api.annotate(first, {"a": "1", "b": "2"})
-        one = client._api.annotate(both, {"a": None, "absent": None})
-        none = client._api.annotate(one, {"b": None})
-    assert [dict(each.annotations) for each in (first, both, one, none)] == [{}, {"a": "1", "b": "2"}, {"b": "2"}, {}]
+def test_a_warning_that_appears_at_the_last_moment_is_none_of_this_operation(
+    strimzi: Strimzi, reconciler: Reconciler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A late pass of an earlier one has written it; the operation is requested anew once it is gone."""
+    with plain(strimzi) as made, opened(strimzi, made) as client:
+        late, patch = [CONDITION], client._api.patch
+
+        def patch_after_a_warning(resource: CustomResource, operations: Sequence[Mapping[str, Any]]) -> CustomResource:
+            if late and any(one["op"] == "add" and OFFSETS in str(one).replace("~1", "/") for one in operations):
+                strimzi.settled()
+                reconciler.away()
+                found = made.read()
+                found["status"]["conditions"].append(late.pop())
+                made.resources.put_status(made.kind, found)
+                patched = patch(resource, operations)
+                reconciler.back()
+                return patched
+            return patch(resource, operations)
+
+        monkeypatch.setattr(client._api, "patch", patch_after_a_warning)
+        assert client.read_offsets(made.connector).stored() == {}
+        assert not late

@@ -135,9 +135,8 @@ class ConnectRest(ConnectorControl):
         """Raise :class:`Unsupported` if the worker's Kafka is too old to change offsets."""
         self._require(Feature.CHANGE_OFFSETS)
 
-    def stop(self, connector: str, *, for_offsets: bool = False) -> None:
+    def stop(self, connector: str) -> None:
         """Request STOPPED."""
-        del for_offsets
         self._send(_call("PUT", connector, "/stop", "stop", needs=Feature.STOP))
 
     def pause(self, connector: str) -> None:

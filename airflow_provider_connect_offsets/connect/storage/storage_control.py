@@ -154,9 +154,8 @@ class StorageControl(ConnectorControl):
                     break
         return statuses
 
-    def stop(self, connector: str, *, for_offsets: bool = False) -> None:
+    def stop(self, connector: str) -> None:
         """Require that no worker runs the connector; raises as :meth:`refuse_running`."""
-        del for_offsets
         self.refuse_running([connector])
 
     def refuse_running(self, connectors: Iterable[str]) -> None:

@@ -32,6 +32,16 @@ class StrimziCluster:
         self._api = api
         self._name = name
         self._known: dict[str, Place] = {}
+        self._patched: dict[str, CustomResource] = {}
+
+    def patched(self, connector: str, resource: CustomResource) -> None:
+        """Keep the resource as a patch of ours has left it."""
+        self._patched[connector] = resource
+
+    def latest(self, connector: str) -> CustomResource:
+        """Return the resource as our patch has just left it, from which it can be watched; else read it."""
+        patched = self._patched.pop(connector, None)
+        return self.locate(connector).resource if patched is None else patched
 
     def known(self, connector: str) -> Place | None:
         """Return the place of a connector as it was read last; None if it never was."""
@@ -68,6 +78,7 @@ class StrimziCluster:
 
     def locate(self, connector: str) -> Place:
         """Read the place of a connector; raises :class:`UnknownConnector`."""
+        self._patched.pop(connector, None)
         self._known[connector] = self._read(connector)
         return self._known[connector]
 

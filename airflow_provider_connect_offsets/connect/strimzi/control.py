@@ -15,7 +15,6 @@ from airflow_provider_connect_offsets.connect.protocols import (
 )
 from airflow_provider_connect_offsets.connect.strimzi import preconditions
 from airflow_provider_connect_offsets.connect.strimzi.clusters import StrimziCluster
-from airflow_provider_connect_offsets.connect.strimzi.config_maps import naming
 from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import KubernetesApi, Right
 from airflow_provider_connect_offsets.connect.strimzi.leftovers import Leftovers
 from airflow_provider_connect_offsets.connect.strimzi.operation import OffsetOperations
@@ -61,9 +60,10 @@ class StrimziControl:
         self._cluster = StrimziCluster(self._api, cluster)
         self._timeout = timeout
         self._clock = clock
-        self._operations = OffsetOperations(self._api, self._cluster.locate, timeout=timeout, clock=clock)
+        self._operations = OffsetOperations(self._api, self._cluster, timeout=timeout, clock=clock)
         self._leftovers = Leftovers(self._api, self._operations)
         self._granted: set[Right] = set()
+        self._acted_on: set[str] = set()
 
     def require_offset_changes(self) -> None:
         """Raise :class:`AccessDenied` if the rights for offset operations are missing; names all that are."""
@@ -112,7 +112,7 @@ class StrimziControl:
 
         resource = awaited(
             self._api,
-            lambda: self._cluster.locate(connector).resource,
+            lambda: self._cluster.latest(connector),
             reached,
             timeout=timeout,
             clock=clock,
@@ -123,13 +123,9 @@ class StrimziControl:
             raise _no_status(resource, connector, timeout)
         return status
 
-    def stop(self, connector: str, *, for_offsets: bool = False) -> None:
-        """Request STOPPED in the resource.
-
-        ``for_offsets``: the same patch names the ConfigMaps that the next operations need, where none is named. The
-        operator would need a pass of its own for them, while the connector is down.
-        """
-        self._request(connector, State.STOPPED, names=for_offsets)
+    def stop(self, connector: str) -> None:
+        """Request STOPPED in the resource."""
+        self._request(connector, State.STOPPED)
 
     def pause(self, connector: str) -> None:
         """Request PAUSED in the resource."""
@@ -139,11 +135,11 @@ class StrimziControl:
         """Request RUNNING in the resource; a state that was not set before we set one is removed again."""
         self._request(connector, State.RUNNING)
 
-    def _request(self, connector: str, state: State, *, names: bool = False) -> None:
+    def _request(self, connector: str, state: State) -> None:
         self.require_state_changes()
-        preconditions.refuse_idle(self._cluster.locate(connector).resource, self._api)
+        self._require_operator(connector)
         self._leftovers.expect(connector)
-        self._operations.patch(connector, lambda place: [*requesting(place, state), *(naming(place) if names else ())])
+        self._operations.patch(connector, lambda place: requesting(place, state))
 
     def addresses(self, connector: str) -> frozenset[str]:
         """Return none: its resource names the cluster in journals, and no other cluster has that name."""
@@ -190,6 +186,12 @@ class StrimziControl:
             self._api.annotate(resource, {NUDGE: str(round(self._clock.now() * 1000))})
         except (Conflict, Unreachable, OutcomeUnknown) as error:
             log.info("%s The wait goes on.", error)
+
+    def _require_operator(self, connector: str) -> None:
+        """Refuse a resource that the operator does not act on; asks once, so not again while the connector is down."""
+        if connector not in self._acted_on:
+            preconditions.refuse_idle(self._cluster.locate(connector).resource, self._api)
+            self._acted_on.add(connector)
 
     def _require(self, rights: tuple[Right, ...]) -> None:
         preconditions.refuse_without([right for right in rights if right not in self._granted], self._api)

@@ -128,19 +128,13 @@ class KubernetesApi:
         return sorted((CustomResource(kind, one) for one in body["items"]), key=lambda one: one.name)
 
     def annotate(self, resource: CustomResource, annotations: Mapping[str, str | None]) -> CustomResource:
-        """Set annotations (None removes); raises :class:`Conflict` if its guards fail."""
-        present = {**resource.annotations, **annotations}
-        kept = {name: text for name, text in present.items() if text is not None}
-        return self.patch(resource, [*resource.guards(), {"op": "add", "path": "/metadata/annotations", "value": kept}])
+        """Set annotations (None removes); raises :class:`Conflict` if the resource changed since it was read."""
+        metadata = {"resourceVersion": resource.resource_version, "annotations": dict(annotations)}
+        return self._patch(resource, {"metadata": metadata}, _MERGE)
 
     def patch(self, resource: CustomResource, operations: Sequence[Mapping[str, Any]]) -> CustomResource:
         """Apply a JSON patch (RFC 6902); raises :class:`Conflict` if one of its tests fails."""
-        kind = resource.kind
-        with _asking(f"change {resource}", changes=True):
-            patched = self._objects.patch_namespaced_custom_object(
-                *self._at(kind), resource.name, list(operations), _content_type=_JSON, _request_timeout=_TIMEOUT
-            )
-        return CustomResource(kind, patched)
+        return self._patch(resource, list(operations), _JSON)
 
     def create(self, kind: ResourceKind, body: Mapping[str, Any]) -> CustomResource:
         """Create a resource; raises :class:`Conflict` if there is one of that name."""
@@ -231,6 +225,14 @@ class KubernetesApi:
 
     def _at(self, kind: ResourceKind) -> tuple[str, str, str, str]:
         return GROUP, self.version, self.namespace, kind.plural
+
+    def _patch(self, resource: CustomResource, body: Any, content_type: str) -> CustomResource:
+        kind = resource.kind
+        with _asking(f"change {resource}", changes=True):
+            patched = self._objects.patch_namespaced_custom_object(
+                *self._at(kind), resource.name, body, _content_type=content_type, _request_timeout=_TIMEOUT
+            )
+        return CustomResource(kind, patched)
 
 
 def _if_any(call: Callable[[], Any]) -> Any:

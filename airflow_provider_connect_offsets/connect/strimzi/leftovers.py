@@ -8,8 +8,8 @@ from typing import Any
 from airflow_provider_connect_offsets.connect.strimzi.config_maps import names_ours, own_fields
 from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import KubernetesApi
 from airflow_provider_connect_offsets.connect.strimzi.operation import OffsetOperations
-from airflow_provider_connect_offsets.connect.strimzi.places import Place, pointer
-from airflow_provider_connect_offsets.connect.strimzi.resources import NUDGE, REQUESTED_BY
+from airflow_provider_connect_offsets.connect.strimzi.places import Place
+from airflow_provider_connect_offsets.connect.strimzi.resources import NUDGE, REQUESTED_BY, pointer
 from airflow_provider_connect_offsets.exceptions import StoreError, UnknownConnector
 
 log = logging.getLogger(__name__)

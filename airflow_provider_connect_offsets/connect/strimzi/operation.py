@@ -22,8 +22,10 @@ from typing import Any, TypeVar
 import tenacity
 
 from airflow_provider_connect_offsets.clock import Clock, retrying
+from airflow_provider_connect_offsets.connect.strimzi.clusters import StrimziCluster
 from airflow_provider_connect_offsets.connect.strimzi.config_maps import Documents, naming
 from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import KubernetesApi
+from airflow_provider_connect_offsets.connect.strimzi.patches import annotating
 from airflow_provider_connect_offsets.connect.strimzi.places import Place, placed
 from airflow_provider_connect_offsets.connect.strimzi.refusals import (
     NO_DOCUMENT,
@@ -91,7 +93,7 @@ class OffsetOperations:
 
     Args:
         api: The API server.
-        locate: Reads a connector's place.
+        cluster: The places of the connectors.
         timeout: Seconds to wait for each thing that the operator does.
         clock: Measures them.
 
@@ -99,9 +101,9 @@ class OffsetOperations:
         documents: The ConfigMaps that they read and write.
     """
 
-    def __init__(self, api: KubernetesApi, locate: Callable[[str], Place], *, timeout: float, clock: Clock) -> None:
+    def __init__(self, api: KubernetesApi, cluster: StrimziCluster, *, timeout: float, clock: Clock) -> None:
         self._api = api
-        self._locate = locate
+        self._cluster = cluster
         self._timeout = timeout
         self._clock = clock
         self._client = uuid.uuid4().hex
@@ -148,7 +150,7 @@ class OffsetOperations:
             place = self.quiet(connector)
             operations = changes(place)
             if operations:
-                self._api.patch(place.resource, [*place.guards(), *operations])
+                self._patch(place, operations)
             return place
 
         return self._unless_changed(patched)
@@ -164,12 +166,8 @@ class OffsetOperations:
 
     def _unless_changed(self, call: Callable[[], T]) -> T:
         """Repeat a call while it fails because someone changed the resource meanwhile."""
-        return retrying(
-            tenacity.retry_if_exception_type(Conflict),
-            timeout=self._timeout,
-            clock=self._clock,
-            wait=_BETWEEN_ATTEMPTS,
-        )(call)
+        changed = tenacity.retry_if_exception_type(Conflict)
+        return retrying(changed, timeout=self._timeout, clock=self._clock, wait=_BETWEEN_ATTEMPTS)(call)
 
     def _once(self, connector: str, operation: OffsetOperation, text: str) -> str:
         place = self._named(connector, operation)
@@ -193,9 +191,14 @@ class OffsetOperations:
             return place
         patch = naming(place)
         if patch:
-            self._api.patch(place.resource, [*place.guards(), *patch])
+            self._patch(place, patch)
             place = self._ready(connector)
         return place
+
+    def _patch(self, place: Place, operations: Sequence[Mapping[str, Any]]) -> CustomResource:
+        patched = self._api.patch(place.resource, [*place.guards(), *operations])
+        self._cluster.patched(place.connector, patched)
+        return patched
 
     def _ready(self, connector: str) -> Place:
         def is_ready(resource: CustomResource) -> bool:
@@ -229,11 +232,15 @@ class OffsetOperations:
         return placed(resource, connector)
 
     def _annotate(self, place: Place, operation: OffsetOperation) -> None:
-        marker = Marker(self._client, operation, place.connector)
         of = {} if place.resource.kind is ResourceKind.CONNECTOR else {OFFSETS_OF: place.connector}
-        requested_by = json.dumps(marker.as_json())
+        requested_by = json.dumps(Marker(self._client, operation, place.connector).as_json())
         self._unfinished = True
-        self._api.annotate(place.resource, {OFFSETS: operation.value, **of, REQUESTED_BY: requested_by})
+        annotated = self._patch(
+            place, annotating(place.resource, {OFFSETS: operation.value, **of, REQUESTED_BY: requested_by})
+        )
+        if offset_warnings(annotated):
+            self._withdraw(place.connector)
+            raise Conflict(f"{annotated} had a warning of an earlier operation when this one was requested.")
 
     def _await(self, place: Place, operation: OffsetOperation, text: str) -> None:
         """Wait for the answer to an operation; raises the error that it means."""
@@ -263,7 +270,7 @@ class OffsetOperations:
         """Remove the pending operation; False if it is done meanwhile."""
 
         def remove() -> bool:
-            resource = self._locate(connector).resource
+            resource = self._cluster.locate(connector).resource
             if pending := resource.has_operation:
                 self._api.annotate(resource, {OFFSETS: None, OFFSETS_OF: None, REQUESTED_BY: None})
             self._unfinished = False
@@ -276,7 +283,7 @@ class OffsetOperations:
     ) -> CustomResource:
         return awaited(
             self._api,
-            lambda: self._locate(connector).resource,
+            lambda: self._cluster.latest(connector),
             until,
             timeout=self._timeout if timeout is None else timeout,
             clock=self._clock,

@@ -11,13 +11,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from airflow_provider_connect_offsets.connect.protocols import HELD, State
-from airflow_provider_connect_offsets.connect.strimzi.places import PLUGIN_VERSION, Place, pointer, text_of
+from airflow_provider_connect_offsets.connect.strimzi.places import PLUGIN_VERSION, Place, text_of
 from airflow_provider_connect_offsets.connect.strimzi.resources import (
     CLUSTER_LABEL,
     OFFSETS,
     OFFSETS_OF,
     PAUSED,
+    CustomResource,
     ResourceKind,
+    pointer,
 )
 from airflow_provider_connect_offsets.exceptions import InvalidInput, Unsupported
 
@@ -176,11 +178,15 @@ def _is_ours(place: Place) -> bool:
 
 def _noted(place: Place, value: str) -> list[dict[str, Any]]:
     """Return the patch that keeps, changes or drops the annotation."""
-    annotations = place.resource.annotations
-    path = pointer("metadata", "annotations", place.unset_state)
     if not _has_state(place):
-        note = {place.unset_state: value}
-        if not annotations:
-            return [{"op": "add", "path": pointer("metadata", "annotations"), "value": note}]
-        return [{"op": "add", "path": path, "value": value}]
-    return [{"op": "remove", "path": path}] if place.unset_state in annotations else []
+        return annotating(place.resource, {place.unset_state: value})
+    path = pointer("metadata", "annotations", place.unset_state)
+    return [{"op": "remove", "path": path}] if place.unset_state in place.resource.annotations else []
+
+
+def annotating(resource: CustomResource, annotations: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return the JSON patch that sets annotations."""
+    at = ("metadata", "annotations")
+    if not resource.annotations:
+        return [{"op": "add", "path": pointer(*at), "value": dict(annotations)}]
+    return [{"op": "add", "path": pointer(*at, name), "value": text} for name, text in annotations.items()]

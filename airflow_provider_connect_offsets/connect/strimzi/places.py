@@ -12,7 +12,14 @@ from typing import Any, TypeAlias
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, ConnectorStatus, State
 from airflow_provider_connect_offsets.connect.rest.bodies import status_of
-from airflow_provider_connect_offsets.connect.strimzi.resources import UNSET_STATE, CustomResource, ResourceKind
+from airflow_provider_connect_offsets.connect.strimzi.resources import (
+    OFFSETS,
+    OFFSETS_OF,
+    UNSET_STATE,
+    CustomResource,
+    ResourceKind,
+    pointer,
+)
 from airflow_provider_connect_offsets.exceptions import NotReady, UnknownConnector
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
 
@@ -92,9 +99,23 @@ class Place:
         return pointer(*self.path, field)
 
     def guards(self) -> list[dict[str, Any]]:
-        """Return the tests of a JSON patch: the resource is the one that was read, with the connector at this path."""
-        here = ({"op": "test", "path": pointer(*path), "value": value} for path, value in self.tests.items())
-        return [*self.resource.guards(), *here]
+        """Return the tests of a JSON patch: nothing that counts has changed since the resource was read.
+
+        That is its spec, counted by ``generation``, with the connector at this path, and annotations that ask for an
+        operation or say how a state was set. Others may change its labels at any time, and the operator its status. A
+        test for null holds where there is nothing. Texts with ``<``, ``>`` or ``&`` can't be tested: the API server has
+        them escaped.
+        """
+        resource, of = self.resource, ("metadata", "annotations")
+        asked = (OFFSETS, OFFSETS_OF, self.unset_state)
+        annotations: dict[Path, Any] = {(*of, name): resource.annotations.get(name) for name in asked}
+        unchanged: dict[Path, Any] = {
+            ("metadata", "uid"): resource.uid,
+            ("metadata", "generation"): resource.generation,
+            **(annotations if resource.annotations else {of: None}),
+            **self.tests,
+        }
+        return [{"op": "test", "path": pointer(*path), "value": value} for path, value in unchanged.items()]
 
     def config_map(self, operation: str) -> str:
         """Name of the ConfigMap that the resource names for ``listOffsets`` or ``alterOffsets``; empty: none."""
@@ -150,11 +171,6 @@ def placed(resource: CustomResource, connector: str) -> Place:
         names = ", ".join(repr(one.connector) for one in places_in(resource)) or "none"
         raise UnknownConnector(f"{resource} has no connector {connector!r}; it has: {names}.")
     return place
-
-
-def pointer(*path: str | int) -> str:
-    """Write a path as a JSON pointer (RFC 6901)."""
-    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
 
 
 def places_in(resource: CustomResource) -> Iterator[Place]:

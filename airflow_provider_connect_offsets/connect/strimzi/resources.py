@@ -38,6 +38,11 @@ _SERVICES = {"KafkaConnect": "-connect", "KafkaMirrorMaker2": "-mirrormaker2"}
 _WORKER = re.compile(r"(?P<service>[-a-z0-9]+)-\d+\.(?P=service)\.(?P<namespace>[-a-z0-9]+)\.svc\b")
 
 
+def pointer(*path: str | int) -> str:
+    """Write a path as a JSON pointer (RFC 6901)."""
+    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
+
+
 def workers_of(addresses: Iterable[str]) -> str:
     """Return the name of the service of Strimzi's workers, by an address of one; empty if it is none of Strimzi's."""
     found = (_WORKER.search(one) for one in sorted(addresses))
@@ -113,6 +118,11 @@ class CustomResource:
         return str(self._metadata["uid"])
 
     @property
+    def generation(self) -> int | None:
+        """How often its spec was changed; annotations and labels do not count."""
+        return self._metadata.get("generation")
+
+    @property
     def workers(self) -> str:
         """Name of its workers' service, as :func:`workers_of`."""
         return f"{self.name}{_SERVICES[self.kind.title]}.{self.namespace}.svc"
@@ -121,20 +131,6 @@ class CustomResource:
     def resource_version(self) -> str:
         """Changes with every change of the resource."""
         return str(self._metadata["resourceVersion"])
-
-    def guards(self) -> list[dict[str, Any]]:
-        """Return the tests of a JSON patch: nothing that counts has changed since the resource was read.
-
-        Others may change its labels at any time, and the operator the rest of its status. A test for null also holds
-        where there is nothing.
-        """
-        unchanged = {
-            "/metadata/uid": self.uid,
-            "/metadata/generation": self._metadata.get("generation"),  # counts the changes of the spec
-            "/metadata/annotations": self._metadata.get("annotations"),
-            **({"/status/conditions": self.status.get("conditions")} if self.status else {}),
-        }
-        return [{"op": "test", "path": path, "value": value} for path, value in unchanged.items()]
 
     @property
     def annotations(self) -> Mapping[str, str]:
@@ -164,7 +160,7 @@ class CustomResource:
     @property
     def is_observed(self) -> bool:
         """True if the operator has acted on ``spec`` as it is now (annotations do not count)."""
-        return int(self.status.get("observedGeneration") or 0) >= int(self._metadata.get("generation") or 0)
+        return int(self.status.get("observedGeneration") or 0) >= (self.generation or 0)
 
     @property
     def has_operation(self) -> bool:

@@ -88,9 +88,11 @@ class StrimziWithRest:
         left = max(0.0, deadline - clock.now())
         return polled(lambda: self._rest.status(connector), until, timeout=left, clock=clock)
 
-    def stop(self, connector: str, *, for_offsets: bool = False) -> None:
+    def prepare(self, connector: str) -> None:
+        """Do nothing: offsets are altered over REST."""
+
+    def stop(self, connector: str) -> None:
         """Request STOPPED in the resource."""
-        del for_offsets  # over REST
         self._strimzi.stop(connector)
 
     def pause(self, connector: str) -> None:

@@ -57,7 +57,7 @@ class StopConnector(_StateStage):
         connector: Its name.
         clients: Clients of its Connect cluster.
         optional: True if the connector is left out once someone has deleted it.
-        for_offsets: True if the next stage reads or alters its offsets.
+        for_offsets: True if a later stage alters its offsets.
     """
 
     title = STOP
@@ -70,12 +70,15 @@ class StopConnector(_StateStage):
 
     def capture(self, earlier: Captures) -> JsonMap:
         """Capture its state, as :class:`PriorState`."""
-        return PriorState.observed(self._clients, self.subject).as_json()
+        prior = PriorState.observed(self._clients, self.subject)
+        if self._for_offsets:
+            self._clients.control.prepare(self.subject)
+        return prior.as_json()
 
     def do(self, captured: JsonMap) -> Done:
         """Stop it; raises :class:`NotStopped` and other store errors."""
         try:
-            steps.stop(self._clients, self.subject, for_offsets=self._for_offsets)
+            steps.stop(self._clients, self.subject)
         except UnknownConnector as error:
             self._pass_over(error, otherwise=error)
         return Done()

@@ -215,10 +215,11 @@ class StopClone(DeliverInterval):
 
     def find(self, captured: JsonMap) -> StageState:
         """DONE once it is STOPPED or gone."""
-        existing = self._existing()
-        if existing is None or steps.lasting_status(self._clients, self.subject).is_stopped:
-            return StageState(Found.DONE)
-        return StageState(Found.BEFORE)
+        try:
+            is_over = self._existing() is None or steps.lasting_status(self._clients, self.subject).is_stopped
+        except UnknownConnector:
+            is_over = True
+        return StageState(Found.DONE if is_over else Found.BEFORE)
 
 
 class RemoveClone(CloneStage, DeleteConnector):

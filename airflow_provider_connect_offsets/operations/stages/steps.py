@@ -71,20 +71,19 @@ def lasting_status(clients: Clients, connector: str) -> ConnectorStatus:
     return status
 
 
-def stop(clients: Clients, connector: str, *, for_offsets: bool = False) -> None:
+def stop(clients: Clients, connector: str) -> None:
     """Stop ``connector``, and wait until it is STOPPED without tasks, and a sink's group has no members.
 
     Args:
         clients: Clients of its Connect cluster.
         connector: Its name.
-        for_offsets: True if its offsets are read or altered next.
 
     Raises:
         NotStopped: It still runs after ``clients.timeout`` seconds; names what runs.
         UnknownConnector: It does not exist.
         StoreError: A system does not answer, or refuses.
     """
-    clients.retrying(_ANSWER_LOST)(clients.control.stop, connector, for_offsets=for_offsets)
+    clients.retrying(_ANSWER_LOST)(clients.control.stop, connector)
     await_stopped(clients, connector)
 
 

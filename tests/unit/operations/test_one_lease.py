@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from airflow_provider_connect_offsets.connect.protocols import ConnectorStatus, State
 from airflow_provider_connect_offsets.connect.strimzi.resources import CustomResource, ResourceKind, workers_of
 from airflow_provider_connect_offsets.exceptions import Overlap
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.operations.registry import journal_of, reached
+from airflow_provider_connect_offsets.operations.registry import journal_of, on_connector, reached, settle_of
 from airflow_provider_connect_offsets.operations.stages.connector_stages import StopConnector
-from airflow_provider_connect_offsets.saga import Owner, SagaRecord, StageRecord
+from airflow_provider_connect_offsets.saga import Executor, Explanation, Owner, operate
 
 RESOURCE = CustomResource(ResourceKind.CONNECT, {"metadata": {"name": "my-connect", "namespace": "kafka"}})
 WORKER = "my-connect-connect-0.my-connect-connect.kafka.svc:8083"
@@ -33,6 +35,9 @@ class Control:
     def addresses(self, connector: str) -> frozenset[str]:
         del connector
         return self._addresses
+
+    def await_status(self, _connector: str, _until: object, **_how: object) -> ConnectorStatus:
+        return ConnectorStatus(State.RUNNING, "worker")
 
 
 def clients(tmp_path: Path, control: Any, cluster: str, also: str = "") -> Clients:
@@ -85,17 +90,19 @@ def test_other_addresses_tell_nothing(address: str) -> None:
 
 @pytest.mark.parametrize("left_by", ["strimzi", "strimzi+rest"])
 def test_what_was_left_by_resources_is_not_settled_over_rest(tmp_path: Path, left_by: str) -> None:
-    """The operator would set the state back."""
+    """The operator would set the state back: a teardown and another change say so, and touch nothing."""
     there = ways(tmp_path)
-    spec = {"connections": {"connect_conn_id": "c", "kubernetes_conn_id": "k"}}
-    record = SagaRecord(
-        "orders",
-        Owner("dag/dead", "apply", "host", 1),
-        operation="the change",
-        stages=(StageRecord(StopConnector.title, "orders", there[left_by].cluster, spec),),
-    )
-    with pytest.raises(
-        Overlap, match=r"Strimzi's operator runs 'orders', .* over REST. Run it once more .*kubernetes_c"
-    ):
-        reached(there["rest"]).built(record)
-    assert reached(there[left_by]).built(record)
+    named = {"connect_conn_id": "c", "kubernetes_conn_id": "k"}
+    stage = StopConnector("orders", replace(there[left_by], connections=named))
+    dead, here = Owner.here(run="dag/dead", task="apply"), Owner.here(run="dag/now", task="apply")
+    with journal_of(there[left_by], "orders").claim(dead) as entry:
+        entry.begin(dead, operation="the change", key="", stages=[stage])
+        Executor(entry, [stage], Explanation()).announce(stage)
+    said = r"Strimzi's operator runs 'orders', .* over REST. Run it once more .* kubernetes_conn_id=k\)"
+
+    with pytest.raises(Overlap, match=said):
+        settle_of(there["rest"], "orders", here)
+    with pytest.raises(Overlap, match=said):
+        operate(on_connector(there["rest"], "orders", "a change", lambda _left: [stage]), here)
+
+    assert reached(there[left_by]).built(entry.record)

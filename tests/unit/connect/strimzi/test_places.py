@@ -8,8 +8,8 @@ import pytest
 
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.connect.strimzi.patches import requesting
-from airflow_provider_connect_offsets.connect.strimzi.places import Place, placed, places_in, pointer
-from airflow_provider_connect_offsets.connect.strimzi.resources import CustomResource, ResourceKind
+from airflow_provider_connect_offsets.connect.strimzi.places import Place, placed, places_in
+from airflow_provider_connect_offsets.connect.strimzi.resources import CustomResource, ResourceKind, pointer
 from airflow_provider_connect_offsets.exceptions import NotReady, UnknownConnector
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
 
@@ -102,7 +102,7 @@ def test_only_connectors_that_have_a_section_exist() -> None:
 )
 def test_a_patch_of_a_flow_tests_that_the_mirror_is_still_there(spec: dict[str, Any], tests: dict[str, str]) -> None:
     place = placed(resource(ResourceKind.MIRROR_MAKER, spec), "a->b.MirrorSourceConnector")
-    unchanged: dict[str, Any] = {"/metadata/uid": "u", "/metadata/generation": None, "/metadata/annotations": {}}
+    unchanged: dict[str, Any] = {"/metadata/uid": "u", "/metadata/generation": None, "/metadata/annotations": None}
     assert {one["path"]: one["value"] for one in place.guards()} == {**unchanged, **tests}
     assert {one["op"] for one in place.guards()} == {"test"}
 
