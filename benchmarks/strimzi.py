@@ -1,8 +1,8 @@
-"""Downtime of a change through Strimzi's resources, compared with the same change over REST.
+"""Downtime of a change through Strimzi's resources, compared with the same change over REST and with the manual one.
 
 A real API server and a real Connect worker; between them the operator of the tests, which acts on events at once and
-has nothing else to do. All ways move the same partition of the same connector in turn; prints the ratio of their
-medians to REST's for a sink and for a MirrorSource::
+has nothing else to do. All ways move the same partition of the same connector in turn, at two distances from the API
+server; prints the ratio of each median to that of the manual change, and the calls while the connector was down::
 
     make bench
 """
@@ -13,14 +13,16 @@ import argparse
 import statistics
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from pyspark import SparkConf
 from pyspark.sql import SparkSession
+from strimzi_by_hand import ByHand, Distance
 
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
@@ -41,6 +43,9 @@ SPARK = {
     "spark.sql.shuffle.partitions": "2",
 }
 WAYS = (Control.REST, Control.STRIMZI, Control.STRIMZI_REST)
+DISTANCES = (0.005, 0.045)  # seconds of a call
+FLOW = "flow"  # name of the KafkaMirrorMaker2
+FIRST, OTHER = 10, 11  # offsets that are set in turn
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +54,8 @@ class Way(Changer):
 
     control: Control
     strimzi: Strimzi = field(repr=False)
+    resource: str
+    distance: Distance
 
     @contextmanager
     def clients(self) -> Iterator[Clients]:
@@ -60,8 +67,14 @@ class Way(Changer):
                 return
             kubernetes = Cluster(self.strimzi.kubeconfig)
             stack.callback(kubernetes.close)
+            self.distance.to(kubernetes.client)
             resources = stack.enter_context(
-                ConnectStrimzi(kubernetes.client, namespace=self.strimzi.namespace, timeout=self.timeout)
+                ConnectStrimzi(
+                    kubernetes.client,
+                    namespace=self.strimzi.namespace,
+                    cluster=self.resource,
+                    timeout=self.timeout,
+                )
             )
             if self.control is Control.STRIMZI:
                 yield replace(over_rest, offsets=resources, control=resources, origin=Origin.STRIMZI)
@@ -70,8 +83,29 @@ class Way(Changer):
             yield replace(over_rest, offsets=rest, control=StrimziWithRest(resources, rest))
 
 
+@dataclass(frozen=True)
+class Case:
+    """A connector in a resource, and which partition of it is set.
+
+    Attributes:
+        title: What the lines begin with.
+        flow: The connector.
+        kafka: The cluster of its positions.
+        resource: Kind and name of its resource.
+        cluster: Name of its cluster, as a Connect connection has it.
+        offset: Returns what Connect stores of its partition 0.
+    """
+
+    title: str
+    flow: SinkFlow | MirrorFlow
+    kafka: Broker
+    resource: tuple[str, str]
+    cluster: str
+    offset: Callable[[int], Mapping[str, Any]]
+
+
 def main() -> int:
-    """Print a line for each kind of connector and way."""
+    """Print a line for each kind of connector, distance and way."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args()
@@ -87,39 +121,91 @@ def main() -> int:
     ):
         server.admin.install(crds(Release.V1))
         with started(server, Release.V1, sandbox) as strimzi, strimzi.without_intervals():
-            owned = Owned(strimzi)
-            for kind, kafka in ((SinkFlow, sandbox.target), (MirrorFlow, sandbox.source)):
-                flow = kind.start(sandbox, create=owned.create)
-                ways = _ways(spark, Path(scratch).as_uri(), strimzi, sandbox.connect.url, kafka)
-                _print(kind.__name__.removesuffix("Flow"), _measure(flow, ways, options.runs), options.runs)
+            for case in _cases(sandbox, strimzi):
+                for seconds in DISTANCES:
+                    changer = Changer(spark, Path(scratch).as_uri(), sandbox.connect.url, case.kafka, timeout=300.0)
+                    _print(case, seconds, _measure(case, changer, strimzi, server, seconds, options.runs))
+            strimzi.delete("KafkaMirrorMaker2", FLOW)
     spark.stop()
     return 0
 
 
-def _ways(spark: SparkSession, workspace: str, strimzi: Strimzi, worker: str, kafka: Broker) -> dict[Control, Way]:
-    return {
-        control: Way(spark, workspace, worker, kafka, control=control, strimzi=strimzi, timeout=300.0)
-        for control in WAYS
-    }
+def _cases(sandbox: Sandbox, strimzi: Strimzi) -> Iterator[Case]:
+    owned = Owned(strimzi)
+    sink = SinkFlow.start(sandbox, create=owned.create)
+    where = {"kafka_topic": sink.topic, "kafka_partition": 0}
+    yield Case(
+        "sink",
+        sink,
+        sandbox.target,
+        ("KafkaConnector", sink.name),
+        strimzi.connect_name,
+        lambda offset: {"partition": where, "offset": {"kafka_offset": offset}},
+    )
+    mirror = MirrorFlow.start(sandbox, create=owned.create)
+    yield _mirror_case("MirrorSource", mirror, sandbox, ("KafkaConnector", mirror.name), strimzi.connect_name)
+    owned.delete(mirror.name)
+    name = "source->target.MirrorSourceConnector"
+    flow = MirrorFlow.start(sandbox, create=owned.mirror_maker(FLOW), name=name)
+    yield _mirror_case("KafkaMirrorMaker2", flow, sandbox, ("KafkaMirrorMaker2", FLOW), f"KafkaMirrorMaker2/{FLOW}")
 
 
-def _measure(flow: SinkFlow | MirrorFlow, ways: Mapping[Control, Way], runs: int) -> dict[Control, float]:
-    """Median downtime of each way, in seconds."""
-    run, _summary = ways[Control.REST].plan(flow.name, "offset", "10", partitions="0")
-    taken: dict[Control, list[float]] = {control: [] for control in ways}
+def _mirror_case(title: str, flow: MirrorFlow, sandbox: Sandbox, resource: tuple[str, str], cluster: str) -> Case:
+    where = {"cluster": "source", "topic": flow.topic, "partition": 0}
+    return Case(
+        title,
+        flow,
+        sandbox.source,
+        resource,
+        cluster,
+        lambda offset: {"partition": where, "offset": {"offset": offset - 1}},
+    )
+
+
+def _measure(
+    case: Case, changer: Changer, strimzi: Strimzi, server: ApiServer, seconds: float, runs: int
+) -> dict[str, tuple[float, int]]:
+    """Return the median downtime of each way, in seconds, and its calls of the API server meanwhile."""
+    distances = {way: Distance(seconds) for way in ("by hand", *WAYS)}
+    by_hand = Cluster(server.kubeconfig())
+    distances["by hand"].to(by_hand.client)
+    manual = ByHand(by_hand.client, strimzi.namespace, *case.resource, case.flow.name)
+    manual.prepare()
+    run, _summary = changer.plan(case.flow.name, "offset", str(FIRST), partitions="0")
+    taken: dict[str, list[float]] = {way: [] for way in distances}
     for _ in range(runs):
-        for control, way in ways.items():
-            flow.wait_until_caught_up()
+        for control in WAYS:
+            case.flow.wait_until_caught_up()
+            way = _way(changer, control, strimzi, case.cluster, distances[control])
             taken[control].append(way.apply(run, name=f"bench/{uuid4().hex}").downtime_seconds or 0.0)
-    return {control: statistics.median(seconds) for control, seconds in taken.items()}
+        case.flow.wait_until_caught_up()
+        taken["by hand"].append(manual.change([case.offset(OTHER)]))
+    manual.clean()
+    by_hand.close()
+    return {way: (statistics.median(taken[way]), distances[way].down) for way in taken}
 
 
-def _print(kind: str, medians: Mapping[Control, float], runs: int) -> None:
-    rest = medians[Control.REST]
-    print(f"{kind}: rest {rest:.3f} s (medians of {runs})")
-    for control, seconds in medians.items():
-        if control is not Control.REST:
-            print(f"{kind}: {control.value} {seconds / rest:.2f} times rest ({seconds:.3f} s)")
+def _way(changer: Changer, control: Control, strimzi: Strimzi, cluster: str, distance: Distance) -> Way:
+    return Way(
+        changer.spark,
+        changer.workspace,
+        changer.worker,
+        changer.kafka,
+        control=control,
+        strimzi=strimzi,
+        resource=cluster,
+        distance=distance,
+        timeout=300.0,
+    )
+
+
+def _print(case: Case, seconds: float, measured: Mapping[str, tuple[float, int]]) -> None:
+    manual = measured["by hand"][0]
+    for way, (downtime, calls) in measured.items():
+        print(
+            f"{case.title}, {seconds * 1000:g} ms a call: {way} {downtime / manual:.2f} times by hand "
+            f"({downtime:.3f} s, {calls} calls while down)"
+        )
 
 
 if __name__ == "__main__":

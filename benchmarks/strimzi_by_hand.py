@@ -1,7 +1,7 @@
 """The manual change of an offset through a custom resource: stop, alter, list, resume, as Strimzi describes it.
 
-As quick as somebody with ``kubectl`` could be at best: a client that stays open, ConfigMaps that are there before the stop,
-and a watch after each step.
+As quick as somebody with ``kubectl`` could be at best: a client that stays open, ConfigMaps that are there before the
+stop, and a watch after each step.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class ByHand:
             core.create_namespaced_config_map(self.namespace, {"metadata": {"name": name}, "data": {}})
         self._set("listOffsets", {"toConfigMap": {"name": self._listed}})
         self._set("alterOffsets", {"fromConfigMap": {"name": self._new}})
-        self._until(lambda one: _is_observed(one))
+        self._until(_is_observed)
 
     def change(self, offsets: list[Mapping[str, Any]]) -> float:
         """Write offsets while the connector is STOPPED; returns the seconds for which it was down."""
@@ -98,10 +98,19 @@ class ByHand:
             self._until(lambda one: OFFSETS not in (one["metadata"].get("annotations") or {}))
         listed = core.read_namespaced_config_map(self._listed, self.namespace).data
         stored = json.loads(listed[self._key])["offsets"]
-        assert all(one in stored for one in offsets), stored
+        if not all(one in stored for one in offsets):
+            raise ValueError(f"{self.name}: {stored} is stored, and not {offsets}")
         self._set("state", "running")
         self._until(lambda one: _is_observed(one) and _has_running_task(one, self.connector))
         return time.monotonic() - began
+
+    def clean(self) -> None:
+        """Delete the ConfigMaps, and no longer name them."""
+        for setting in ("listOffsets", "alterOffsets"):
+            self._patch([{"op": "remove", "path": f"{self._at}/{setting}"}], "application/json-patch+json")
+        self._until(_is_observed)
+        for name in (self._listed, self._new):
+            CoreV1Api(self.client).delete_namespaced_config_map(name, self.namespace)
 
     @property
     def _listed(self) -> str:
@@ -120,8 +129,12 @@ class ByHand:
         return GROUP, "v1", self.namespace, PLURALS[self.kind]
 
     def _set(self, setting: str, value: Any) -> None:
-        at = "/spec" if self.kind == "KafkaConnector" else "/spec/mirrors/0/sourceConnector"
-        self._patch([{"op": "add", "path": f"{at}/{setting}", "value": value}], "application/json-patch+json")
+        patch = [{"op": "add", "path": f"{self._at}/{setting}", "value": value}]
+        self._patch(patch, "application/json-patch+json")
+
+    @property
+    def _at(self) -> str:
+        return "/spec" if self.kind == "KafkaConnector" else "/spec/mirrors/0/sourceConnector"
 
     def _ask(self, operation: str) -> None:
         which = {} if self.kind == "KafkaConnector" else {MIRROR_CONNECTOR: self.connector}

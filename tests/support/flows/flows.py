@@ -145,13 +145,13 @@ class MirrorFlow:
     topic: str
 
     @classmethod
-    def start(cls, sandbox: Sandbox, *, create: Create | None = None) -> MirrorFlow:
+    def start(cls, sandbox: Sandbox, *, create: Create | None = None, name: str = "") -> MirrorFlow:
         """Create topic and connector, and wait until all is replicated and its offsets are stored.
 
-        ``create``: creates the connector; None: over REST.
+        ``create``: creates the connector; None: over REST. ``name``: that of the connector; empty: any.
         """
         mark = uuid4().hex[:8]
-        flow = cls(sandbox, f"flow-{mark}", f"orders-{mark}")
+        flow = cls(sandbox, name or f"flow-{mark}", f"orders-{mark}")
         sandbox.source.create_topic(flow.topic, partitions=2)
         for partition in (0, 1):
             values = [f"{partition}:{number}" for number in range(RECORDS)]
