@@ -169,7 +169,7 @@ def _measure(
     distances = {way: Distance(seconds) for way in ("by hand", *WAYS)}
     by_hand = Cluster(server.kubeconfig())
     distances["by hand"].to(by_hand.client)
-    manual = ByHand(by_hand.client, strimzi.namespace, *case.resource, case.flow.name)
+    manual = ByHand(by_hand.client, strimzi.namespace, *case.resource, case.flow.name, case.flow.sandbox.connect)
     manual.prepare()
     run, _summary = changer.plan(case.flow.name, "offset", str(FIRST), partitions="0")
     taken: dict[str, list[float]] = {way: [] for way in distances}

@@ -15,6 +15,7 @@ from typing import Any
 from kubernetes.client import ApiClient, CoreV1Api, CustomObjectsApi
 from kubernetes.watch import Watch
 
+from sandbox import Connect
 from sandbox.kubernetes import GROUP, PLURALS
 from tests.support.strimzi.resources import MIRROR_CONNECTOR, OFFSETS
 from tests.support.strimzi.scene import state_of
@@ -67,6 +68,7 @@ class ByHand:
         kind: ``KafkaConnector`` or ``KafkaMirrorMaker2``.
         name: Name of the resource.
         connector: Name of the connector.
+        connect: The worker, which says that the connector runs: the operator may say so much later.
     """
 
     client: ApiClient
@@ -74,6 +76,7 @@ class ByHand:
     kind: str
     name: str
     connector: str
+    connect: Connect
 
     def prepare(self) -> None:
         """Create the ConfigMaps, and name them in the resource."""
@@ -101,7 +104,7 @@ class ByHand:
         if not all(one in stored for one in offsets):
             raise ValueError(f"{self.name}: {stored} is stored, and not {offsets}")
         self._set("state", "running")
-        self._until(lambda one: _is_observed(one) and _has_running_task(one, self.connector))
+        self.connect.wait_state(self.connector, "RUNNING", tasks=1)
         return time.monotonic() - began
 
     def clean(self) -> None:
@@ -160,16 +163,3 @@ class ByHand:
 
 def _is_observed(resource: Mapping[str, Any]) -> bool:
     return bool((resource.get("status") or {}).get("observedGeneration") == resource["metadata"]["generation"])
-
-
-def _has_running_task(resource: Mapping[str, Any], connector: str) -> bool:
-    status = resource["status"]
-    found = (one for one in (status.get("connectorStatus"), *status.get("connectors", ())) if one)
-    return any(
-        one["name"] == connector and one["connector"]["state"] == "RUNNING" and _are_running(one.get("tasks") or ())
-        for one in found
-    )
-
-
-def _are_running(tasks: Any) -> bool:
-    return bool(tasks) and all(one["state"] == "RUNNING" for one in tasks)

@@ -121,9 +121,10 @@ class ConnectStrimzi(StrimziControl):
     def prepare(self, connector: str) -> None:
         """List the offsets of a connector that still runs: the operator has fewer passes to make once it is down.
 
-        The rights are asked for, the resource names its ConfigMaps, and the worker knows the partitions of a source.
+        The rights are asked for, the ConfigMaps are there and named, and the worker knows the partitions of a source.
         """
         self.read_offsets(connector)
+        self._operations.documents.provide(self._cluster.locate(connector))
 
     def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
         """Overwrite the listed partitions (offset None removes) of a STOPPED connector. Does not read back."""
@@ -192,6 +193,7 @@ class ConnectStrimzi(StrimziControl):
         try:
             yield
         except StoreError as error:
+            self._cluster.forget(name)
             self._api.delete(ResourceKind.CONNECTOR, name)
             raise type(error)(f"Nothing was created: {error} Its resource was deleted again.") from error
 
@@ -233,6 +235,7 @@ class ConnectStrimzi(StrimziControl):
         self._leftovers.forget(name)
         if names_ours(place.resource):
             self._operations.documents.remove(place.resource)
+        self._cluster.forget(name)
         self._api.delete(ResourceKind.CONNECTOR, name)
 
     def _begin_operation(self, connector: str) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
+from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock
 from airflow_provider_connect_offsets.connect.rest.bodies import plugins_of
 from airflow_provider_connect_offsets.connect.strimzi import preconditions
 from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import KubernetesApi
@@ -14,9 +15,12 @@ from airflow_provider_connect_offsets.connect.strimzi.resources import (
     CustomResource,
     ResourceKind,
 )
+from airflow_provider_connect_offsets.connect.strimzi.watching import awaited
 from airflow_provider_connect_offsets.exceptions import AccessDenied, InvalidInput, UnknownConnector, Unsupported
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
 
+# Seconds for which a resource that was seen is not read again. What the operator has observed may be far older.
+_MOMENT = 0.5
 _CLUSTERS = {one.title: one for one in (ResourceKind.CONNECT, ResourceKind.MIRROR_MAKER)}
 
 
@@ -26,22 +30,50 @@ class StrimziCluster:
     Args:
         api: The API server.
         name: Name of its resource, ``kind/name``, or empty for the only one of the namespace.
+        clock: Measures how long ago a resource was seen.
     """
 
-    def __init__(self, api: KubernetesApi, name: str) -> None:
+    def __init__(self, api: KubernetesApi, name: str, *, clock: Clock = SYSTEM_CLOCK) -> None:
         self._api = api
         self._name = name
         self._known: dict[str, Place] = {}
-        self._patched: dict[str, CustomResource] = {}
+        self._clock = clock
+        self._seen: dict[str, tuple[CustomResource, float]] = {}
 
-    def patched(self, connector: str, resource: CustomResource) -> None:
-        """Keep the resource as a patch of ours has left it."""
-        self._patched[connector] = resource
+    def seen(self, connector: str, resource: CustomResource) -> None:
+        """Keep the resource as a patch or a watch of ours has just shown it."""
+        self._seen[connector] = resource, self._clock.now()
+
+    def forget(self, connector: str) -> None:
+        """Read the resource anew the next time."""
+        self._seen.pop(connector, None)
 
     def latest(self, connector: str) -> CustomResource:
-        """Return the resource as our patch has just left it, from which it can be watched; else read it."""
-        patched = self._patched.pop(connector, None)
-        return self.locate(connector).resource if patched is None else patched
+        """Return the resource as it was seen a moment ago, from which it can be watched; else read it."""
+        resource, at = self._seen.get(connector, (None, 0.0))
+        if resource is None or self._clock.now() - at > _MOMENT:
+            return self.locate(connector).resource
+        return resource
+
+    def awaited(
+        self,
+        connector: str,
+        until: Callable[[CustomResource], bool],
+        *,
+        timeout: float,
+        clock: Clock,
+        nudge: tuple[float, Callable[[CustomResource], object]] | None = None,
+    ) -> CustomResource:
+        """Watch the resource of a connector; arguments and errors as of :func:`watching.awaited`."""
+
+        def read() -> CustomResource:
+            resource = self.latest(connector)
+            self.forget(connector)  # a watch that has ended says that it may have changed
+            return resource
+
+        resource = awaited(self._api, read, until, timeout=timeout, clock=clock, nudge=nudge)
+        self.seen(connector, resource)
+        return resource
 
     def known(self, connector: str) -> Place | None:
         """Return the place of a connector as it was read last; None if it never was."""
@@ -78,8 +110,8 @@ class StrimziCluster:
 
     def locate(self, connector: str) -> Place:
         """Read the place of a connector; raises :class:`UnknownConnector`."""
-        self._patched.pop(connector, None)
         self._known[connector] = self._read(connector)
+        self.seen(connector, self._known[connector].resource)
         return self._known[connector]
 
     def _read(self, connector: str) -> Place:

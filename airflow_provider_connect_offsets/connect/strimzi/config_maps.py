@@ -56,22 +56,28 @@ class Documents:
     def __init__(self, api: KubernetesApi) -> None:
         self._api = api
         self._prior: dict[tuple[str, str], str | None] = {}
+        self._there: set[str] = set()  # names of ours
+        self._empty: set[tuple[str, str]] = set()  # names and keys of ours
+
+    def provide(self, place: Place) -> None:
+        """Provide our ConfigMaps, so that the next listing and alteration find them."""
+        self.prepare(place)
+        if "alterOffsets" in own_fields(place):
+            self._write(place, "alterOffsets", None)
 
     def prepare(self, place: Place) -> None:
         """Provide our ConfigMap, without the text of an earlier listing, so that only a new one can be read from it.
 
         Strimzi would create it as well, but without our label.
         """
-        name = place.config_map("listOffsets")
-        if "listOffsets" not in own_fields(place):
-            return
-        if self._ours(place, "listOffsets") is None:
-            self._api.create_config_map(ConfigMap(name, labels=_OURS))
-        else:
-            self._api.write_texts(name, {place.key: None})
+        at = (place.config_map("listOffsets"), place.key)
+        if "listOffsets" in own_fields(place) and at not in self._empty:
+            self._write(place, "listOffsets", None)
+            self._empty.add(at)
 
     def listed(self, place: Place) -> str | None:
         """Return the text that was listed; None if the ConfigMap or its key is gone."""
+        self._empty.discard((place.config_map("listOffsets"), place.key))
         found = self._api.config_map(place.config_map("listOffsets"))
         return None if found is None else found.data.get(place.key)
 
@@ -84,14 +90,28 @@ class Documents:
                 "ConfigMap holds 1 MiB. Change fewer partitions at once, or use control=strimzi+rest."
             )
         name = place.config_map("alterOffsets")
-        is_own = "alterOffsets" in own_fields(place)
-        found = self._ours(place, "alterOffsets") if is_own else self._api.config_map(name)
-        if not is_own:
-            self._prior.setdefault((name, place.key), found.data.get(place.key) if found else None)
-        if found is None:
-            self._api.create_config_map(ConfigMap(name, {place.key: text}, _OURS))
-            return
-        self._api.write_texts(name, {place.key: text})
+        if "alterOffsets" not in own_fields(place) and (name, place.key) not in self._prior:
+            found = self._api.config_map(name)
+            self._prior[name, place.key] = found.data.get(place.key) if found else None
+            if found is None:
+                self._api.create_config_map(ConfigMap(name, {place.key: text}, _OURS))
+                return
+        self._write(place, "alterOffsets", text)
+
+    def _write(self, place: Place, field: str, text: str | None) -> None:
+        """Write or remove a text; one of our ConfigMaps is created if it is not there."""
+        name, is_own = place.config_map(field), field in own_fields(place)
+        texts = {} if text is None else {place.key: text}
+        if is_own and name not in self._there:
+            found = self._ours(place, field)
+            self._there.add(name)
+            if found is None:
+                self._api.create_config_map(ConfigMap(name, texts, _OURS))
+                return
+        try:
+            self._api.write_texts(name, {place.key: text})
+        except UnknownConnector:  # someone has deleted it
+            self._api.create_config_map(ConfigMap(name, texts, _OURS))
 
     def is_written(self, place: Place, text: str) -> bool:
         """Whether the text that is to be altered is still there."""
@@ -99,9 +119,9 @@ class Documents:
         return found is not None and found.data.get(place.key) == text
 
     def clear(self, place: Place) -> None:
-        """Remove the text that was altered from our ConfigMap: a late pass of the operator must not do it again."""
-        if "alterOffsets" in own_fields(place):
-            self._api.write_texts(place.config_map("alterOffsets"), {place.key: None})
+        """Remove the text from our ConfigMap: a late pass of the operator must not alter again what is reset."""
+        if "alterOffsets" in own_fields(place) and place.config_map("alterOffsets") in self._there:
+            self._write(place, "alterOffsets", None)
 
     def restore(self) -> None:
         """Write the earlier texts of ConfigMaps that the resources named themselves; what fails is logged."""
@@ -117,6 +137,8 @@ class Documents:
     def remove(self, resource: CustomResource) -> None:
         """Delete our ConfigMaps of a resource."""
         for name in (own_name(resource, field) for field in _SUFFIXES):
+            self._there.discard(name)
+            self._empty = {at for at in self._empty if at[0] != name}
             found = self._api.config_map(name)
             if found is not None and _is_ours(found, resource):
                 self._api.delete_config_map(name)

@@ -19,10 +19,9 @@ from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import Kube
 from airflow_provider_connect_offsets.connect.strimzi.leftovers import Leftovers
 from airflow_provider_connect_offsets.connect.strimzi.operation import OffsetOperations
 from airflow_provider_connect_offsets.connect.strimzi.patches import requesting
-from airflow_provider_connect_offsets.connect.strimzi.places import place_of
+from airflow_provider_connect_offsets.connect.strimzi.places import place_of, placed
 from airflow_provider_connect_offsets.connect.strimzi.refusals import is_refused
 from airflow_provider_connect_offsets.connect.strimzi.resources import NUDGE, CustomResource
-from airflow_provider_connect_offsets.connect.strimzi.watching import awaited
 from airflow_provider_connect_offsets.exceptions import (
     Conflict,
     NotReconciled,
@@ -57,7 +56,7 @@ class StrimziControl:
         self, api: Any, *, namespace: str, cluster: str = "", timeout: float = 300.0, clock: Clock = SYSTEM_CLOCK
     ) -> None:
         self._api = KubernetesApi(api, namespace)
-        self._cluster = StrimziCluster(self._api, cluster)
+        self._cluster = StrimziCluster(self._api, cluster, clock=clock)
         self._timeout = timeout
         self._clock = clock
         self._operations = OffsetOperations(self._api, self._cluster, timeout=timeout, clock=clock)
@@ -92,7 +91,7 @@ class StrimziControl:
 
     def info(self, connector: str) -> ConnectorInfo:
         """Return type and configuration, as the resource has them; secrets in it are mostly references."""
-        return self._cluster.locate(connector).info(self.plugins)
+        return placed(self._cluster.latest(connector), connector).info(self.plugins)
 
     def status(self, connector: str) -> ConnectorStatus:
         """Return the state that the operator has observed last; waits until it has acted on the resource as it is."""
@@ -110,14 +109,8 @@ class StrimziControl:
             status = _status_in(resource, connector)
             return is_refused(resource) if status is None else until(status)
 
-        resource = awaited(
-            self._api,
-            lambda: self._cluster.latest(connector),
-            reached,
-            timeout=timeout,
-            clock=clock,
-            nudge=(_LOOK_AGAIN, lambda one: self._look_again(connector, one)),
-        )
+        nudge = (_LOOK_AGAIN, lambda one: self._look_again(connector, one))
+        resource = self._cluster.awaited(connector, reached, timeout=timeout, clock=clock, nudge=nudge)
         status = _status_in(resource, connector)
         if status is None:
             raise _no_status(resource, connector, timeout)

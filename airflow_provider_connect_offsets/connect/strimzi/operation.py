@@ -40,7 +40,6 @@ from airflow_provider_connect_offsets.connect.strimzi.resources import (
     CustomResource,
     ResourceKind,
 )
-from airflow_provider_connect_offsets.connect.strimzi.watching import awaited
 from airflow_provider_connect_offsets.exceptions import (
     Conflict,
     InvalidDocument,
@@ -175,10 +174,10 @@ class OffsetOperations:
             self.documents.write(place, text)
         elif operation is OffsetOperation.LIST:
             self.documents.prepare(place)
+        else:
+            self.documents.clear(place)
         self._annotate(place, operation)
         self._await(place, operation, text)
-        if operation is OffsetOperation.ALTER:
-            self.documents.clear(place)
         listed = self.documents.listed(place) if operation is OffsetOperation.LIST else ""
         if listed is None:
             raise Conflict(f"The ConfigMap with the offsets of connector {connector!r} was deleted: list them again.")
@@ -196,8 +195,9 @@ class OffsetOperations:
         return place
 
     def _patch(self, place: Place, operations: Sequence[Mapping[str, Any]]) -> CustomResource:
+        self._cluster.forget(place.connector)
         patched = self._api.patch(place.resource, [*place.guards(), *operations])
-        self._cluster.patched(place.connector, patched)
+        self._cluster.seen(place.connector, patched)
         return patched
 
     def _ready(self, connector: str) -> Place:
@@ -281,13 +281,8 @@ class OffsetOperations:
     def _awaited(
         self, connector: str, until: Callable[[CustomResource], bool], *, timeout: float | None = None
     ) -> CustomResource:
-        return awaited(
-            self._api,
-            lambda: self._cluster.latest(connector),
-            until,
-            timeout=self._timeout if timeout is None else timeout,
-            clock=self._clock,
-        )
+        seconds = self._timeout if timeout is None else timeout
+        return self._cluster.awaited(connector, until, timeout=seconds, clock=self._clock)
 
 
 def _is_free(resource: CustomResource) -> bool:
