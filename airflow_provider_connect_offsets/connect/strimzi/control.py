@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 # Seconds for which a state is awaited before the operator is first made to look again; by itself it does every two
 # minutes. After a resume it often writes the old state once more, while the connector is not counted as up.
-_LOOK_AGAIN = 1.0
+_LOOK_AGAIN = 0.5
 
 
 class StrimziControl:
