@@ -7,15 +7,17 @@ from collections.abc import Iterator
 
 import pytest
 
+from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK
 from airflow_provider_connect_offsets.connect.protocols import State
-from airflow_provider_connect_offsets.exceptions import NotReconciled
+from airflow_provider_connect_offsets.exceptions import NotReconciled, NotStopped
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.operations.stages.captured import PriorState
 from sandbox.kubernetes import Release
 from tests.support.strimzi.managed import Managed
 from tests.support.strimzi.reconciler import Reconciler
+from tests.support.strimzi.resources import OFFSETS
 from tests.support.strimzi.scene import Strimzi
-from tests.support.strimzi.strimzi_clients import opened
+from tests.support.strimzi.strimzi_clients import at, opened, reach
 
 pytestmark = [
     pytest.mark.kubernetes,
@@ -59,3 +61,35 @@ def test_a_state_that_the_operator_does_not_bring_about_is_named(strimzi: Strimz
         clients = Clients(client, client, origin=Origin.STRIMZI, timeout=2)
         with pytest.raises(NotReconciled, match=rf"'{outdated.connector}' has been STOPPED for 2 s, though .* RUNNING"):
             PriorState.observed(clients, outdated.connector)
+
+
+def test_a_state_that_was_set_back_is_named_where_offsets_are_refused(strimzi: Strimzi, connector: Managed) -> None:
+    """As a GitOps tool does within seconds; Connect only says that the connector is not STOPPED."""
+    with opened(strimzi, connector) as client:
+        reach(client, connector.connector, State.STOPPED)
+        connector.to_state("running")
+        with pytest.raises(
+            NotStopped, match=r"not in STOPPED state\. The resource requests RUNNING now: someone else has changed"
+        ):
+            client.write_offsets(connector.connector, at(connector, 41))
+
+
+def test_an_annotation_that_stops_the_operator_is_named_with_what_removes_it(
+    strimzi: Strimzi, reconciler: Reconciler, connector: Managed
+) -> None:
+    """The real one raises an uncaught exception for an empty value, whatever else the resource requests."""
+    with opened(strimzi, connector) as client:
+        client.stop(connector.connector)
+        connector.in_state("STOPPED")
+        reconciler.away()
+        connector.change({"state": "running"}, annotations={OFFSETS: ""})
+        try:
+            with pytest.raises(NotReconciled) as said:
+                client.await_status(connector.connector, lambda _: True, timeout=2, clock=SYSTEM_CLOCK)
+        finally:
+            strimzi.resources.annotate(connector.kind, connector.name, {OFFSETS: None})
+            reconciler.back()
+    assert f"has the annotations {OFFSETS}: '', from someone else" in str(said.value)
+    assert f"kubectl annotate -n {strimzi.namespace} {connector.kind.lower()}s {connector.name} {OFFSETS}-" in str(
+        said.value
+    )

@@ -182,8 +182,9 @@ class CustomResource:
         """What keeps the operator from acting, as sentences: what it says itself, and annotations of someone else."""
         said = [*self.conditions("NotReady"), *self.conditions("Warning")]
         conditions = f" Its conditions: {'; '.join(str(one).rstrip('.') for one in said)}." if said else ""
+        paused = f" Its reconciliation is paused by its annotation {PAUSED}." if self.is_paused else ""
         is_foreign = self.has_operation and REQUESTED_BY not in self.annotations
-        return conditions + (f" It {self.asked()}" if is_foreign else "")
+        return conditions + paused + (f" It {self.asked()}" if is_foreign else "")
 
     def asked(self) -> str:
         """What of a sentence says that someone else has asked for an offset operation, and how that is withdrawn."""
