@@ -48,6 +48,11 @@ class Release(StrEnum):
         """The newest version of the resources that it serves."""
         return "v1beta2" if self is Release.V1BETA2 else "v1"
 
+    @property
+    def operator_version(self) -> str:
+        """The version in which its operator reads and writes resources; before 1.0 v1beta2, whatever else is served."""
+        return "v1" if self is Release.V1 else "v1beta2"
+
 
 def missing_java() -> str | None:
     """Why the generator can't run here, as a sentence; None if it can."""

@@ -63,7 +63,7 @@ def test_a_config_map_that_the_operator_has_created_again_is_used_and_deleted(
             first = client.read_offsets(heartbeats)
         created = strimzi.resources.config_map(own)
         assert created is not None
-        assert "app.kubernetes.io/managed-by" not in created["metadata"]["labels"]
+        assert "airflow-provider-connect-offsets/temporary" not in created["metadata"]["labels"]
         assert client.read_offsets(heartbeats) == first
         client.close()
 

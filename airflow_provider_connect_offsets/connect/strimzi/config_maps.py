@@ -15,8 +15,9 @@ from airflow_provider_connect_offsets.connect.strimzi.resources import CustomRes
 from airflow_provider_connect_offsets.exceptions import Rejected, StoreError, UnknownConnector
 
 log = logging.getLogger(__name__)
-_LABEL, _MANAGER = "app.kubernetes.io/managed-by", "airflow-provider-connect-offsets"
-_OURS = {_LABEL: _MANAGER}
+# The operator takes over the common label from Strimzi 1.0 on; the other one is ours alone.
+_LABEL = "airflow-provider-connect-offsets/temporary"
+_OURS = {"app.kubernetes.io/managed-by": "airflow-provider-connect-offsets", _LABEL: "true"}
 #: Field of a connector's settings → what the name of our ConfigMap ends with.
 _SUFFIXES = {"listOffsets": "-connect-offsets", "alterOffsets": "-connect-offsets-new"}
 _LONGEST_NAME = 253
@@ -127,11 +128,14 @@ class Documents:
         if found is not None and not _is_ours(found, place.resource):
             raise Rejected(
                 f"Nothing was changed: the ConfigMap {name!r} is needed, and one of that name without the label "
-                f"{_LABEL}={_MANAGER} exists. Rename or delete it, or name another one in listOffsets and alterOffsets."
+                f"{_LABEL}=true exists. Rename or delete it, or name another one in listOffsets and alterOffsets."
             )
         return found
 
 
 def _is_ours(config_map: ConfigMap, resource: CustomResource) -> bool:
-    """Whether a ConfigMap of our name is ours, or was created by the operator, which listed once more in its place."""
-    return _OURS.items() <= config_map.labels.items() or resource.uid in config_map.owners
+    """Whether a ConfigMap of our name is ours, or was created by the operator, which listed once more in its place.
+
+    Earlier versions of ours have the common label only.
+    """
+    return not _OURS.items().isdisjoint(config_map.labels.items()) or config_map.owners == {resource.uid}

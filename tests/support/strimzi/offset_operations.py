@@ -13,7 +13,9 @@ from requests import RequestException
 from sandbox import Connect, RestRefusal
 from tests.support.strimzi.conditions import Condition, Failed, warning
 from tests.support.strimzi.desired import Described, Operation
-from tests.support.strimzi.resources import MIRROR_CONNECTOR, OFFSETS, Resource, Resources
+from tests.support.strimzi.resources import LABEL, MIRROR_CONNECTOR, OFFSETS, Resource, Resources, cluster_of
+
+_MANAGER = "strimzi-kafka-operator"
 
 #: Called with a connector's name and the operation that is about to be run.
 Hook = Callable[[str, Operation], None]
@@ -62,17 +64,29 @@ class OffsetOperations:
     def _list(self, described: Described) -> None:
         offsets = json.dumps(self._connect.call("GET", _path(described.name)), indent=2)
         name, data = str(described.list_to), {described.data_key: offsets}
-        owner = _owner_reference(described.resource)
-        labels = described.resource["metadata"].get("labels") or {}
         there = self._resources.config_map(name)
-        if there is None:
-            metadata = {"name": name, "labels": labels, "ownerReferences": [owner]}
-            self._resources.create_config_map({"metadata": metadata, "data": data})
-            return
+        write = self._apply_listing if self._resources.version == "v1" else self._update_listing
+        write(described.resource, {"metadata": {"name": name}} if there is None else there, data)
+
+    def _apply_listing(self, resource: Resource, there: Resource, data: dict[str, str]) -> None:
+        """From 1.0 on: what others manage in the ConfigMap is taken over, and what only they have stays."""
+        metadata = {
+            "name": there["metadata"]["name"],
+            "labels": {**(resource["metadata"].get("labels") or {}), **_default_labels(resource)},
+            "ownerReferences": [_owner_reference(resource)],
+        }
+        self._resources.apply_config_map({"metadata": metadata, "data": {**there.get("data", {}), **data}}, _MANAGER)
+
+    def _update_listing(self, resource: Resource, there: Resource, data: dict[str, str]) -> None:
+        """Before 1.0: the labels of the resource are added, and its owner reference if there is none of anybody."""
         metadata = there["metadata"]
-        metadata["labels"] = {**metadata.get("labels", {}), **labels}
-        metadata.setdefault("ownerReferences", [owner])
-        self._resources.replace_config_map({**there, "data": {**there.get("data", {}), **data}})
+        metadata["labels"] = {**metadata.get("labels", {}), **(resource["metadata"].get("labels") or {})}
+        metadata.setdefault("ownerReferences", [_owner_reference(resource)])
+        config_map = {**there, "data": {**there.get("data", {}), **data}}
+        if "uid" in metadata:
+            self._resources.replace_config_map(config_map)
+        else:
+            self._resources.create_config_map(config_map)
 
     def _alter(self, described: Described) -> None:
         self._require_stopped(described.name)
@@ -125,6 +139,27 @@ def rest_message(error: RestRefusal, said: str = "Unexpected status code") -> st
     return f"{request} returned {error.status_code} ({phrase}): {said}"
 
 
+def _default_labels(resource: Resource) -> dict[str, str]:
+    """Strimzi's labels, as its ``Labels.generateDefaultLabels`` makes them.
+
+    That a listing has them from 1.0 on is known, and so are their names. Presumed is that they are those of the
+    cluster: its name, its kind and the name of its component.
+    """
+    name = cluster_of(resource) or resource["metadata"]["name"]
+    is_mirror = resource["kind"] == "KafkaMirrorMaker2"
+    component = "kafka-mirror-maker-2" if is_mirror else "kafka-connect"
+    return {
+        LABEL: name,
+        "strimzi.io/kind": "KafkaMirrorMaker2" if is_mirror else "KafkaConnect",
+        "strimzi.io/name": f"{name}-{'mirrormaker2' if is_mirror else 'connect'}",
+        "strimzi.io/component-type": component,
+        "app.kubernetes.io/name": component,
+        "app.kubernetes.io/instance": name,
+        "app.kubernetes.io/part-of": f"strimzi-{name}",
+        "app.kubernetes.io/managed-by": "strimzi-cluster-operator",
+    }
+
+
 def _owner_reference(resource: Resource) -> dict[str, object]:
     metadata = resource["metadata"]
     return {
@@ -133,7 +168,7 @@ def _owner_reference(resource: Resource) -> dict[str, object]:
         "name": metadata["name"],
         "uid": metadata["uid"],
         "controller": False,
-        "blockOwnerDeletion": False,
+        "blockOwnerDeletion": True,
     }
 
 

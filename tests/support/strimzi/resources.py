@@ -16,7 +16,7 @@ PAUSED = "strimzi.io/pause-reconciliation"
 OFFSETS = "strimzi.io/connector-offsets"
 MIRROR_CONNECTOR = "strimzi.io/mirrormaker-connector"
 
-_MERGE = "application/merge-patch+json"
+_MERGE, _APPLY = "application/merge-patch+json", "application/apply-patch+yaml"
 _UNKNOWN = 404
 
 #: A custom resource or a ConfigMap.
@@ -104,6 +104,14 @@ class Resources:
     def replace_config_map(self, config_map: Resource) -> None:
         """Replace a ConfigMap, if nobody else changed it."""
         self._core.replace_namespaced_config_map(config_map["metadata"]["name"], self.namespace, config_map)
+
+    def apply_config_map(self, config_map: Resource, manager: str) -> None:
+        """Apply fields of a ConfigMap for their manager (server-side apply), also where someone else manages them."""
+        body = {"apiVersion": "v1", "kind": "ConfigMap", **config_map}
+        name = config_map["metadata"]["name"]
+        self._core.patch_namespaced_config_map(
+            name, self.namespace, body, field_manager=manager, force=True, _content_type=_APPLY
+        )
 
     def delete_config_map(self, name: str) -> None:
         """Delete a ConfigMap, if it is there."""

@@ -42,7 +42,7 @@ def started(server: ApiServer, release: Release, sandbox: Sandbox) -> Iterator[S
     _set_up(server, release, sandbox.target.bootstrap)
     resources = Resources(server.admin.client, namespace=NAMESPACE, version=release.api_version)
     with Reconciler(
-        server.admin.client, sandbox.connect, namespace=NAMESPACE, version=release.api_version
+        server.admin.client, sandbox.connect, namespace=NAMESPACE, version=release.operator_version
     ) as reconciler:
         yield Strimzi(
             resources=resources,
