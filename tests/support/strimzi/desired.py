@@ -108,6 +108,11 @@ def connectors_of(mirror_maker: Resource) -> list[Described]:
     return list(_connectors_of(mirror_maker))
 
 
+def is_of_mirror(connector: str) -> bool:
+    """Whether a name is one of a KafkaMirrorMaker2's connectors: a KafkaConnector can't have it."""
+    return "->" in connector
+
+
 def _connectors_of(resource: Resource) -> Iterator[Described]:
     for mirror in resource["spec"].get("mirrors", []):
         source, target = _clusters_of(resource["spec"], mirror)
