@@ -98,14 +98,14 @@ def test_a_warning_of_an_earlier_failure_is_not_taken_for_one_of_this_operation(
     """Trap 4: the old warning stands until the operator has written the status again."""
     with plain(strimzi) as made, opened(strimzi, made) as client:
         reach(client, made.connector, State.STOPPED)
-        reconciler.status_delay = 1.0
+        reconciler.settings.status_delay = 1.0
         try:
             with pytest.raises(Rejected, match=r"returned 400 .* it is in the log of the Connect workers"):
                 client.write_offsets(made.connector, Offsets())
             assert warning_of(made.read(), "AlterOffsets") is not None
             client.write_offsets(made.connector, at(made, 41))
         finally:
-            reconciler.status_delay = 0.0
+            reconciler.settings.status_delay = 0.0
         assert client.read_offsets(made.connector) == at(made, 41)
 
 
@@ -164,12 +164,12 @@ def test_the_annotation_comes_only_after_the_spec_was_acted_on(strimzi: Strimzi,
         recording = threading.Thread(target=record)
         recording.start()
         assert ready.wait(10)
-        reconciler.status_delay = 0.5
+        reconciler.settings.status_delay = 0.5
         try:
             made.change({"config": {**made.read()["spec"]["config"], "refresh.topics.interval.seconds": 77}})
             client.read_offsets(made.connector)
         finally:
-            reconciler.status_delay = 0.0
+            reconciler.settings.status_delay = 0.0
             watch.stop()
             recording.join(40)
         first = next(one for one in seen if OFFSETS in annotations_of(one))

@@ -22,18 +22,18 @@ class Failed(Exception):
 def ready(failure: Failed | None) -> Condition:
     """Ready, or why not."""
     if failure is None:
-        return {"type": "Ready", "status": "True", "lastTransitionTime": _now()}
-    return {**_with_reason("NotReady", failure.reason, str(failure)), "lastTransitionTime": _now()}
+        return {"type": "Ready", "status": "True", "lastTransitionTime": now()}
+    return {**_with_reason("NotReady", failure.reason, str(failure)), "lastTransitionTime": now()}
 
 
 def warning(reason: str, message: str) -> Condition:
     """A condition that says what could not be done, in addition to Ready."""
-    return {**_with_reason("Warning", reason, message), "lastTransitionTime": _now()}
+    return {**_with_reason("Warning", reason, message), "lastTransitionTime": now()}
 
 
 def paused() -> Condition:
     """The condition of a resource that is left alone."""
-    return {"type": "ReconciliationPaused", "status": "True", "lastTransitionTime": _now()}
+    return {"type": "ReconciliationPaused", "status": "True", "lastTransitionTime": now()}
 
 
 def same(one: Mapping[str, Any] | None, other: Mapping[str, Any]) -> bool:
@@ -52,5 +52,6 @@ def _without_times(status: Mapping[str, Any]) -> dict[str, Any]:
     return timeless
 
 
-def _now() -> str:
+def now() -> str:
+    """The time, as a status has it."""
     return datetime.now(UTC).isoformat().replace("+00:00", "Z")

@@ -23,7 +23,8 @@ _PATTERNS = {
     "groupsPattern": "groups",
     "groupsExcludePattern": "groups.exclude",
 }
-_FORBIDDEN = {"name", "connector.class", "tasks.max", "connector.plugin.version"}
+_FORBIDDEN = {"name", "connector.class", "tasks.max"}
+_PLUGIN_VERSION = "connector.plugin.version"
 
 
 class Operation(StrEnum):
@@ -100,12 +101,17 @@ class Described:
 def connector_of(resource: Resource) -> Described:
     """The connector of a KafkaConnector."""
     name, spec = resource["metadata"]["name"], resource["spec"]
-    return Described(resource=resource, name=name, config=_config(name, spec["class"], spec, {}), spec=spec)
+    return Described(resource=resource, name=name, config=_config(resource, name, spec["class"], spec), spec=spec)
 
 
 def connectors_of(mirror_maker: Resource) -> list[Described]:
     """The connectors of a KafkaMirrorMaker2, in any version of the API."""
     return list(_connectors_of(mirror_maker))
+
+
+def is_of_mirror(connector: str) -> bool:
+    """Whether a name is one of a KafkaMirrorMaker2's connectors: a KafkaConnector can't have it."""
+    return "->" in connector
 
 
 def _connectors_of(resource: Resource) -> Iterator[Described]:
@@ -119,7 +125,7 @@ def _connectors_of(resource: Resource) -> Iterator[Described]:
             patterns = {key: mirror[field] for field, key in _PATTERNS.items() if field in mirror}
             settings = {**_prefixed("target.cluster.", target), **_prefixed("source.cluster.", source)}
             settings |= {**spec.get("config", {}), **patterns}
-            config = _config(name, f"{_PACKAGE}.{class_name}", spec, settings)
+            config = _config(resource, name, f"{_PACKAGE}.{class_name}", {**spec, "config": settings})
             yield Described(resource=resource, name=name, config=config, spec=spec)
 
 
@@ -144,11 +150,14 @@ def _prefixed(prefix: str, cluster: Mapping[str, Any]) -> dict[str, Any]:
     return {f"{prefix}{name}": value for name, value in settings.items()}
 
 
-def _config(name: str, class_name: str, spec: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, str]:
-    given = {key: value for key, value in {**spec.get("config", {}), **settings}.items() if key not in _FORBIDDEN}
-    tasks = {"tasks.max": spec["tasksMax"]} if "tasksMax" in spec else {}
-    complete = {**given, **tasks, "name": name, "connector.class": class_name}
-    return {key: _text(value) for key, value in complete.items()}
+def _config(resource: Resource, name: str, class_name: str, spec: Mapping[str, Any]) -> dict[str, str]:
+    """The configuration of a connector; what may not be set there is left out without a word."""
+    # 0.49 still takes the plugin's version from the config, which is deprecated; later releases forbid it.
+    forbidden = _FORBIDDEN | ({_PLUGIN_VERSION} if resource["apiVersion"].endswith("/v1") else set())
+    own = {key: value for key, value in spec.get("config", {}).items() if key not in forbidden}
+    fields = {"tasksMax": "tasks.max", "version": _PLUGIN_VERSION}
+    own |= {key: spec[field] for field, key in fields.items() if field in spec}
+    return {key: _text(value) for key, value in {**own, "name": name, "connector.class": class_name}.items()}
 
 
 def _text(value: object) -> str:

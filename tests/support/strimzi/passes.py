@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kubernetes.client.exceptions import ApiException
@@ -10,7 +10,7 @@ from kubernetes.client.exceptions import ApiException
 from sandbox import Connect
 from tests.support.strimzi.conditions import Condition, Failed, Status, paused, ready, same
 from tests.support.strimzi.connector_passes import ConnectorPasses, Passed
-from tests.support.strimzi.desired import Described, connector_of, connectors_of
+from tests.support.strimzi.desired import Described, connector_of, connectors_of, is_of_mirror
 from tests.support.strimzi.offset_operations import OffsetOperations
 from tests.support.strimzi.resources import (
     LABEL,
@@ -21,6 +21,7 @@ from tests.support.strimzi.resources import (
     is_paused,
     uses_resources,
 )
+from tests.support.strimzi.settings import Settings
 
 _UNKNOWN = 404
 
@@ -28,16 +29,19 @@ _UNKNOWN = 404
 class Passes:
     """What Strimzi's assembly operators do, for the KafkaConnects and KafkaMirrorMaker2s of one Connect worker.
 
-    In a real cluster each of them has workers of its own. Here they share one, so that a connector is deleted if none
-    of them describes it.
+    In a real cluster each of them has workers of its own. Here they share one, so that a KafkaConnect deletes only
+    what is no connector of a mirror, and a KafkaMirrorMaker2 what it has described itself.
     """
 
-    def __init__(self, resources: Resources, connect: Connect) -> None:
+    def __init__(
+        self, resources: Resources, connect: Connect, settings: Settings, *, wait: Callable[[float], object]
+    ) -> None:
         self.offsets = OffsetOperations(resources, connect)
-        self.before_status: Callable[[], None] = lambda: None
         self._resources = resources
         self._connect = connect
-        self._connectors = ConnectorPasses(connect, self.offsets)
+        self._settings = settings
+        self._wait = wait
+        self._connectors = ConnectorPasses(resources, connect, self.offsets, settings)
 
     def over_connector(self, resource: Resource) -> None:
         """A pass over a KafkaConnector, as it was read or as an event had it."""
@@ -56,6 +60,8 @@ class Passes:
         status = _done(resource, failure, passed) | {"tasksMax": tasks}
         if passed is not None:
             status |= {"connectorStatus": passed.status, "topics": passed.topics}
+            if passed.restarts is not None:
+                status["autoRestart"] = passed.restarts
         self._write("KafkaConnector", resource, status)
 
     def over_deleted_connector(self, resource: Resource) -> None:
@@ -84,17 +90,19 @@ class Passes:
             self.over_connector(connector)
 
     def over_mirror_maker(self, resource: Resource) -> None:
-        """A whole pass over a KafkaMirrorMaker2, with all its connectors and those that nobody describes."""
+        """A whole pass over a KafkaMirrorMaker2, with all its connectors and those that it describes no more."""
         if is_paused(resource):
             self._write("KafkaMirrorMaker2", resource, _paused(resource))
             return
+        self._wait(self._settings.mirror_cost)  # it has the pods and all the rest reconciled first
         replicas = resource["spec"].get("replicas", 1)
         passed: list[Passed] = []
         failure = None
         if replicas:
             try:
-                self._delete_unclaimed()
-                passed = _over_all(self._connectors, connectors_of(resource))
+                described = connectors_of(resource)
+                self._delete_mirrors(resource, but=described)
+                passed = _over_all(self._connectors, described)
                 if any(one.status["connector"]["state"] == "FAILED" for one in passed):
                     failure = Failed("Throwable", "One or more connectors are in FAILED state")
             except Failed as failed:
@@ -102,11 +110,23 @@ class Passes:
         status = _done(resource, failure, *passed) | {"replicas": replicas}
         if passed:
             status["connectors"] = sorted((one.status for one in passed), key=lambda one: str(one["name"]))
+        restarts = [one.restarts for one in passed if one.restarts is not None]
+        if restarts:
+            status["autoRestartStatuses"] = restarts
         self._write("KafkaMirrorMaker2", resource, status)
 
-    def over_deleted_mirror_maker(self) -> None:
+    def over_deleted_mirror_maker(self, resource: Resource) -> None:
         """A KafkaMirrorMaker2 was deleted, and its workers with it."""
-        self._delete_unclaimed()
+        for one in connectors_of(resource):
+            self._connectors.delete(one.name)
+        self._delete_mirrors(resource, but=[])
+
+    def _delete_mirrors(self, resource: Resource, *, but: Sequence[Described]) -> None:
+        """Delete the connectors that a KafkaMirrorMaker2 had, by its status."""
+        kept = {one.name for one in but}
+        for one in (resource.get("status") or {}).get("connectors", []):
+            if one["name"] not in kept:
+                self._connectors.delete(one["name"])
 
     def _refusal(self, resource: Resource) -> Failed | None:
         """Why a KafkaConnector belongs to no KafkaConnect that runs it."""
@@ -133,12 +153,9 @@ class Passes:
         return [one for one in self._resources.list("KafkaConnector") if cluster_of(one) == connect]
 
     def _delete_unclaimed(self) -> None:
-        connectors = self._resources.list("KafkaConnector")
-        claimed = {one["metadata"]["name"] for one in connectors if cluster_of(one) is not None}
-        for mirror_maker in self._resources.list("KafkaMirrorMaker2"):
-            claimed |= {one.name for one in connectors_of(mirror_maker)}
+        claimed = {one["metadata"]["name"] for one in self._resources.list("KafkaConnector") if cluster_of(one)}
         for name in self._connect.connectors():
-            if name not in claimed:
+            if name not in claimed and not is_of_mirror(name):
                 self._connectors.delete(name)
 
     def _plugins(self) -> list[dict[str, Any]]:
@@ -147,7 +164,7 @@ class Passes:
 
     def _write(self, kind: str, resource: Resource, status: Status) -> None:
         """Write a status, if anything but times is new; the resource may have changed meanwhile."""
-        self.before_status()
+        self._wait(self._settings.status_delay)
         current = self._resources.get(kind, resource["metadata"]["name"])
         if current is None or same(current.get("status"), status):
             return
@@ -158,7 +175,7 @@ class Passes:
                 raise
 
 
-def _over_all(connectors: ConnectorPasses, described: Iterable[Described]) -> list[Passed]:
+def _over_all(connectors: ConnectorPasses, described: Sequence[Described]) -> list[Passed]:
     """Every connector gets its pass, also after one that failed."""
     passed, failures = [], []
     for one in described:

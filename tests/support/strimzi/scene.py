@@ -11,7 +11,7 @@ from typing import Any
 
 from sandbox import Connect, wait_until
 from tests.support.strimzi.conditions import Condition
-from tests.support.strimzi.desired import Operation
+from tests.support.strimzi.desired import Operation, connector_of, connectors_of
 from tests.support.strimzi.reconciler import Reconciler
 from tests.support.strimzi.resources import LABEL, MIRROR_CONNECTOR, OFFSETS, Resource, Resources, annotations_of
 
@@ -79,15 +79,15 @@ class Strimzi:
         return self.observed("KafkaMirrorMaker2", name)
 
     def delete(self, kind: str, name: str) -> None:
-        """Delete a resource, and wait until its connector is gone where that can be observed."""
+        """Delete a resource, and wait until its connectors are gone where that can be observed."""
+        resource = self.resources.get(kind, name)
         self.resources.delete(kind, name)
-        if self.connect is not None:
+        if self.connect is not None and resource is not None:
             connect = self.connect
-            wait_until(
-                lambda: not any(name == one or kind == "KafkaMirrorMaker2" for one in connect.connectors()),
-                self._within,
-                f"the connectors of {kind} {name} were not deleted",
-            )
+            of_it = [connector_of(resource)] if kind == "KafkaConnector" else connectors_of(resource)
+            names = {one.name for one in of_it}
+            late = f"the connectors of {kind} {name} were not deleted"
+            wait_until(lambda: names.isdisjoint(connect.connectors()), self._within, late)
 
     def observed(self, kind: str, name: str) -> Resource:
         """The resource, once the operator has passed over its current spec."""
@@ -146,11 +146,12 @@ class Strimzi:
         """The operator passes over resources only after events, and when a test asks for it."""
         if self.reconciler is None:
             raise RuntimeError("The interval of a real operator is its own.")
-        interval, self.reconciler.interval = self.reconciler.interval, None
+        settings = self.reconciler.settings
+        interval, settings.interval = settings.interval, None
         try:
             yield self.reconciler
         finally:
-            self.reconciler.interval = interval
+            settings.interval = interval
 
     def read(self, kind: str, name: str) -> Resource:
         """A resource that must be there."""

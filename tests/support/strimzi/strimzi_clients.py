@@ -11,6 +11,7 @@ from airflow_provider_connect_offsets.connect.strimzi.client import ConnectStrim
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from sandbox.kubernetes import Cluster
 from tests.support.strimzi.managed import Managed, managed
+from tests.support.strimzi.resources import annotations_of
 from tests.support.strimzi.scene import Strimzi
 
 
@@ -48,3 +49,19 @@ def at(managed: Managed, offset: int) -> Offsets:
     """One offset of a connector."""
     entry = managed.offset(offset)
     return Offsets.of([Entry.of(entry["partition"], entry["offset"])])
+
+
+def change_offsets(made: Managed) -> None:
+    """Change offsets through our client: they are stored, the connector runs again, and nothing is left."""
+    strimzi, before = made.strimzi, made.read()
+    with opened(strimzi, made) as client:
+        client.read_offsets(made.connector)
+        reach(client, made.connector, State.STOPPED)
+        client.write_offsets(made.connector, at(made, 41))
+        assert client.read_offsets(made.connector) == at(made, 41)
+        reach(client, made.connector, State.RUNNING)
+    after = made.read()
+    assert after["spec"] == before["spec"]
+    assert annotations_of(after) == annotations_of(before)
+    left = [strimzi.resources.config_map(f"{made.name}-connect-offsets{end}") for end in ("", "-new")]
+    assert left == [None, None]

@@ -1,4 +1,4 @@
-"""What was seen of real operators, or read in their source: the operator here does it, and our client copes with it."""
+"""The ConfigMaps that real operators list into, before 1.0 and from 1.0 on, and our client, which uses the same."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.connect.strimzi.client import ConnectStrimzi
 from airflow_provider_connect_offsets.exceptions import Rejected
 from sandbox.kubernetes import Cluster, Release
 from tests.support.strimzi.desired import Operation
 from tests.support.strimzi.managed import KINDS, Managed
-from tests.support.strimzi.resources import LABEL, annotations_of
+from tests.support.strimzi.resources import LABEL
 from tests.support.strimzi.scene import Strimzi
-from tests.support.strimzi.strimzi_clients import at, opened, plain, reach
+from tests.support.strimzi.strimzi_clients import change_offsets, opened, plain
 
 pytestmark = pytest.mark.kubernetes
 
@@ -46,7 +45,7 @@ def test_the_operator_owns_a_listing_in_its_own_version_of_the_api(release: Rele
 def test_a_client_changes_offsets_in_each_release_and_leaves_no_config_map(strimzi: Strimzi, kind: str) -> None:
     """Also where the operator owns the ConfigMap that the client has created, and takes over its label."""
     with plain(strimzi, kind) as made:
-        _change_offsets(made)
+        change_offsets(made)
 
 
 @BEFORE_1_0
@@ -98,7 +97,7 @@ def test_what_a_killed_task_has_left_is_used_after_its_resource_was_created_agai
         assert left["labels"][MANAGED_BY] == "strimzi-cluster-operator"
         assert [owner["uid"] for owner in left["ownerReferences"]] != [made.read()["metadata"]["uid"]]
 
-        _change_offsets(made)
+        change_offsets(made)
 
 
 @ALL
@@ -125,22 +124,6 @@ def _create_listing(made: Managed, name: str = "", *, owner: str) -> None:
     labels = {MANAGED_BY: "someone-else", "mine": "yes"}
     metadata = {"name": name or made.listed, "labels": labels, "ownerReferences": [reference]}
     made.resources.create_config_map({"metadata": metadata, "data": {"note": "keep me"}})
-
-
-def _change_offsets(made: Managed) -> None:
-    """Change offsets through our client: they are stored, the connector runs again, and nothing is left."""
-    strimzi, before = made.strimzi, made.read()
-    with opened(strimzi, made) as client:
-        client.read_offsets(made.connector)
-        reach(client, made.connector, State.STOPPED)
-        client.write_offsets(made.connector, at(made, 41))
-        assert client.read_offsets(made.connector) == at(made, 41)
-        reach(client, made.connector, State.RUNNING)
-    after = made.read()
-    assert after["spec"] == before["spec"]
-    assert annotations_of(after) == annotations_of(before)
-    left = [strimzi.resources.config_map(f"{made.name}-connect-offsets{end}") for end in ("", "-new")]
-    assert left == [None, None]
 
 
 def _metadata_of(made: Managed, config_map: str = "") -> dict[str, Any]:
