@@ -110,7 +110,7 @@ class Reset(PlannedRow):
         again = self.replicated() - self.before
         # A worker that dies before it has stored its offsets replicates again, as always with Connect.
         is_outage = isinstance(self.fault, Outage)
-        assert again in ({0, *range(2 * RECORDS, 4 * RECORDS)} if is_outage else {0, 2 * RECORDS})
+        assert again in ({0, *range(2 * RECORDS, 4 * RECORDS + 1)} if is_outage else {0, 2 * RECORDS})
         return again > 0
 
     def finish(self, by: Owner, error: BaseException | None, successor: RecoveredBy) -> None:
