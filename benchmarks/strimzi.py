@@ -44,6 +44,7 @@ SPARK = {
 }
 WAYS = (Control.REST, Control.STRIMZI, Control.STRIMZI_REST)
 DISTANCES = (0.005, 0.045)  # seconds of a call
+MIRROR_COST = 1.0  # seconds of the real operator for each pass over a KafkaMirrorMaker2, which is a whole one
 FLOW = "flow"  # name of the KafkaMirrorMaker2
 FIRST, OTHER = 10, 11  # offsets that are set in turn
 
@@ -120,7 +121,8 @@ def main() -> int:
         ApiServer(users=[AIRFLOW]) as server,
     ):
         server.admin.install(crds(Release.V1))
-        with started(server, Release.V1, sandbox) as strimzi, strimzi.without_intervals():
+        with started(server, Release.V1, sandbox) as strimzi, strimzi.without_intervals() as operator:
+            operator.settings.mirror_cost = MIRROR_COST
             for case in _cases(sandbox, strimzi):
                 for seconds in DISTANCES:
                     changer = Changer(spark, Path(scratch).as_uri(), sandbox.connect.url, case.kafka, timeout=300.0)
