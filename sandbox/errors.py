@@ -31,6 +31,7 @@ class RestRefusal(SandboxError):
         yet written a status of a connector that it has started after its own start.
         """
         rebalances = self.status_code == 409 and "already exists" not in self.body
-        waits = any(text in self.body for text in ("timed out", "tasks haven't stopped completely yet"))
+        texts = ("timed out", "tasks haven't stopped completely yet", "a rebalance is expected")
+        waits = any(text in self.body for text in texts)
         starts = self.status_code == 404 and "No status found for connector" in self.body
         return rebalances or starts or (self.status_code == 500 and waits)

@@ -58,11 +58,11 @@ class ConnectorExplained(Explanation):
                 f"The change of consumer group {self.connector!r} was not applied: {error} Its prior offsets were read "
                 f"back.{settled.lost}"
             )
-        is_untouched = isinstance(error.__cause__, NotStopped)  # which Connect says before it writes anything
-        offsets = "Nothing was written" if is_untouched else "Its prior offsets were restored and read back"
+        # A store refuses a connector that runs before it writes anything, so mostly nothing had to be restored.
+        restored = "" if isinstance(error.__cause__, NotStopped) else "restored and "
         return NotApplied(
-            f"The change of {self.connector!r} was not applied: {error} {offsets}, and it is "
-            f"{prior_state_in(settled.record)} again.{settled.lost}"
+            f"The change of {self.connector!r} was not applied: {error} Its prior offsets were {restored}read back, "
+            f"and it is {prior_state_in(settled.record)} again.{settled.lost}"
         )
 
     def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:

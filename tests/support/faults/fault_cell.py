@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -173,7 +174,7 @@ class Cell:
         assert ended.ended != "killed"
         assert self.delivered_again() == 0, ended
         if ended.ended == "NotApplied":
-            assert "prior offsets were restored" in ended.message
+            assert re.search("prior offsets were (restored and )?read back", ended.message), ended
         return Ending.RESTORED
 
     @contextmanager

