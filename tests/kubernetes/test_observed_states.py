@@ -79,8 +79,6 @@ def test_an_annotation_that_stops_the_operator_is_named_with_what_removes_it(
 ) -> None:
     """The real one raises an uncaught exception for an empty value, whatever else the resource requests."""
     with opened(strimzi, connector) as client:
-        client.stop(connector.connector)
-        connector.in_state("STOPPED")
         reconciler.away()
         connector.change({"state": "running"}, annotations={OFFSETS: ""})
         try:

@@ -290,5 +290,5 @@ def _is_free(resource: CustomResource) -> bool:
     if not resource.has_operation:
         return True
     if Marker.on(resource) is None:
-        raise Rejected(f"Nothing was changed: {resource} {resource.asked()}")
+        raise Rejected(f"Nothing was changed: {resource} already {resource.asked()}")
     return False
