@@ -151,10 +151,9 @@ class Stopping(ConnectStrimzi):
         super().__init__(api, **how)
         self.opened.append(how["cluster"])
 
-    @property
-    def cluster_id(self) -> str:
+    def cluster_names(self) -> tuple[str, str]:
         """As if the API server had allowed it."""
-        return "scripted"
+        return "scripted", ""
 
     def stop(self, connector: str) -> None:
         """Accept."""
