@@ -54,6 +54,10 @@ class Opened(ConnectStrimzi):
         """As if the API server had allowed it."""
         return "scripted"
 
+    def cluster_names(self) -> tuple[str, str]:
+        """Return no other name."""
+        return self.cluster_id, ""
+
     def describe(self) -> str:
         """As if the API server had allowed it."""
         return "KafkaConnect 'orders' in namespace 'kafka', served as v1; connectors: 2."

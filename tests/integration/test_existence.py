@@ -183,7 +183,8 @@ def test_a_connector_of_someone_else_is_not_deleted(sandbox: Sandbox, target_cha
         def __getattr__(self, name: str) -> object:
             return getattr(self._control, name)
 
-        def create(self, name: str, config: dict[str, str], *, initial_state: str) -> None:
+        def create(self, name: str, config: dict[str, str], *, initial_state: str, like: str) -> None:
+            del like
             sandbox.connect.create(name, {**config, "topics": "others"}, initial_state=initial_state)
             raise NotApplied("it was created otherwise")
 
