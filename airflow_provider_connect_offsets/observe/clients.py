@@ -160,6 +160,11 @@ class Clients:
         return self.control is not NO_CONNECT
 
     @property
+    def by_resource(self) -> bool:
+        """Whether states are requested in resources of Strimzi (``ConnectorControl.by_resource``)."""
+        return self.has_connect and self.control.by_resource
+
+    @property
     def both(self) -> Clusters:
         """Both clusters of the flow; raises :class:`InvalidRequest` for an operation that has none."""
         if self.clusters is None:

@@ -170,11 +170,13 @@ def _unreached(record: SagaRecord, stage: StageRecord, clients: tuple[Clients, .
     )
     named = connections_of(record)
     used = f"; it used the connections {', '.join(named)}" if named else ""
-    if is_of_resource(stage) and not any(one.control.by_resource for one in clients):
+    if is_of_resource(stage):
+        is_by_resource = any(one.by_resource for one in clients)
+        over_rest = "" if is_by_resource else ", and would set back a state that is set over REST"
         return (
-            f"{begun}. Strimzi's operator runs {stage.subject!r}, and would set back a state that is set over REST. "
-            f"Run it once more with the control that it had (a dry run does not do it{used}), or connect-offsets "
-            "recover with --strimzi-cluster and --namespace, which finishes or restores it; then try again."
+            f"{begun}. Strimzi's operator runs {stage.subject!r}{over_rest}. Run it once more with the control that it "
+            f"had (a dry run does not do it{used}), or connect-offsets recover with --strimzi-cluster and --namespace, "
+            "which finishes or restores it; then try again."
         )
     addresses = set(stage.spec.get(ADDRESSES, ()))
     here = {

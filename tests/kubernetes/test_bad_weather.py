@@ -14,9 +14,8 @@ from kubernetes.client.rest import RESTClientObject
 from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import KubernetesApi
 from sandbox import Connect
 from sandbox.kubernetes import Release
-from tests.kubernetes.test_broken_changes import SHARE
 from tests.support.faults.faulty_clients import Faults, Outage
-from tests.support.strimzi.changes import assert_changed, change, new_workspace, ready
+from tests.support.strimzi.changes import SHARE, assert_changed, change, new_workspace, ready
 from tests.support.strimzi.managed import KINDS
 from tests.support.strimzi.scene import Strimzi
 from tests.support.strimzi.strimzi_clients import plain

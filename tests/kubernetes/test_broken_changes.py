@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError
 from sandbox.kubernetes import Release
 from tests.support.faults.faulty_clients import Fault, Faults, Killed
-from tests.support.strimzi.changes import assert_changed, change, new_workspace, ready
+from tests.support.strimzi.changes import SHARE, assert_changed, change, new_workspace, ready
 from tests.support.strimzi.managed import Managed
 from tests.support.strimzi.scene import Strimzi
 from tests.support.strimzi.strimzi_clients import plain
@@ -20,8 +19,6 @@ pytestmark = [
     pytest.mark.parametrize("release", [Release.V1], indirect=True, scope="session"),
 ]
 FAULTS = [Fault.KILLED, Fault.INTERRUPTED, Fault.LOST, Fault.JOURNAL, Fault.ZOMBIE]
-# Of all calls one in so many; STRIMZI_FAULTS=1 breaks each.
-SHARE = int(os.environ.get("STRIMZI_FAULTS", "24"))
 
 
 @pytest.mark.parametrize("fault", FAULTS)

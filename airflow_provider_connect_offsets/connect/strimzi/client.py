@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
-from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock
 from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, State, WriteReply
 from airflow_provider_connect_offsets.connect.strimzi import preconditions
 from airflow_provider_connect_offsets.connect.strimzi.config_maps import names_ours
@@ -54,12 +54,6 @@ class ConnectStrimzi(StrimziControl):
             also ``NotStopped`` and ``OutcomeUnknown`` (read back then).
     """
 
-    def __init__(
-        self, api: Any, *, namespace: str, cluster: str = "", timeout: float = 300.0, clock: Clock = SYSTEM_CLOCK
-    ) -> None:
-        super().__init__(api, namespace=namespace, cluster=cluster, timeout=timeout, clock=clock)
-        self._written: dict[str, set[str]] = {}
-
     def __enter__(self) -> Self:
         return self
 
@@ -102,6 +96,11 @@ class ConnectStrimzi(StrimziControl):
         )
 
     # Offsets.
+
+    @cached_property
+    def _written(self) -> dict[str, set[str]]:
+        """Connectors that this client has listed or altered → the partitions to which it has given an offset."""
+        return {}
 
     def read_offsets(self, connector: str) -> Offsets:
         """Return all offsets of a connector.

@@ -1,4 +1,4 @@
-"""How a requested state and a configuration are written into a resource.
+"""How a requested state and a configuration are written into a resource, and what a copy of a resource keeps.
 
 A state that was not set is removed again at the end, so that what the resource says is as before. An annotation keeps
 that in the meantime; it holds the state that we have set, so that one that someone sets after us is left as it is.
@@ -60,8 +60,8 @@ def created_resource(
         cluster: The ``KafkaConnect`` that runs it.
         state: The state that it requests.
         version: Version of Strimzi's API by which it is created.
-        like: Another connector: what a person has set in its resource beside configuration and state stays (labels,
-            annotations, restarts). None: there is none.
+        like: Another connector, of which this is a copy: it keeps what a person has set there and is neither
+            configuration nor state (labels, annotations, restarts). None: it is no copy.
 
     Raises:
         InvalidInput: No resource can have that name, or ``tasks.max`` is no number.

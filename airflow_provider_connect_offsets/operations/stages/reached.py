@@ -55,7 +55,7 @@ class ConnectorStage(ReachedStage):
     @classmethod
     def is_reached(cls, clients: Clients, record: StageRecord) -> bool:
         """Whether they are of the same Connect cluster: by its name, and if it has addresses, by one of these."""
-        if clients.cluster != record.cluster or (is_of_resource(record) and not clients.control.by_resource):
+        if clients.cluster != record.cluster or (is_of_resource(record) and not clients.by_resource):
             return False
         known, here = set(record.spec.get(ADDRESSES, ())), clients.control.addresses(record.subject)
         return not known or not here or not known.isdisjoint(here)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -27,6 +28,8 @@ from tests.support.strimzi.resources import Resource, annotations_of
 from tests.support.strimzi.strimzi_clients import opened
 
 BEFORE, AFTER = 41, 7
+#: Of all calls one in so many is broken; STRIMZI_FAULTS=1 breaks each.
+SHARE = int(os.environ.get("STRIMZI_FAULTS", "24"))
 
 
 def new_workspace(folder: Path) -> str:

@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_connect_offsets.connect.protocols import ConnectorStatus, State
+from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, ConnectorStatus, State
 from airflow_provider_connect_offsets.exceptions import Interfered, UnknownConnector
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets
+from airflow_provider_connect_offsets.offsets.families import ConnectorType
 from airflow_provider_connect_offsets.operations.stages.captured import Alteration
 from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets
+from airflow_provider_connect_offsets.operations.stages.replay_stages import StopClone
 from airflow_provider_connect_offsets.saga import Found
 
 CAPTURED = Alteration(State.RUNNING, Offsets(), Offsets()).as_json()
@@ -35,3 +37,17 @@ def test_offsets_of_a_deleted_connector(*, optional: bool, found: Found) -> None
 
     assert state.found is found
     assert optional or isinstance(state.why, Interfered)
+
+
+def test_a_clone_that_is_deleted_between_two_questions_is_stopped() -> None:
+    """Its configuration was there, and its state is not any more."""
+
+    class Forgetting:
+        def info(self, connector: str) -> ConnectorInfo:
+            return ConnectorInfo(connector, ConnectorType.SINK, {"name": connector})
+
+        def await_status(self, connector: str, _until: object, **_how: object) -> ConnectorStatus:
+            raise UnknownConnector(f"Connector {connector} not found.")
+
+    worker: Any = Forgetting()
+    assert StopClone("c", Clients(worker, worker), [], limit=1.0).find({}).found is Found.DONE

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from airflow_provider_connect_offsets.connect.protocols import ConnectorStatus, State
 from airflow_provider_connect_offsets.connect.strimzi.resources import CustomResource, ResourceKind, workers_of
 from airflow_provider_connect_offsets.exceptions import Overlap
-from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.observe.clients import NO_CONNECT, Clients
 from airflow_provider_connect_offsets.operations.registry import journal_of, on_connector, reached, settle_of
 from airflow_provider_connect_offsets.operations.stages.connector_stages import StopConnector
 from airflow_provider_connect_offsets.saga import Executor, Explanation, Owner, operate
@@ -86,6 +86,24 @@ def test_a_worker_tells_the_name_that_its_resource_has(name: str, namespace: str
 @pytest.mark.parametrize("address", ["10.1.2.3:8083", "http://localhost:8083", "connect-0.other.kafka.svc:8083", ""])
 def test_other_addresses_tell_nothing(address: str) -> None:
     assert workers_of([address]) == ""
+
+
+@pytest.mark.parametrize("name", ["strimzi+rest", "no Connect"])
+def test_what_another_control_has_left_is_named_with_its_connections(tmp_path: Path, name: str) -> None:
+    """An unplanned failover has no Connect, which it can't ask."""
+    there = {**ways(tmp_path), "no Connect": clients(tmp_path, NO_CONNECT, "")}
+    named = {"connect_conn_id": "c", "kubernetes_conn_id": "k"}
+    dead = Owner.here(run="dag/dead", task="apply")
+    stage = StopConnector("orders", replace(there["strimzi"], connections=named))
+    with journal_of(there["strimzi"], "orders").claim(dead) as entry:
+        entry.begin(dead, operation="the change", key="", stages=[stage])
+
+    with pytest.raises(
+        Overlap, match=r"Strimzi's operator runs 'orders'.* Run it once more .* kubernetes_conn_id=k\)"
+    ) as said:
+        reached(there[name]).built(entry.record)
+
+    assert ("set over REST" in str(said.value)) is (name == "no Connect")
 
 
 @pytest.mark.parametrize("left_by", ["strimzi", "strimzi+rest"])
