@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity, Verdict
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.change import Change, Summary
+from airflow_provider_connect_offsets.report.charts.picture import Names, draw
 from airflow_provider_connect_offsets.report.html import Figure, drawn, publish, rendered
 from airflow_provider_connect_offsets.report.moves import PositionMove
 from airflow_provider_connect_offsets.report.standing import Pending, Tone
@@ -115,10 +116,6 @@ class _Section:
 
 
 def _picture(change: Change, moves: Sequence[PositionMove], *, name: str) -> str | None:
-    if not moves:
-        return None
-    from airflow_provider_connect_offsets.report.charts.picture import Names, draw  # noqa: PLC0415 - matplotlib takes its time
-
     if change.standing.applied:
         return draw(moves, Names("before", "after"), name=name)
     # After a failure, the current position may be unknown.

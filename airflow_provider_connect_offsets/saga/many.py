@@ -50,6 +50,7 @@ class ManySagas(Generic[Member, Result]):
             return
         waiting, failures = iter(members), 0
         under_way: dict[Future[Result], Member] = {}
+        ended: list[tuple[Member, Result | Exception]] = []
         with ThreadPoolExecutor(max_workers=self.at_once) as pool:
             while True:
                 while len(under_way) < self.at_once and failures < self.max_failures and not self._halted.is_set():
@@ -57,14 +58,17 @@ class ManySagas(Generic[Member, Result]):
                     if member is None:
                         break
                     under_way[pool.submit(self.saga, member)] = member
+                # The caller writes reports, and nothing waits for them.
+                yield from ended
                 if not under_way:
                     return
-                for ended in wait(under_way, return_when=FIRST_COMPLETED).done:
-                    error = ended.exception()
+                ended.clear()
+                for done in wait(under_way, return_when=FIRST_COMPLETED).done:
+                    error = done.exception()
                     if error is not None and not isinstance(error, Exception):
                         raise error
                     failures += error is not None
-                    yield under_way.pop(ended), error if error is not None else ended.result()
+                    ended.append((under_way.pop(done), error if error is not None else done.result()))
 
     def _one_by_one(self, members: Iterable[Member]) -> Iterator[tuple[Member, Result | Exception]]:
         failures = 0

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from matplotlib.axes import Axes
-from matplotlib.patches import Polygon, Rectangle
-
-from airflow_provider_connect_offsets.report.charts.svg import LARGE, WIDTH, Ink, canvas, to_svg, write
+from airflow_provider_connect_offsets.report.charts.svg import LARGE, WIDTH, Anchor, Drawing, Ink
 from airflow_provider_connect_offsets.report.moves import Log, PositionMove
 
 LEFT, RIGHT = 128.0, 592.0
 HEIGHT, LENS_HEIGHT = 78.0, 126.0
 
 _THICK, _THIN = 14.0, 8.0
+_RADIUS = 5.5  # of a marker, with its edge
 _GAP = 8.0  # between the ends of a bar and their numbers, with room for a marker outside of the log
 _TOO_SMALL = 14.0  # a shorter move is also shown enlarged
 _CELLS = 40  # records that are drawn one by one
@@ -65,9 +62,9 @@ def draw(moves: Sequence[PositionMove], names: Names, *, name: str) -> str | Non
     shown = [move for move in moves if move.log is not None]
     if not shown:
         return None
-    figure, axes = canvas(_LEGEND + sum(_height(move) for move in shown))
+    drawing = Drawing(_LEGEND + sum(_height(move) for move in shown), name=name)
     _draw_legend(
-        axes,
+        drawing,
         12,
         names,
         again=any(move.records_again for move in shown),
@@ -76,9 +73,9 @@ def draw(moves: Sequence[PositionMove], names: Names, *, name: str) -> str | Non
     top = _LEGEND
     for move in shown:
         if move.log is not None:
-            _draw_band(axes, top, move, move.log, names)
+            _draw_band(drawing, top, move, move.log, names)
         top += _height(move)
-    return to_svg(figure, name=name, label=_as_text(shown, names))
+    return drawing.svg(_as_text(shown, names))
 
 
 def is_enlarged(move: PositionMove) -> bool:
@@ -93,95 +90,80 @@ def _height(move: PositionMove) -> float:
     return LENS_HEIGHT if is_enlarged(move) else HEIGHT
 
 
-def _draw_band(axes: Axes, top: float, move: PositionMove, log: Log, names: Names) -> None:
+def _draw_band(drawing: Drawing, top: float, move: PositionMove, log: Log, names: Names) -> None:
     """Draw the band of ``move`` below ``top``."""
-    _head(axes, top, move)
+    _head(drawing, top, move)
     if not move.between or not is_enlarged(move):
-        _bar(axes, top + 42, _THICK, log)
-        _journey(axes, top + 42, _Scale(log), move, names)
+        _bar(drawing, top + 42, _THICK, log)
+        _journey(drawing, top + 42, _Scale(log), move, names)
         return
-    _bar(axes, top + 28, _THIN, log)
-    _span(axes, top + 28, _THIN, _Scale(log), move)
+    _bar(drawing, top + 28, _THIN, log)
+    _span(drawing, top + 28, _THIN, _Scale(log), move)
     window = _window(move.between, log)
-    _lens(axes, top + 28 + _THIN / 2, top + 90 - _THICK / 2, _Scale(log), window)
-    _bar(axes, top + 90, _THICK, window)
-    _journey(axes, top + 90, _Scale(window), move, names)
+    _lens(drawing, top + 28 + _THIN / 2, top + 90 - _THICK / 2, _Scale(log), window)
+    _bar(drawing, top + 90, _THICK, window)
+    _journey(drawing, top + 90, _Scale(window), move, names)
 
 
-def _draw_legend(axes: Axes, y: float, names: Names, *, again: bool, never: bool) -> None:
+def _draw_legend(drawing: Drawing, y: float, names: Names, *, again: bool, never: bool) -> None:
     """Draw the legend at ``y``; ``again`` and ``never``: whether there are such records."""
-    _marker(axes, 8, y, filled=False)
-    write(axes, 20, y, names.before, fontsize=LARGE)
-    _marker(axes, 108, y, filled=True)
-    write(axes, 120, y, names.after, fontsize=LARGE)
+    _marker(drawing, 8, y, filled=False)
+    drawing.text((20, y), names.before, size=LARGE)
+    _marker(drawing, 108, y, filled=True)
+    drawing.text((120, y), names.after, size=LARGE)
     x = 208.0
     for shown, records_again, text in ((again, True, "delivered again"), (never, False, "never delivered")):
         if shown:
-            _records(axes, x, x + 28, y, _THICK, again=records_again)
-            write(axes, x + 36, y, text, fontsize=LARGE)
+            drawing.records((x, y), (28, _THICK), again=records_again)
+            drawing.text((x + 36, y), text, size=LARGE)
             x += 150
-    write(axes, WIDTH, y, "each bar: one log, first to last record", color=Ink.MUTED, anchor="right")
+    drawing.text((WIDTH, y), "each bar: one log, first to last record", color=Ink.MUTED, anchor=Anchor.RIGHT)
 
 
-def _head(axes: Axes, top: float, move: PositionMove) -> None:
+def _head(drawing: Drawing, top: float, move: PositionMove) -> None:
     name = move.where if len(move.where) <= _LONGEST_NAME else f"…{move.where[1 - _LONGEST_NAME :]}"
-    write(axes, 0, top + 10, name, fontsize=LARGE, fontweight="bold")
+    drawing.text((0, top + 10), name, size=LARGE, bold=True)
     ink = Ink.NEVER if move.records_never else Ink.AGAIN if move.records_again else Ink.TEXT
-    write(axes, WIDTH, top + 10, move.effect, fontsize=LARGE, color=ink, anchor="right", fontweight="bold")
+    drawing.text((WIDTH, top + 10), move.effect, size=LARGE, color=ink, anchor=Anchor.RIGHT, bold=True)
 
 
-def _bar(axes: Axes, y: float, thickness: float, window: Log) -> None:
-    axes.add_patch(
-        Rectangle((LEFT, y - thickness / 2), RIGHT - LEFT, thickness, facecolor=Ink.LOG, edgecolor=Ink.MUTED, lw=0.6)
-    )
-    write(axes, LEFT - 2 * _GAP, y, f"{window.start:,}", color=Ink.MUTED, anchor="right")
-    write(axes, RIGHT + 2 * _GAP, y, f"{window.end:,}", color=Ink.MUTED)
+def _bar(drawing: Drawing, y: float, thickness: float, window: Log) -> None:
+    drawing.bar((LEFT, y), (RIGHT - LEFT, thickness), fill=Ink.LOG, edge=Ink.MUTED, line=0.6)
+    drawing.text((LEFT - 2 * _GAP, y), f"{window.start:,}", color=Ink.MUTED, anchor=Anchor.RIGHT)
+    drawing.text((RIGHT + 2 * _GAP, y), f"{window.end:,}", color=Ink.MUTED)
 
 
-def _journey(axes: Axes, y: float, scale: _Scale, move: PositionMove, names: Names) -> None:
+def _journey(drawing: Drawing, y: float, scale: _Scale, move: PositionMove, names: Names) -> None:
     """The move from before to after, on the bar at ``y``."""
-    _span(axes, y, _THICK, scale, move)
-    _cells(axes, y, scale.window)
+    _span(drawing, y, _THICK, scale, move)
+    _cells(drawing, y, scale.window)
     before, after = move.moved.before_position, move.moved.after_position
     if before is not None and after is not None and abs(scale.x(before) - scale.x(after)) > 2 * _TOO_SMALL:
-        _arrow(axes, y, scale.x(before), scale.x(after))
+        way = _RADIUS if after > before else -_RADIUS
+        drawing.arrow(scale.x(before) + way, scale.x(after) - way, y)
     for position, filled in ((before, False), (after, True)):
         if position is not None:
-            _marker(axes, scale.x(position), y, filled=filled)
-    _text_at(axes, y - 18, scale, before, _label(names.before, before, move.before))
+            _marker(drawing, scale.x(position), y, filled=filled)
+    _text_at(drawing, y - 18, scale, before, _label(names.before, before, move.before))
     astray = f", {move.astray}" if move.astray else ""
-    _text_at(axes, y + 18, scale, after, _label(names.after, after, move.after) + astray, fontweight="bold")
+    _text_at(drawing, y + 18, scale, after, _label(names.after, after, move.after) + astray, bold=True)
 
 
-def _span(axes: Axes, y: float, thickness: float, scale: _Scale, move: PositionMove) -> None:
+def _span(drawing: Drawing, y: float, thickness: float, scale: _Scale, move: PositionMove) -> None:
     if move.between:
         low = min(scale.x(move.between.start), RIGHT - 2)
         high = max(scale.x(move.between.end), low + 2)  # wide enough to be visible
-        _records(axes, low, high, y, thickness, again=bool(move.records_again))
+        drawing.records((low, y), (high - low, thickness), again=bool(move.records_again))
 
 
-def _records(axes: Axes, low: float, high: float, y: float, thickness: float, *, again: bool) -> None:
-    """A range of records, with its colour and hatching."""
-    axes.add_patch(
-        Rectangle(
-            (low, y - thickness / 2),
-            high - low,
-            thickness,
-            facecolor=Ink.AGAIN_PALE if again else Ink.NEVER_PALE,
-            edgecolor=Ink.AGAIN if again else Ink.NEVER,
-            hatch="////" if again else "xxxx",
-            lw=1.2,
-        )
-    )
-
-
-def _cells(axes: Axes, y: float, window: Log) -> None:
+def _cells(drawing: Drawing, y: float, window: Log) -> None:
     """Lines between records, if there are few."""
     if not 1 < len(window) <= _CELLS:
         return
     scale = _Scale(window)
     for position in range(window.start + 1, window.end):
-        axes.plot([scale.x(position)] * 2, [y - _THICK / 2, y + _THICK / 2], color=Ink.MUTED, lw=0.6)
+        x = scale.x(position)
+        drawing.line([(x, y - _THICK / 2), (x, y + _THICK / 2)], color=Ink.MUTED, width=0.6)
 
 
 def _window(way: Log, log: Log) -> Log:
@@ -191,36 +173,27 @@ def _window(way: Log, log: Log) -> Log:
     return Log(start, start + length)
 
 
-def _lens(axes: Axes, upper: float, lower: float, scale: _Scale, window: Log) -> None:
+def _lens(drawing: Drawing, upper: float, lower: float, scale: _Scale, window: Log) -> None:
     corners = [(scale.x(window.start), upper), (scale.x(window.end), upper), (RIGHT, lower), (LEFT, lower)]
-    axes.add_patch(Polygon(corners, closed=True, facecolor=Ink.LENS, edgecolor="none", zorder=0))
-    write(axes, WIDTH, (upper + lower) / 2, "enlarged", color=Ink.MUTED, anchor="right")
+    drawing.area(corners, fill=Ink.LENS)
+    drawing.text((WIDTH, (upper + lower) / 2), "enlarged", color=Ink.MUTED, anchor=Anchor.RIGHT)
 
 
-def _arrow(axes: Axes, y: float, start: float, end: float) -> None:
-    axes.annotate(
-        "",
-        xy=(end, y),
-        xytext=(start, y),
-        arrowprops={"arrowstyle": "-|>", "color": Ink.TEXT, "lw": 1.6, "shrinkA": 6, "shrinkB": 5},
-    )
-
-
-def _marker(axes: Axes, x: float, y: float, *, filled: bool) -> None:
+def _marker(drawing: Drawing, x: float, y: float, *, filled: bool) -> None:
     face = Ink.TEXT if filled else Ink.PAPER
-    axes.plot([x], [y], marker="o", markersize=9, color=face, markeredgecolor=Ink.TEXT, markeredgewidth=1.8, zorder=4)
+    drawing.dot((x, y), _RADIUS - 1, fill=face, edge=Ink.TEXT, line=1.8)
 
 
 def _label(name: str, position: int | None, text: str) -> str:
     return f"{name} {text}" if position is not None else f"{name}: {text}"
 
 
-def _text_at(axes: Axes, y: float, scale: _Scale, position: int | None, text: str, **style: Any) -> None:
+def _text_at(drawing: Drawing, y: float, scale: _Scale, position: int | None, text: str, *, bold: bool = False) -> None:
     """A marker's label: centred on it, but never beyond the bar's ends."""
     x = LEFT if position is None else scale.x(position)
     half = 3.2 * len(text)
-    anchor = "left" if x - half < LEFT else "right" if x + half > RIGHT else "center"
-    write(axes, {"left": LEFT, "right": RIGHT}.get(anchor, x), y, text, anchor=anchor, **style)
+    anchor = Anchor.LEFT if x - half < LEFT else Anchor.RIGHT if x + half > RIGHT else Anchor.CENTER
+    drawing.text(({Anchor.LEFT: LEFT, Anchor.RIGHT: RIGHT}.get(anchor, x), y), text, anchor=anchor, bold=bold)
 
 
 def _as_text(shown: Sequence[PositionMove], names: Names) -> str:

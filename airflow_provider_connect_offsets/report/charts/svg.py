@@ -1,83 +1,130 @@
-"""Convert matplotlib figures to SVG for reports: with the report's colours, and ids that are unique in the report.
+"""A drawing for a report, as an ``<svg>`` element in the report's colours.
 
-Colours are drawn as placeholders and replaced by CSS variables, so a drawing fits light, dark and print.
+Lengths are in units of the drawing, which are pixels on a wide screen; y grows downwards. Shapes cover earlier ones.
 """
 
 from __future__ import annotations
 
-import io
-import re
+from collections.abc import Sequence
 from enum import StrEnum
-from html import escape
-from typing import Any, Self
+from xml.etree import ElementTree as ET
 
-from matplotlib import rc_context
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+#: x and y; or a width and a height.
+XY = tuple[float, float]
 
 WIDTH = 720.0
-LARGE, SMALL = 12.0, 11.0
-_POINTS_PER_INCH = 72
+LARGE, SMALL = 12, 11
+_ARROW_LENGTH, _ARROW_WIDTH = 9.0, 4.0
+_HATCHING = {"again": "M0 8L8 0M-2 2L2 -2M6 10L10 6", "never": "M0 8L8 0M0 0L8 8"}
 
 
 class Ink(StrEnum):
-    """Placeholder colours; nothing else may use them."""
+    """Colours: the report's CSS variable, and what is used outside of a report."""
 
-    variable: str
-    fallback: str
-
-    def __new__(cls, placeholder: str, variable: str, fallback: str) -> Self:
-        """Attach the CSS variable, and the colour outside of a report."""
-        member = str.__new__(cls, placeholder)
-        member._value_ = placeholder
-        member.variable = variable
-        member.fallback = fallback
-        return member
-
-    TEXT = "#0a0b01", "--text", "#1b1f24"
-    MUTED = "#0a0b02", "--muted", "#59636e"
-    PAPER = "#0a0b03", "--paper", "#ffffff"
-    LOG = "#0a0b04", "--log", "#d5dae0"
-    LENS = "#0a0b05", "--lens", "#eceff2"
+    TEXT = "var(--text, #1b1f24)"
+    MUTED = "var(--muted, #59636e)"
+    PAPER = "var(--paper, #ffffff)"
+    LOG = "var(--log, #d5dae0)"
+    LENS = "var(--lens, #eceff2)"
     # Blue and vermilion (Okabe and Ito) stay apart for every kind of colour blindness; the hatching, without colours.
-    AGAIN = "#0a0b06", "--again", "#0072b2"
-    NEVER = "#0a0b07", "--never", "#d55e00"
-    AGAIN_PALE = "#0a0b08", "--again-pale", "#cfe5f3"
-    NEVER_PALE = "#0a0b09", "--never-pale", "#fbdcc6"
+    AGAIN = "var(--again, #0072b2)"
+    NEVER = "var(--never, #d55e00)"
+    AGAIN_PALE = "var(--again-pale, #cfe5f3)"
+    NEVER_PALE = "var(--never-pale, #fbdcc6)"
+    NONE = "none"
 
 
-def canvas(height: float, *, margin: float = 0.0) -> tuple[Figure, Axes]:
-    """A figure, ``WIDTH`` wide without its margins, and its axes: in pixels, y grows downwards."""
-    figure = Figure(figsize=(WIDTH / _POINTS_PER_INCH, height / _POINTS_PER_INCH), dpi=_POINTS_PER_INCH)
-    axes = figure.add_axes((0, 0, 1, 1))
-    axes.set(xlim=(-margin, WIDTH + margin), ylim=(height, 0))
-    axes.axis("off")
-    return figure, axes
+class Anchor(StrEnum):
+    """Which part of a text is at its x, in SVG's words."""
+
+    LEFT = "start"
+    CENTER = "middle"
+    RIGHT = "end"
 
 
-def write(axes: Axes, x: float, y: float, text: str, *, anchor: str = "left", **style: Any) -> None:
-    """Write a text; ``anchor``: which part of it is at ``x``, ``style``: as matplotlib's ``Text`` takes it."""
-    # A dollar sign in a name must not begin a formula.
-    style = {"fontsize": SMALL, "color": Ink.TEXT, "parse_math": False, **style}
-    axes.text(x, y, text, ha=anchor, va="center_baseline", **style)
-
-
-def to_svg(figure: Figure, *, name: str, label: str) -> str:
-    """Draw ``figure`` as an ``<svg>`` element.
+class Drawing:
+    """Shapes and texts, in the order in which they are drawn.
 
     Args:
-        figure: the figure
-        name: prefix of its ids, unique in its report
-        label: its text for screen readers
+        height: Of the drawing; its width is ``WIDTH``, without the margins.
+        name: Prefix of its ids, unique in its report.
+        margin: Room on the left, and on the right.
     """
-    buffer = io.StringIO()
-    # Text stays text: searchable, and in the report's fonts.
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "connect-offsets", "hatch.linewidth": 1.4}):
-        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
-    drawn = buffer.getvalue()
-    svg = drawn[drawn.index("<svg") :].strip()
-    svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", svg)
-    for ink in Ink:
-        svg = svg.replace(ink.value, f"var({ink.variable}, {ink.fallback})")
-    return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(label)}" ', 1)
+
+    def __init__(self, height: float, *, name: str, margin: float = 0.0) -> None:
+        self._name = name
+        box = (-margin, 0, WIDTH + 2 * margin, height)
+        self._root = ET.Element("svg", xmlns="http://www.w3.org/2000/svg", viewBox=" ".join(map(_number, box)))
+        self._patterns = ET.SubElement(self._root, "defs")
+
+    def text(
+        self,
+        at: XY,
+        text: str,
+        *,
+        anchor: Anchor = Anchor.LEFT,
+        size: int = SMALL,
+        color: Ink = Ink.TEXT,
+        bold: bool = False,
+    ) -> None:
+        """Write a text, vertically centred on ``at``."""
+        style = {"font-size": str(size), "fill": color, "text-anchor": anchor, "dy": "0.35em"}
+        if bold:
+            style["font-weight"] = "bold"
+        self._add("text", style, x=at[0], y=at[1]).text = text
+
+    def bar(self, left: XY, size: XY, *, fill: str, edge: Ink, line: float) -> None:
+        """Draw a rectangle of width and height ``size``; ``left``: the middle of its left edge."""
+        (x, y), (width, height) = left, size
+        style = {"fill": fill, "stroke": edge, "stroke-width": _number(line)}
+        self._add("rect", style, x=x, y=y - height / 2, width=width, height=height)
+
+    def records(self, left: XY, size: XY, *, again: bool) -> None:
+        """Draw a range of records, delivered again or never, with its colour and hatching."""
+        kind, fill, edge = ("again", Ink.AGAIN_PALE, Ink.AGAIN) if again else ("never", Ink.NEVER_PALE, Ink.NEVER)
+        self.bar(left, size, fill=fill, edge=Ink.NONE, line=0)
+        self.bar(left, size, fill=f"url(#{self._hatching(kind, edge)})", edge=edge, line=1.2)
+
+    def line(self, points: Sequence[XY], *, color: Ink, width: float) -> None:
+        """Draw a line through points."""
+        style = {"points": _points(points), "fill": Ink.NONE, "stroke": color, "stroke-width": _number(width)}
+        self._add("polyline", {**style, "stroke-linecap": "round", "stroke-linejoin": "round"})
+
+    def area(self, points: Sequence[XY], *, fill: Ink) -> None:
+        """Fill a polygon."""
+        self._add("polygon", {"points": _points(points), "fill": fill})
+
+    def dot(self, at: XY, radius: float, *, fill: Ink, edge: Ink, line: float) -> None:
+        """Draw a circle."""
+        self._add("circle", {"fill": fill, "stroke": edge, "stroke-width": _number(line)}, cx=at[0], cy=at[1], r=radius)
+
+    def arrow(self, start: float, end: float, y: float) -> None:
+        """Draw a level arrow from x to x."""
+        back = -_ARROW_LENGTH if end > start else _ARROW_LENGTH
+        self.line([(start, y), (end + back, y)], color=Ink.TEXT, width=1.6)
+        self.area([(end, y), (end + back, y - _ARROW_WIDTH), (end + back, y + _ARROW_WIDTH)], fill=Ink.TEXT)
+
+    def svg(self, label: str) -> str:
+        """Return the ``<svg>`` element; ``label``: its text for screen readers."""
+        self._root.attrib |= {"role": "img", "aria-label": label}
+        return ET.tostring(self._root, encoding="unicode")
+
+    def _add(self, tag: str, style: dict[str, str], **numbers: float) -> ET.Element:
+        return ET.SubElement(self._root, tag, {name: _number(value) for name, value in numbers.items()} | style)
+
+    def _hatching(self, kind: str, color: Ink) -> str:
+        """Return the id of a pattern, which is added once."""
+        name = f"{self._name}-{kind}"
+        if all(pattern.get("id") != name for pattern in self._patterns):
+            size = {"width": "8", "height": "8", "patternUnits": "userSpaceOnUse"}
+            pattern = ET.SubElement(self._patterns, "pattern", {"id": name} | size)
+            ET.SubElement(pattern, "path", {"d": _HATCHING[kind], "stroke": color, "stroke-width": "1.4"})
+        return name
+
+
+def _points(points: Sequence[XY]) -> str:
+    return " ".join(f"{_number(x)},{_number(y)}" for x, y in points)
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".")

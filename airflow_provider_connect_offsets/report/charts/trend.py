@@ -9,11 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
-
 from airflow_provider_connect_offsets.report import words
-from airflow_provider_connect_offsets.report.charts.svg import LARGE, Ink, canvas, to_svg, write
+from airflow_provider_connect_offsets.report.charts.svg import LARGE, Anchor, Drawing, Ink
 from airflow_provider_connect_offsets.words import counted
 
 MOST_GROUPS = 15
@@ -59,26 +56,26 @@ def draw_trend(series: Series, *, name: str) -> str | None:
     if not points:
         return None
     began, ended = min(point.at for point in points), max(point.at for point in points)
-    figure, axes = canvas(_HEAD + _ROW * len(series) + _FOOT, margin=_MARGIN)
+    drawing = Drawing(_HEAD + _ROW * len(series) + _FOOT, name=name, margin=_MARGIN)
     for (low, _), title in ((_LEFT, "Records not replicated yet"), (_RIGHT, "Age of the oldest, in seconds")):
-        write(axes, low, 8, title, color=Ink.MUTED)
+        drawing.text((low, 8), title, color=Ink.MUTED)
     for row, (label, line) in enumerate(series.items()):
         top = _HEAD + row * _ROW
         shares = [_share(point.at, began, ended) for point in line]
         lags = [_Mark(*pair) for pair in zip(shares, (point.lag for point in line), strict=True)]
         ages = [_Mark(*pair) for pair in zip(shares, (point.seconds for point in line), strict=True)]
-        value = _panel(axes, top, _LEFT, lags)
-        _panel(axes, top, _RIGHT, ages)
+        value = _panel(drawing, top, _LEFT, lags)
+        _panel(drawing, top, _RIGHT, ages)
         room = _LEFT[1] - _LEFT[0] - (len(value) + 1) * _SMALL_CHARACTER
         text = _shortened(label, int(room / _LARGE_CHARACTER))
-        write(axes, _LEFT[0], top + 8, text, fontweight="bold", fontsize=LARGE)
+        drawing.text((_LEFT[0], top + 8), text, bold=True, size=LARGE)
     bottom = _HEAD + len(series) * _ROW + 8
     for low, high in (_LEFT, _RIGHT):
-        write(axes, low, bottom, words.moment(began), color=Ink.MUTED)
+        drawing.text((low, bottom), words.moment(began), color=Ink.MUTED)
         if ended > began:
-            write(axes, high, bottom, words.moment(ended), color=Ink.MUTED, anchor="right")
+            drawing.text((high, bottom), words.moment(ended), color=Ink.MUTED, anchor=Anchor.RIGHT)
     label = "; ".join(f"{label}: {_last_lag(line)}" for label, line in series.items())
-    return to_svg(figure, name=name, label=f"Lag over time. {label}.")
+    return drawing.svg(f"Lag over time. {label}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,16 +99,16 @@ def draw_rereads(bars: Sequence[GroupBar], *, name: str) -> str | None:
     if not shown:
         return None
     most = max(1, *(number or 0 for bar in shown for number in (bar.planned, bar.by_checkpoints)))
-    figure, axes = canvas(_BAR_ROW * len(shown) + 4, margin=_MARGIN)
+    drawing = Drawing(_BAR_ROW * len(shown) + 4, name=name, margin=_MARGIN)
     for row, bar in enumerate(shown):
         top = row * _BAR_ROW
-        write(axes, _BAR_LEFT, top + 8, _shortened(bar.group), fontweight="bold", fontsize=LARGE)
-        _bar(axes, top + 22, bar.planned, most, colour=(Ink.AGAIN_PALE, Ink.AGAIN), label="after a planned failover")
-        _bar(axes, top + 35, bar.by_checkpoints, most, colour=(Ink.LOG, Ink.MUTED), label="by its checkpoints")
+        drawing.text((_BAR_LEFT, top + 8), _shortened(bar.group), bold=True, size=LARGE)
+        _bar(drawing, top + 22, bar.planned, most, colour=(Ink.AGAIN_PALE, Ink.AGAIN), label="after a planned failover")
+        _bar(drawing, top + 35, bar.by_checkpoints, most, colour=(Ink.LOG, Ink.MUTED), label="by its checkpoints")
     label = "; ".join(
         f"{bar.group}: {words.known(bar.planned)} and {words.known(bar.by_checkpoints)}" for bar in shown[:5]
     )
-    return to_svg(figure, name=name, label=f"Records read again, after a planned failover and by checkpoints. {label}.")
+    return drawing.svg(f"Records read again, after a planned failover and by checkpoints. {label}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,23 +119,25 @@ class _Mark:
     value: float | None
 
 
-def _panel(axes: Axes, top: float, span: tuple[float, float], marks: Sequence[_Mark]) -> str:
+def _panel(drawing: Drawing, top: float, span: tuple[float, float], marks: Sequence[_Mark]) -> str:
     """Draw a panel, and return the text at its right end."""
     low, high = span
     floor = top + 18 + _PANEL
     known = [mark.value for mark in marks if mark.value is not None]
     most = max(known, default=0.0)
-    axes.plot([low, high], [floor, floor], color=Ink.LOG, lw=1.0)
-    marker = "o" if len(marks) <= _FEW else None
+    drawing.line([(low, floor), (high, floor)], color=Ink.LOG, width=1.0)
     for stretch in _stretches(marks):
-        xs = [low + mark.share * (high - low) for mark in stretch]
-        ys = [floor - (mark.value or 0) / (most or 1) * _PANEL for mark in stretch]
-        axes.fill_between(xs, ys, floor, color=Ink.AGAIN_PALE, lw=0)
-        axes.plot(xs, ys, color=Ink.AGAIN, lw=1.6, marker=marker, markersize=3.5, solid_capstyle="round")
+        points = [
+            (low + mark.share * (high - low), floor - (mark.value or 0) / (most or 1) * _PANEL) for mark in stretch
+        ]
+        drawing.area([(points[0][0], floor), *points, (points[-1][0], floor)], fill=Ink.AGAIN_PALE)
+        drawing.line(points, color=Ink.AGAIN, width=1.6)
+        for x, y in points if len(marks) <= _FEW or len(points) == 1 else ():
+            drawing.dot((x, y), 2, fill=Ink.AGAIN, edge=Ink.NONE, line=0)
     now = "unknown" if not marks or marks[-1].value is None else _figure(marks[-1].value)
     greatest = f" (most {_figure(most)})" if most and known and most != known[-1] else ""
     text = f"{now}{greatest}"
-    write(axes, high, top + 8, text, anchor="right")
+    drawing.text((high, top + 8), text, anchor=Anchor.RIGHT)
     return text
 
 
@@ -153,13 +152,13 @@ def _stretches(marks: Sequence[_Mark]) -> list[list[_Mark]]:
     return [stretch for stretch in stretches if stretch]
 
 
-def _bar(axes: Axes, y: float, number: int | None, most: int, *, colour: tuple[Ink, Ink], label: str) -> None:
+def _bar(drawing: Drawing, y: float, number: int | None, most: int, *, colour: tuple[Ink, Ink], label: str) -> None:
     face, edge = colour
     width = max(1.5, (number or 0) / most * (_BAR_RIGHT - _BAR_LEFT) * 0.6)
     if number is not None:
-        axes.add_patch(Rectangle((_BAR_LEFT, y - _BAR / 2), width, _BAR, facecolor=face, edgecolor=edge, lw=1.0))
+        drawing.bar((_BAR_LEFT, y), (width, _BAR), fill=face, edge=edge, line=1.0)
     x = _BAR_LEFT if number is None else _BAR_LEFT + width + 6
-    write(axes, x, y, f"{words.known(number)} {label}", color=Ink.MUTED)
+    drawing.text((x, y), f"{words.known(number)} {label}", color=Ink.MUTED)
 
 
 def _share(moment: datetime, began: datetime, ended: datetime) -> float:

@@ -6,13 +6,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Group
 
 from airflow_provider_connect_offsets.offsets.advice import Advice, advise
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
 from airflow_provider_connect_offsets.report import words
+from airflow_provider_connect_offsets.report.charts.trend import GroupBar, Point, Series, draw_rereads, draw_trend
 from airflow_provider_connect_offsets.report.html import Figure, Findings, drawn, publish
 from airflow_provider_connect_offsets.report.standing import Standing, Tone
 from airflow_provider_connect_offsets.report.tables import finding_table
@@ -22,9 +23,6 @@ from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import LAG_TREND
 from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
 from airflow_provider_connect_offsets.workspace.schemas import CONNECTORS
-
-if TYPE_CHECKING:
-    from airflow_provider_connect_offsets.report.charts.trend import Series
 
 MOST_OF_A_RULE = 5
 ALL = "All partitions together"
@@ -166,8 +164,6 @@ class Readiness:
 
     def trend(self) -> Series:
         """The lag over time, of all partitions together and of those that lag most."""
-        from airflow_provider_connect_offsets.report.charts.trend import Point  # noqa: PLC0415 - matplotlib takes its time
-
         lines: dict[str, list[Point]] = {ALL: []}
         rows = sorted(read_dataset(self.directory.lag_trend, LAG_TREND), key=lambda row: row["observed_at"])
         for row in rows:
@@ -188,12 +184,6 @@ class Readiness:
     def write(self) -> str:
         """Write the report as the run's ``report.html``, and return its URI."""
         directory = self.directory
-        from airflow_provider_connect_offsets.report.charts.trend import (  # noqa: PLC0415 - matplotlib takes its time
-            GroupBar,
-            draw_rereads,
-            draw_trend,
-        )
-
         bars = [GroupBar(line["group"], line["rereads"], line["checkpoint_rereads"]) for line in self.group_lines]
         uris = {
             "Request": directory.request,

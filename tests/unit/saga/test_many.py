@@ -30,6 +30,22 @@ def test_never_more_than_so_many_at_once() -> None:
     assert most == 3
 
 
+def test_the_next_ones_begin_while_the_caller_works_on_what_has_ended() -> None:
+    """A report that takes its time keeps nobody waiting."""
+    others = threading.Semaphore(0)
+
+    def change(number: int) -> int:
+        if number > 1:
+            others.release()
+        return number
+
+    changing = ManySagas(change, at_once=2, max_failures=1).run(range(4))
+
+    next(changing)
+    assert others.acquire(timeout=60)
+    assert len(list(changing)) == 3
+
+
 def test_after_so_many_failures_no_further_one_is_begun() -> None:
     """The third failure ends it; members that were changed before stay changed."""
     begun: list[int] = []
