@@ -140,19 +140,24 @@ class Kafka(ABC):
         return count
 
     def consume(
-        self, topic: str, *, start: int | Mapping[int, int] | None = None, partition: int | None = None
+        self,
+        topic: str,
+        *,
+        start: int | Mapping[int, int] | None = None,
+        partition: int | None = None,
+        isolation: str = "read_committed",
     ) -> list[Record]:
         """Read to the current log end and return the records in the order of partition and offset.
 
         ``start`` is the first offset to read, of every partition or by partition; default: the log start offset. It
-        reads committed records only, joins no group and commits nothing.
+        joins no group and commits nothing.
         """
         spans = {
             number: (max(low, _start_of(number, start)), high)
             for number, (low, high) in self.log_bounds(topic).items()
             if partition in (None, number)
         }
-        with self._consumer() as consumer:
+        with self._consumer(isolation) as consumer:
             records = _read(consumer, topic, {number: span for number, span in spans.items() if span[0] < span[1]})
         return sorted(records, key=lambda record: (record.partition, record.offset))
 
@@ -191,8 +196,9 @@ class Kafka(ABC):
             consumer.close()
 
     @contextmanager
-    def _consumer(self) -> Iterator[Consumer]:
+    def _consumer(self, isolation: str = "read_committed") -> Iterator[Consumer]:
         own = {"group.id": "unused", "enable.auto.commit": False, "enable.partition.eof": True}
+        own |= {"isolation.level": isolation}
         consumer = Consumer(self.client_settings() | own | {"auto.offset.reset": "error"}, logger=_SILENT)
         try:
             yield consumer

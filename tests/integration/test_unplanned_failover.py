@@ -9,18 +9,12 @@ from random import Random
 import pytest
 from pyspark.sql import SparkSession
 
-from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
-from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
-from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.observe.flow.readiness import take_readiness_snapshot
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from airflow_provider_connect_offsets.offsets.requests.readiness import ReadinessRequest
-from airflow_provider_connect_offsets.pipeline.flow import readiness_job
-from airflow_provider_connect_offsets.workspace.readiness import Kept, ReadinessDirectory
 from sandbox import Sandbox, wait_until
 from tests.support.flows.both_logs import Logs, contents
 from tests.support.flows.failing_over import FailingOver, Flowing, rows
-from tests.support.flows.groups import Positions, cluster, commit_groups
+from tests.support.flows.groups import Positions, commit_groups
+from tests.support.flows.readiness import look_at
 
 pytestmark = pytest.mark.mirror
 
@@ -71,22 +65,6 @@ def lost(
         sandbox.connect.stop(flowing.source_connector)
         logs = Logs(source, contents(sandbox.target, flowing.target_topic))
         yield Lost(flowing, logs, positions, at_checkpoint, workspace)
-
-
-def look_at(flowing: Flowing, spark: SparkSession, workspace: str) -> None:
-    """Judge the readiness of the flow."""
-    sandbox, directory = flowing.sandbox, ReadinessDirectory(f"{workspace}/looks/one")
-    requested = {"source_connector": flowing.source_connector, "checkpoint_connector": flowing.checkpoint_connector}
-    request = ReadinessRequest.parse(**requested, groups=f"{flowing.mark}-.*", thresholds={})
-    with (
-        ConnectRest(ConnectEndpoint((sandbox.connect.url,)), timeout=60) as connect,
-        cluster(sandbox.source) as source,
-        cluster(sandbox.target) as target,
-    ):
-        clients = Clients(offsets=connect, control=connect, logs=source)
-        kept = Kept(workspace, "looks", "sandbox", flowing.source_connector)
-        take_readiness_snapshot(request, clients, source, target, directory, kept=kept)
-    readiness_job.run(spark, directory)
 
 
 def checkpointed(flowing: Flowing) -> int:

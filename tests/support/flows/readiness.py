@@ -27,7 +27,8 @@ from airflow_provider_connect_offsets.workspace.readiness import Kept, Readiness
 from airflow_provider_connect_offsets.workspace.schemas import VERDICTS
 from sandbox import Broker, Sandbox, wait_for, wait_until
 from sandbox.connectors import mirror_checkpoint_config, mirror_source_config
-from tests.support.flows.groups import commit_groups
+from tests.support.flows.failing_over import Flowing
+from tests.support.flows.groups import cluster, commit_groups
 
 DAG_ID = "mirror_readiness"
 RECORDS = 100
@@ -170,3 +171,19 @@ class ReadinessRuns:
         summary = readiness_job.run(self.spark, directory, keep=keep)
         forget_earlier(summary, keep_under=join(self.workspace, DAG_ID))
         return Judged.read(directory, summary)
+
+
+def look_at(flowing: Flowing, spark: SparkSession, workspace: str) -> None:
+    """Judge the readiness of the flow."""
+    sandbox, directory = flowing.sandbox, ReadinessDirectory(f"{workspace}/looks/one")
+    requested = {"source_connector": flowing.source_connector, "checkpoint_connector": flowing.checkpoint_connector}
+    request = ReadinessRequest.parse(**requested, groups=f"{flowing.mark}-.*", thresholds={})
+    with (
+        ConnectRest(ConnectEndpoint((sandbox.connect.url,)), timeout=60) as connect,
+        cluster(sandbox.source) as source,
+        cluster(sandbox.target) as target,
+    ):
+        clients = Clients(offsets=connect, control=connect, logs=source)
+        kept = Kept(workspace, "looks", "sandbox", flowing.source_connector)
+        take_readiness_snapshot(request, clients, source, target, directory, kept=kept)
+    readiness_job.run(spark, directory)
