@@ -15,7 +15,7 @@ PROCESSES ?= 3
 LOWEST       := .venv-lowest
 EXTRAS       := .venv-lowest-extras
 LOWEST_TOOLS := hypothesis|pytest|pytest-rerunfailures|pytest-timeout|pytest-xdist|vega-datasets
-PYTHONS      := 3.12 3.13
+PYTHONS      ?= 3.12 3.13
 # The Python of `make coverage`: from 3.12 on Python itself reports which lines run (sys.monitoring), which costs no time.
 COVERED      := .venv-3.12
 # Percent of the package's lines that tests/unit alone run; the floor of `make test` is in pyproject.toml.
