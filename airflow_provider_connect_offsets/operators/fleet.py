@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, LeftStopped, PlanRefused, Unforeseen
@@ -21,6 +22,7 @@ from airflow_provider_connect_offsets.operators.shared.common import (
     open_connect,
     report_at,
     report_of,
+    report_written,
     run_key,
 )
 from airflow_provider_connect_offsets.operators.shared.events import has_failed_before
@@ -86,13 +88,14 @@ class PlanFleetOperator(PlanConnectorOffsetsOperator):
     def judged(self) -> dict[str, Any]:
         """Show what the job found; raises :class:`PlanRefused` that names the first connector with an error."""
         from airflow_provider_connect_offsets.report import FleetChange, as_text
+        from airflow_provider_connect_offsets.report.change_report import write_change_report
 
         fleet = FleetDirectory(self.run_uri)
         change = FleetChange.read(fleet)
         self.log.info("The plans:\n%s", as_text(change.table()))
-        for run in fleet.members().values():
-            report_of(run)  # which the fleet's report links to, for the approver
-        report = report_at(report_of(fleet), dag_id=self.dag_id)
+        for one in change.members.values():  # which the fleet's report links to, for the approver
+            report_written(partial(write_change_report, one), one.run.report)
+        report = report_at(report_written(change.write, fleet.report), dag_id=self.dag_id)
         refused = change.errors()
         if refused:
             more = f" (and {counted(len(refused) - 1, f'more {change.noun}')})" if len(refused) > 1 else ""
@@ -139,6 +142,7 @@ class ApplyFleetPlansOperator(ApplyOffsetPlanOperator):
         from airflow_provider_connect_offsets.operations.connector.plans import read_plans
         from airflow_provider_connect_offsets.operations.fleet import refuse_incomplete
         from airflow_provider_connect_offsets.report import Pending
+        from airflow_provider_connect_offsets.workspace.datasets import each_read_once
 
         with failing_clearly(), ExitStack() as stack:
             fleet, limits = FleetDirectory(self.given(RunParams).run_uri), self.given(FleetLimitsParams)
@@ -146,6 +150,7 @@ class ApplyFleetPlansOperator(ApplyOffsetPlanOperator):
             plans = read_plans(members, digest=self.given(ApprovedParams).digest)
             opened = [stack.enter_context(self.opened()) for _ in range(min(limits.max_down, len(plans)))]
             stack.callback(report_of, fleet, pending=Pending.NOT_BEGUN)
+            stack.enter_context(each_read_once())
             ended: dict[str, Outcome | Exception] = {}
             for name, one in self.ended(opened, plans, members, context, max_failures=limits.max_failures):
                 ended[name] = one

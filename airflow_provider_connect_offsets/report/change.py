@@ -17,7 +17,7 @@ from airflow_provider_connect_offsets.report import standing
 from airflow_provider_connect_offsets.report.moves import Log, PositionMove, moves
 from airflow_provider_connect_offsets.report.standing import Pending, Standing
 from airflow_provider_connect_offsets.workspace import files
-from airflow_provider_connect_offsets.workspace.datasets import is_finished, read_dataset
+from airflow_provider_connect_offsets.workspace.datasets import read_dataset, read_dataset_if_any
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Outcome
 from airflow_provider_connect_offsets.workspace.schemas import (
@@ -25,7 +25,6 @@ from airflow_provider_connect_offsets.workspace.schemas import (
     LOG_BOUNDS,
     OFFSET_PLAN,
     VERDICTS,
-    Schema,
 )
 
 
@@ -218,15 +217,10 @@ def _natural(text: str) -> list[str | int]:
 
 
 def _observed(run: RunDirectory, connector: str) -> ConnectorBefore | None:
-    rows = _rows_if_any(run.connectors, CONNECTORS, connector=(connector,))
+    rows = read_dataset_if_any(run.connectors, CONNECTORS, connector=(connector,))
     return next((ConnectorBefore(row["connector_class"], row["state"], row["observed_at"]) for row in rows), None)
 
 
 def _bounds(run: RunDirectory, topics: Collection[str]) -> dict[TopicPartition, Log]:
-    rows = _rows_if_any(run.log_bounds, LOG_BOUNDS, topic=topics) if topics else []
+    rows = read_dataset_if_any(run.log_bounds, LOG_BOUNDS, topic=topics) if topics else []
     return {TopicPartition(row["topic"], row["kafka_partition"]): Log(row["log_start"], row["log_end"]) for row in rows}
-
-
-def _rows_if_any(uri: str, schema: Schema, **where: Collection[str]) -> list[dict[str, Any]]:
-    """The rows of a dataset; empty if it is missing or unfinished."""
-    return read_dataset(uri, schema, **where) if is_finished(uri) else []

@@ -18,6 +18,7 @@ from airflow_provider_connect_offsets.report.question import MOST_ROWS, Rows, ma
 from airflow_provider_connect_offsets.report.standing import Pending, Tone
 from airflow_provider_connect_offsets.report.tables import row_table
 from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.workspace.datasets import each_read_once
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 
 _WORST_FIRST = (Tone.ALARM, Tone.BAD, Tone.CALM, Tone.GOOD)
@@ -69,7 +70,8 @@ class FleetChange:
     @classmethod
     def read(cls, fleet: FleetDirectory, *, pending: Pending | None = None) -> FleetChange:
         """Read what the members' directories contain so far; raises :class:`DatasetError` if there is no list yet."""
-        return cls(fleet, {name: Change.read(run, pending=pending) for name, run in fleet.members().items()})
+        with each_read_once():
+            return cls(fleet, {name: Change.read(run, pending=pending) for name, run in fleet.members().items()})
 
     @property
     def noun(self) -> str:

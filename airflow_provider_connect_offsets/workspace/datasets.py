@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import count, islice
 from threading import Lock
 from typing import Any
@@ -23,6 +24,9 @@ from airflow_provider_connect_offsets.workspace.schemas import ColumnKind, Schem
 
 # Rows held as Python objects at a time; a topic may have a million.
 _BATCH = 50_000
+
+# Of datasets that were read within each_read_once: URI and column → value → rows.
+_READ: ContextVar[dict[tuple[str, str], dict[Any, list[dict[str, Any]]]] | None] = ContextVar("read", default=None)
 
 _ARROW_TYPES: Mapping[ColumnKind, pa.DataType] = {
     ColumnKind.STRING: pa.string(),
@@ -130,6 +134,19 @@ def is_finished(uri: str) -> bool:
     return MARKER in files.list_names(uri)
 
 
+@contextmanager
+def each_read_once() -> Iterator[None]:
+    """Read each dataset of which rows are selected, once in this block, however often: it has many connectors' rows.
+
+    What is written meanwhile is not seen.
+    """
+    token = _READ.set({} if (read := _READ.get()) is None else read)
+    try:
+        yield
+    finally:
+        _READ.reset(token)
+
+
 def read_dataset(uri: str, schema: Schema, **where: Collection[str]) -> list[dict[str, Any]]:
     """Read a dataset.
 
@@ -144,7 +161,23 @@ def read_dataset(uri: str, schema: Schema, **where: Collection[str]) -> list[dic
     Raises:
         DatasetError: The dataset is missing, unfinished or has other columns.
     """
-    return list(iterate_dataset(uri, schema, **where))
+    read = _READ.get()
+    if read is None or len(where) != 1:
+        return list(iterate_dataset(uri, schema, **where))
+    [(column, values)] = where.items()
+    if (uri, column) not in read:
+        by_value: dict[Any, list[dict[str, Any]]] = {}
+        for row in iterate_dataset(uri, schema):
+            by_value.setdefault(row[column], []).append(row)
+        read[uri, column] = by_value
+    return [dict(row) for value in dict.fromkeys(values) for row in read[uri, column].get(value, ())]
+
+
+def read_dataset_if_any(uri: str, schema: Schema, **where: Collection[str]) -> list[dict[str, Any]]:
+    """Read a dataset; empty if it is missing or unfinished. Arguments and other errors as of :func:`read_dataset`."""
+    if any((uri, column) in (_READ.get() or {}) for column in where) or is_finished(uri):
+        return read_dataset(uri, schema, **where)
+    return []
 
 
 def iterate_dataset(uri: str, schema: Schema, **where: Collection[str]) -> Iterator[dict[str, Any]]:

@@ -101,6 +101,19 @@ class Connectors:
         connect.reset(self.file)
         connect.delete(self.deleted)
 
+    def move_mirror(self, offset: int) -> list[str]:
+        """Stop the MirrorSource, move its partition 0, and return its offsets."""
+        connect = self.sandbox.connect
+        connect.stop(self.mirror)
+        partition = {"cluster": "source", "topic": self.topic, "partition": 0}
+        connect.alter(self.mirror, [{"partition": partition, "offset": {"offset": offset}}])
+        return self.all_offsets()[self.mirror]
+
+    def wait_until_mirrored(self) -> None:
+        """Wait until the MirrorSource has stored the offsets of the last records."""
+        connect, ends = self.sandbox.connect, [{"offset": RECORDS * 2 - 1}] * 2
+        wait_for(partial(connect.stored, self.mirror), ends, 60, "it has not caught up", progress=connect.work)
+
 
 @pytest.fixture
 def connectors(sandbox: Sandbox) -> Iterator[Connectors]:
@@ -111,7 +124,10 @@ def connectors(sandbox: Sandbox) -> Iterator[Connectors]:
 
 
 def test_what_changed_is_reported_and_restored(connectors: Connectors, run_dag: RunDag, workspace: str) -> None:
-    """The run after the change fails with its names, its snapshot is kept, and the one before brings all back."""
+    """The run after the change fails with its names, its snapshot is kept, and the one before brings all back.
+
+    All that was selected: a connector that was not, and has moved since, stays where it is.
+    """
     snapshot = partial(
         run_dag,
         "connector_offsets_snapshot",
@@ -147,6 +163,7 @@ def test_what_changed_is_reported_and_restored(connectors: Connectors, run_dag: 
         *((_id(sandbox.source), number, RECORDS * 2) for number in (0, 1)),
     }
 
+    moved = connectors.move_mirror(10)
     restored = run_dag(
         "connector_offsets_restore",
         snapshot_uri=first.directory.uri,
@@ -155,10 +172,15 @@ def test_what_changed_is_reported_and_restored(connectors: Connectors, run_dag: 
     )
 
     assert restored.state == "success"
-    assert connectors.all_offsets() == {name: stored for name, stored in before.items() if name != connectors.deleted}
+    assert connectors.all_offsets() == {
+        name: stored for name, stored in (before | {connectors.mirror: moved}).items() if name != connectors.deleted
+    }
+    assert sandbox.connect.status(connectors.mirror)["connector"]["state"] == "STOPPED"
     assert sandbox.connect.status(connectors.sink)["connector"]["state"] == "STOPPED"
     assert f"No longer there, and not restored: {connectors.deleted}." in _text(restored.directory.report)
 
+    sandbox.connect.resume(connectors.mirror)
+    connectors.wait_until_mirrored()
     third = snapshot()
 
     assert third.state == "success"

@@ -20,7 +20,7 @@ from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import IMPORT, alteration_of
 from airflow_provider_connect_offsets.saga import Left
 from airflow_provider_connect_offsets.words import counted
-from airflow_provider_connect_offsets.workspace.datasets import read_dataset
+from airflow_provider_connect_offsets.workspace.datasets import each_read_once, read_dataset
 from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.layout import Directory, ReplayDirectory, RunDirectory
 from airflow_provider_connect_offsets.workspace.schemas import CONNECTORS, OFFSET_PLAN, REPLAY_PLAN, VERDICTS
@@ -56,7 +56,8 @@ def read_plan(run: RunDirectory, *, digest: str | None = None) -> OffsetPlan:
 
 def read_plans(members: Mapping[str, RunDirectory], *, digest: str | None = None) -> dict[str, OffsetPlan]:
     """Read the plans of a fleet by connector; ``digest``: of all approved plans. Raises as :func:`read_plan` does."""
-    plans = {name: read_plan(run) for name, run in members.items()}
+    with each_read_once():
+        plans = {name: read_plan(run) for name, run in members.items()}
     of_all = plan_digest(plan.digest for plan in plans.values())
     if digest is not None and of_all != digest:
         raise PlanRefused(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
+import fsspec
 import pytest
 
 from airflow_provider_connect_offsets.offsets.plan import plan_digest
@@ -29,6 +31,25 @@ def fleet(tmp_path: Path) -> FleetDirectory:
     for name, result in (("applied", Result.APPLIED), ("restored", Result.RESTORED)):
         members[name].outcome(result, f"What became of {name}.")
     return FleetDirectory(tmp_path.as_uri())
+
+
+def test_what_is_read_grows_by_three_small_files_a_connector(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Datasets have the rows of all connectors, and are read once."""
+    locate, seen = files.locate, Counter[str]()
+
+    def counted(uri: str) -> tuple[fsspec.AbstractFileSystem, str]:
+        seen[uri] += 1
+        return locate(uri)
+
+    monkeypatch.setattr(files, "locate", counted)
+    numbers = {}
+    for count in (2, 12):
+        rewound_fleet(tmp_path / str(count), [f"connector-{number}" for number in range(count)])
+        seen.clear()
+        FleetChange.read(FleetDirectory((tmp_path / str(count)).as_uri()))
+        numbers[count] = seen.total()
+
+    assert numbers[12] - numbers[2] == 10 * 3  # request, summary and outcome
 
 
 def test_it_sums_up_and_has_one_digest(fleet: FleetDirectory) -> None:

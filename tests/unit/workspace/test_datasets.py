@@ -15,7 +15,9 @@ from airflow_provider_connect_offsets.exceptions import DatasetError
 from airflow_provider_connect_offsets.workspace import datasets, files, schemas
 from airflow_provider_connect_offsets.workspace.datasets import (
     arrow_schema,
+    each_read_once,
     read_dataset,
+    read_dataset_if_any,
     read_newest,
     write_dataset,
     write_newest,
@@ -69,6 +71,24 @@ def test_only_rows_with_the_values_are_read(tmp_path: Path) -> None:
     assert read_dataset(uri, schemas.VERDICTS, connector=("a", "c")) == [rows[0], rows[2], rows[3]]
     assert read_dataset(uri, schemas.VERDICTS, connector=("a",), rule=("y",)) == [rows[2]]
     assert read_dataset(uri, schemas.VERDICTS, connector=("ä",)) == []
+
+
+def test_rows_of_many_are_read_once(tmp_path: Path) -> None:
+    """In the block they are those of the first look, with or without rows; behind it they are read again."""
+    uri, missing = str(tmp_path / "d"), str(tmp_path / "missing")
+    rows = [{**full_row(schemas.VERDICTS), "connector": name} for name in "aba"]
+    write_dataset(uri, schemas.VERDICTS, rows)
+
+    with each_read_once():
+        assert read_dataset(uri, schemas.VERDICTS, connector=("a",)) == [rows[0], rows[2]]
+        files.remove_tree(uri)
+        assert read_dataset(uri, schemas.VERDICTS, connector=("b", "c")) == [rows[1]]
+        assert read_dataset_if_any(uri, schemas.VERDICTS, connector=("b",)) == [rows[1]]
+        assert read_dataset_if_any(missing, schemas.VERDICTS, connector=("b",)) == []
+
+    assert read_dataset_if_any(uri, schemas.VERDICTS, connector=("b",)) == []
+    with pytest.raises(DatasetError, match="does not exist"):
+        read_dataset(uri, schemas.VERDICTS, connector=("b",))
 
 
 def test_an_empty_dataset_is_one(tmp_path: Path) -> None:
