@@ -64,11 +64,10 @@ def test_an_approved_change_is_applied_and_reported(playing: Playing, ui: Airflo
 
 
 def test_a_change_rejected_on_a_phone_touches_nothing(playing: Playing, ui: AirflowUi) -> None:
-    """All of the question can be read there; all that would follow is skipped."""
+    """The form can be filled in there, and all of the question be read; all that would follow is skipped."""
     offsets = playing.connect.offsets(SINK)
-    run = ui.trigger(DAG_ID, {"connector": SINK, "to": "earliest", "kafka_conn_id": "kafka_target"})
-
     ui.page.set_viewport_size(PHONE)
+    run = ui.trigger(DAG_ID, {"connector": SINK, "to": "earliest", "kafka_conn_id": "kafka_target"}, fits=OUT_OF_REACH)
     drawer = run.open_question_in_drawer()
     expect(drawer.get_by_text("Nothing has been stopped yet")).to_be_visible()
     # Once the drawer has slid in.

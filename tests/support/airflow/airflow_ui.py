@@ -63,8 +63,13 @@ class AirflowUi:
         if shown is not None:
             refuse_old(name, words_of(shown), self.pictures)
 
-    def trigger(self, dag_id: str, fields: Mapping[str, str | bool], *, picture: str | None = None) -> DagRunUi:
-        """Fill in the DAG's form and click Trigger; return the DAG run."""
+    def trigger(
+        self, dag_id: str, fields: Mapping[str, str | bool], *, picture: str | None = None, fits: str = ""
+    ) -> DagRunUi:
+        """Fill in the DAG's form and click Trigger; return the DAG run.
+
+        fits: JavaScript that lists what of the form is wider than a phone's screen; empty: it is another screen.
+        """
         before = self._runs(dag_id)
         form = self.open_form(dag_id)
         for name, value in fields.items():
@@ -72,6 +77,10 @@ class AirflowUi:
         if picture:
             form.open_first()
             self.picture(picture, shown=form.dialog if picture == "form" else None)
+        if fits:
+            form.open_first()
+            self.picture("form-phone")
+            assert form.dialog.evaluate_all(fits) == []
         expect(form.button).to_be_enabled()
         form.button.click()
         expect(form.dialog).to_be_hidden()
