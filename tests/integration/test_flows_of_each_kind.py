@@ -174,7 +174,13 @@ class Case:
 
     @property
     def requested(self) -> dict[str, Any]:
-        return {"reads_committed": self.kind.isolation == "read_committed"}
+        """What each failover requests; its groups have positions of an earlier one, and may go back."""
+        return {"reads_committed": self.kind.isolation == "read_committed", "rewind": f"{self.flowing.mark}-.*"}
+
+    @property
+    def lost(self) -> dict[str, Any]:
+        """What a failover requests once the source is lost."""
+        return {**self.requested, "planned": False, "source_connector": ""}
 
     def moving(self, workspace: str) -> FailingOver:
         return FailingOver(self.spark, workspace, self.flowing)
@@ -245,7 +251,7 @@ def test_failback(case: Case, tmp_path: Path) -> None:
 
 def test_unplanned(case: Case, lost: Both, tmp_path: Path) -> None:
     """By checkpoints and offset syncs alone."""
-    directory, summary = case.moving(tmp_path.as_uri()).preview(planned=False, source_connector="", min_coverage=0)
+    directory, summary = case.moving(tmp_path.as_uri()).preview(min_coverage=0, **case.lost)
 
     assert (summary["errors"], summary["by_ledger"]) == ([], 0)
     assert lost.errors_in(rows(directory)) == []
@@ -254,7 +260,7 @@ def test_unplanned(case: Case, lost: Both, tmp_path: Path) -> None:
 
 def test_unplanned_with_a_ledger(case: Case, lost: Both) -> None:
     """From where the readiness run has observed the groups, nearly all exactly."""
-    directory, summary = case.moving(case.looks).preview(planned=False, source_connector="")
+    directory, summary = case.moving(case.looks).preview(**case.lost)
 
     assert (summary["errors"], summary["by_ledger"] > 0) == ([], True)
     assert lost.errors_in(rows(directory)) == []
