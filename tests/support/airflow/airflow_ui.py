@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from airflow.sdk import Param
 from playwright.sync_api import Locator, Page, expect, sync_playwright
+from playwright.sync_api import TimeoutError as NotShown
 
 from airflow_provider_connect_offsets import dags
 from airflow_provider_connect_offsets.parameters.fields import Section
@@ -29,6 +30,7 @@ _ARGUMENTS = (
     "--disable-sync",
 )
 _STEP_MS = 60_000
+_SHOWN_MS = 5_000
 _TYPED_AT_MOST = 5
 _RUN = 240.0  # seconds in which no task of a run gets any further
 _ENDED = re.compile("Success|Failed")
@@ -243,8 +245,15 @@ class DagRunUi:
         """Clear the task and what follows it, with the key and the dialog that its page has."""
         self.open("tasks", task)
         self.page.get_by_role("link", name="Details", exact=True).wait_for()
-        self.page.keyboard.press("Shift+C")
         dialog = self.page.get_by_role("dialog")
+
+        def is_open() -> bool:  # the page is shown before it listens to keys
+            self.page.keyboard.press("Shift+C")
+            with suppress(NotShown):
+                dialog.wait_for(timeout=_SHOWN_MS)
+            return dialog.is_visible()
+
+        wait_until(is_open, _STEP_MS / 1000, "the dialog that clears tasks does not open")
         dialog.get_by_role("button", name="Confirm").click()
         expect(dialog).to_be_hidden()
 
