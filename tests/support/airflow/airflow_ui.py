@@ -9,15 +9,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from airflow.sdk import Param
 from playwright.sync_api import Locator, Page, expect, sync_playwright
 from playwright.sync_api import TimeoutError as NotShown
 
-from airflow_provider_connect_offsets import dags
-from airflow_provider_connect_offsets.parameters.fields import Section
 from sandbox import Progress, wait_until
 from sandbox.airflow import AirflowAt
 from tests.support.airflow.pictured import refuse_old, words_of
+from tests.support.airflow.trigger_form import TriggerForm
 
 # Without the last ones Chromium looks up hosts of its maker's at every start.
 _ARGUMENTS = (
@@ -31,7 +29,6 @@ _ARGUMENTS = (
 )
 _STEP_MS = 60_000
 _SHOWN_MS = 5_000
-_TYPED_AT_MOST = 5
 _RUN = 240.0  # seconds in which no task of a run gets any further
 _ENDED = re.compile("Success|Failed")
 
@@ -139,62 +136,6 @@ class AirflowUi:
         self.page.goto(f"{self.url}/dags/{dag_id}/runs")
         self.page.get_by_text("No Dag Runs found").or_(self._rows.first).wait_for()
         return [row.strip() for row in self._rows.locator("[data-testid=table-cell-dag_run_id]").all_inner_texts()]
-
-
-@dataclass(frozen=True)
-class TriggerForm:
-    """The form of a DAG; its fields are in sections, of which one is open at a time."""
-
-    dialog: Locator
-    dag_id: str
-
-    @property
-    def button(self) -> Locator:
-        """The button that starts the run."""
-        return self.dialog.get_by_role("button", name="Trigger", exact=True)
-
-    def fill(self, name: str, *, value: str | bool) -> None:
-        """Open the field's section, and type, select or switch."""
-        param = self._param(name)
-        self._open(param.schema.get("section", Section.WHAT))
-        field = self.dialog.locator(f"[name=element_{name}]")
-        if isinstance(value, bool):
-            if field.is_checked() != value:
-                self.dialog.locator(f"[id='switch:element_{name}']").click()
-            expect(field).to_be_checked(checked=value)
-        elif "enum" in param.schema:
-            self.dialog.locator(f"#element_{name}").click()
-            self.dialog.page.keyboard.type(param.schema["values_display"][value])
-            self.dialog.page.keyboard.press("Enter")
-            expect(field).to_have_value(value)
-        else:
-            self._type(field, value)
-            field.press("Tab")
-
-    def _type(self, field: Locator, value: str) -> None:
-        """Type ``value``, and retry if the form shows another: a form that is drawn again loses keys."""
-        for _ in range(_TYPED_AT_MOST):
-            field.click()
-            field.press("ControlOrMeta+a")
-            field.press_sequentially(value)
-            if field.input_value() == value:
-                break
-        expect(field).to_have_value(value)
-
-    def open_first(self) -> None:
-        """Show what is open when the form is opened."""
-        self._open(Section.WHAT)
-        self.dialog.get_by_role("heading").first.scroll_into_view_if_needed()
-
-    def _open(self, section: str) -> None:
-        fold = self.dialog.get_by_role("button", name=section, exact=True)
-        if fold.get_attribute("aria-expanded") != "true":
-            fold.click()
-            expect(fold).to_have_attribute("aria-expanded", "true")
-
-    def _param(self, name: str) -> Param:
-        param: Param = getattr(dags, self.dag_id)().params.get_param(name)
-        return param
 
 
 @dataclass(frozen=True)
