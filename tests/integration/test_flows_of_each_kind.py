@@ -164,7 +164,7 @@ def has_replicated_more(flowing: Flowing, before: int) -> bool:
 
 @dataclass(frozen=True)
 class Case:
-    """A flow of one kind, where its groups are, and the workspace in which its readiness was looked at."""
+    """A flow of one kind, where its groups are, and the workspace in which its readiness is looked at."""
 
     kind: Kind
     flowing: Flowing
@@ -196,25 +196,24 @@ class Case:
 def case(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Case]:
-    """All has happened, the groups have read on, and the flow's readiness was looked at."""
+    """All has happened, and the groups have read on."""
     kind = KINDS[request.param]
     with Sandbox(worker_properties=kind.worker) as sandbox:
         flowing = Flowing.start(sandbox, partitions=kind.partitions, overrides=kind.overrides, groups=GROUPS)
         kind.happened(flowing)
         positions = kind.positions(flowing, Random(request.param))
         commit_groups(sandbox.source, positions)
-        looks = tmp_path_factory.mktemp("looks").as_uri()
-        look_at(flowing, spark, looks)
-        yield Case(kind, flowing, positions, looks, spark)
+        yield Case(kind, flowing, positions, tmp_path_factory.mktemp("looks").as_uri(), spark)
 
 
 @pytest.fixture(scope="module")
 def lost(case: Case) -> Both:
-    """Its source was killed; what was in both logs. For the last tests of a case."""
+    """What was in both logs when the source was killed, after a look at the readiness. For the last tests of a case."""
     sandbox, flowing = case.flowing.sandbox, case.flowing
+    sandbox.connect.stop(flowing.checkpoint_connector)  # or checkpoints would be newer than the ledger
+    look_at(flowing, case.spark, case.looks)
     logs = Both.read(flowing, case.kind.isolation)
     sandbox.source.process.kill()
-    sandbox.connect.stop(flowing.checkpoint_connector)
     sandbox.connect.stop(flowing.source_connector)
     return logs
 
