@@ -25,7 +25,7 @@ from airflow_provider_connect_offsets.workspace.schemas import ColumnKind, Schem
 # Rows held as Python objects at a time; a topic may have a million.
 _BATCH = 50_000
 
-# Of datasets that were read within each_read_once: URI and column → value → rows.
+# The rows of datasets that were read within each_read_once: URI and column → value → rows.
 _READ: ContextVar[dict[tuple[str, str], dict[Any, list[dict[str, Any]]]] | None] = ContextVar("read", default=None)
 
 _ARROW_TYPES: Mapping[ColumnKind, pa.DataType] = {
@@ -136,11 +136,12 @@ def is_finished(uri: str) -> bool:
 
 @contextmanager
 def each_read_once() -> Iterator[None]:
-    """Read each dataset of which rows are selected, once in this block, however often: it has many connectors' rows.
+    """Let :func:`read_dataset` read a dataset whose rows it selects only once in this block.
 
-    What is written meanwhile is not seen.
+    For a fleet, whose datasets have the rows of all connectors. What is written meanwhile is not seen.
     """
-    token = _READ.set({} if (read := _READ.get()) is None else read)
+    read = _READ.get()
+    token = _READ.set({} if read is None else read)
     try:
         yield
     finally:

@@ -152,6 +152,11 @@ def contents(broker: Broker, topic: str, isolation: str) -> dict[int, dict[int, 
     return found
 
 
+def has_gaps(logs: Mapping[int, Log]) -> bool:
+    """Whether offsets between records have none, as those of transactions' markers."""
+    return any(len(log) <= max(log, default=-1) for log in logs.values())
+
+
 def replicated(flowing: Flowing) -> int:
     """How many records the remote topic has."""
     if flowing.target_topic not in flowing.sandbox.target.topics():
@@ -228,7 +233,10 @@ def test_planned(case: Case, tmp_path: Path) -> None:
     moved = moving.commit(directory, summary["digest"])
 
     assert (summary["errors"], moved.groups, dict(moved.left)) == ([], GROUPS, {})
-    assert Both.read(case.flowing, case.kind.isolation).errors_in(rows(directory)) == []
+    logs = Both.read(case.flowing, case.kind.isolation)
+    assert has_gaps(logs.here) == (case.kind.happened is in_transactions)
+    assert has_gaps(logs.there) == bool(case.kind.worker)
+    assert logs.errors_in(rows(directory)) == []
     assert summary["exact"] >= 0.95 * sum(map(len, case.positions.values()))
     case.resume_flow(moving)
 

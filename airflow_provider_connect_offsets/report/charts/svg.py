@@ -53,7 +53,7 @@ class Drawing:
 
     def __init__(self, height: float, *, name: str, margin: float = 0.0) -> None:
         self._name = name
-        box = (-margin, 0, WIDTH + 2 * margin, height)
+        box = (0 - margin, 0, WIDTH + 2 * margin, height)
         self._root = ET.Element("svg", xmlns="http://www.w3.org/2000/svg", viewBox=" ".join(map(_number, box)))
         self._patterns = ET.SubElement(self._root, "defs")
 

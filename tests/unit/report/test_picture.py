@@ -123,6 +123,8 @@ def test_colours_are_the_reports_and_names_are_its_own(tmp_path: Path) -> None:
     assert "var(--never, #d55e00)" in svg
     assert all(name.startswith("one-") for name in re.findall(r'\bid="([^"]*)"', svg))
     assert len(set(re.findall(r"url\(#(one-[^)]*)\)", svg))) == len(re.findall("<pattern ", svg)) == 2
+    assert "<metadata" not in svg
+    assert "DOCTYPE" not in svg
 
 
 def test_equal_changes_have_equal_pictures(tmp_path: Path) -> None:
