@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Locator, Page, expect, sync_playwright
 from playwright.sync_api import TimeoutError as NotShown
@@ -17,6 +19,7 @@ from sandbox.airflow import AirflowAt
 from tests.support.airflow.pictured import refuse_old, words_of
 from tests.support.airflow.trigger_form import TriggerForm
 
+_LOGGER = logging.getLogger(__name__)
 # Without the last ones Chromium looks up hosts of its maker's at every start.
 _ARGUMENTS = (
     "--no-sandbox",  # which root can't have
@@ -31,6 +34,7 @@ _STEP_MS = 60_000
 _SHOWN_MS = 5_000
 _RUN = 240.0  # seconds in which no task of a run gets any further
 _ENDED = re.compile("Success|Failed")
+_LOG = 3_000  # characters at the end of a failed task's log
 
 
 @contextmanager
@@ -162,13 +166,28 @@ class DagRunUi:
         late = f"{self.run_id} has not ended"
         found = wait_until(lambda: _ENDED.search(state.inner_text()), _RUN, late, progress=self._work, interval=0.5)
         assert found
+        if found[0] == "Failed":
+            self._log_errors()  # pytest shows it, if the run should have succeeded
         return found[0].lower()
 
     @property
     def _work(self) -> Progress:
         """The run's progress; the UI may lag behind."""
-        path = f"/dags/{self.dag_id}/dagRuns/{self.run_id}/taskInstances"
-        return {"tasks": lambda: [task["state"] for task in AirflowAt(self.ui.url).call("GET", path)["task_instances"]]}
+        return {"tasks": lambda: [task["state"] for task in self._instances()]}
+
+    def _instances(self) -> list[dict[str, Any]]:
+        return list(AirflowAt(self.ui.url).call("GET", f"{self._address}/taskInstances")["task_instances"])
+
+    @property
+    def _address(self) -> str:
+        return f"/dags/{self.dag_id}/dagRuns/{self.run_id}"
+
+    def _log_errors(self) -> None:
+        """Log what each task that failed has logged at its end."""
+        for task in self._instances():
+            if task["state"] == "failed":
+                path = f"{self._address}/taskInstances/{task['task_id']}/logs/{task['try_number']}"
+                _LOGGER.warning("%s: %s", task["task_id"], str(AirflowAt(self.ui.url).call("GET", path))[-_LOG:])
 
     def tasks(self) -> dict[str, str]:
         """States of its tasks, without the name of their group."""
