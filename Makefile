@@ -129,10 +129,11 @@ test-quickstart: setup  ## docs/quickstart.md word by word: the built wheel in a
 test-newest: setup  ## the same with the newest versions of everything, as a plain `pip install` brings them
 	NEWEST=1 $(BIN)/python -m pytest -m quickstart tests/quickstart
 
-lint: setup  ## ruff, mypy, import-linter
+lint: setup  ## ruff, mypy, pyright, import-linter
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/basedpyright
 	$(BIN)/lint-imports
 
 format: setup  ## put the code into shape
@@ -151,6 +152,7 @@ bench: setup  ## timings, as ratios
 
 reference: setup  ## the parts of docs/reference that are made from the code
 	$(BIN)/python -m docs.reference_pages
+	$(BIN)/python -m docs.stubs
 
 # Not --quiet, with which mkdocs overlooks warnings.
 docs: setup  ## the documentation's site in build/site, which opens from the disk; a warning is an error

@@ -8,68 +8,53 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import ModuleType
 from typing import Any
 
 from airflow.sdk import DAG
 
-from airflow_provider_connect_offsets import dags, exceptions, task_groups
+from airflow_provider_connect_offsets import dags, exceptions, operators, sensors, task_groups
 from airflow_provider_connect_offsets.get_provider_info import get_provider_info
 from airflow_provider_connect_offsets.offsets.verdicts import Rule
 from airflow_provider_connect_offsets.parameters.fields import fields_of
 from docs.docstrings import PACKAGE, TOP, docstring, markdown
 
 PAGES = sorted((TOP / "docs" / "reference").glob("*.md"))
-#: Operators for DAGs of your own, by their module. Those that only work as tasks of a task group are left out.
-OPERATORS: dict[str, dict[str, tuple[str, ...]]] = {
-    "Steps on one connector": {
-        "operators.connector": (
-            "StopConnectorOperator",
-            "PauseConnectorOperator",
-            "ResumeConnectorOperator",
-            "GetConnectorOffsetsOperator",
-            "AlterConnectorOffsetsOperator",
-            "ResetConnectorOffsetsOperator",
-        ),
-    },
-    "New, copied, renamed and deleted connectors": {
-        "operators.existence": (
-            "CreateConnectorOperator",
-            "DeleteConnectorOperator",
-            "CopyConnectorOperator",
-            "RenameConnectorOperator",
-            "CheckCopyOperator",
-            "ApproveCopyOperator",
-            "ReleaseCopyOperator",
-        ),
-    },
-    "Poison records": {
-        "operators.poison": (
-            "SkipPoisonRecordOperator",
-            "FindPoisonRecordOperator",
-            "ReleasePoisonedSinkOperator",
-        ),
-    },
-    "MirrorMaker 2": {
-        "operators.mirror_syncs": ("ClearOffsetSyncsOperator",),
-        "operators.groups": ("RestoreGroupOffsetsOperator",),
-    },
-    "A planned change, task by task": {
-        "operators.snapshot": ("SnapshotConnectorOffsetsOperator",),
-        "operators.plan": ("PlanConnectorOffsetsOperator",),
-        "operators.apply": (
-            "ApproveOffsetPlanOperator",
-            "BeginOffsetChangeOperator",
-            "ApplyOffsetPlanOperator",
-        ),
-        "operators.restore": ("RestoreConnectorOffsetsOperator",),
-    },
-}
-SENSORS = {
-    "sensors.connector": ("ConnectorStateSensor", "ConnectorPositionSensor"),
-    "sensors.group": ("ConsumerGroupInactiveSensor",),
-    "sensors.mirror": ("MirrorLagSensor",),
-    "sensors.backfill": ("BackfillTurnSensor",),
+#: Operators for DAGs of your own. Those that only work as tasks of a task group are left out.
+OPERATORS = {
+    "Steps on one connector": (
+        "StopConnectorOperator",
+        "PauseConnectorOperator",
+        "ResumeConnectorOperator",
+        "GetConnectorOffsetsOperator",
+        "AlterConnectorOffsetsOperator",
+        "ResetConnectorOffsetsOperator",
+    ),
+    "New, copied, renamed and deleted connectors": (
+        "CreateConnectorOperator",
+        "DeleteConnectorOperator",
+        "CopyConnectorOperator",
+        "RenameConnectorOperator",
+        "CheckCopyOperator",
+        "ApproveCopyOperator",
+        "ReleaseCopyOperator",
+    ),
+    "Poison records": ("SkipPoisonRecordOperator", "FindPoisonRecordOperator", "ReleasePoisonedSinkOperator"),
+    "MirrorMaker 2": (
+        "ClearOffsetSyncsOperator",
+        "TranslateGroupOffsetsOperator",
+        "CommitGroupOffsetsOperator",
+        "RestoreGroupOffsetsOperator",
+    ),
+    "A planned change, task by task": (
+        "SnapshotConnectorOffsetsOperator",
+        "PlanConnectorOffsetsOperator",
+        "ApproveOffsetPlanOperator",
+        "BeginOffsetChangeOperator",
+        "ApplyOffsetPlanOperator",
+        "RestoreConnectorOffsetsOperator",
+    ),
 }
 HOOKS = {
     "hooks.kafka_connect": ("KafkaConnectHook",),
@@ -127,29 +112,34 @@ def _task_groups() -> Iterator[str]:
     for name in task_groups.__all__:
         group = getattr(task_groups, name)
         yield from (f"## `{name}`", "", docstring(inspect.unwrap(group).__module__, name), "")
-        descriptions = re.findall(r"^    (\w+): (.+)$", group.__doc__, re.MULTILINE)
-        yield from _arguments(inspect.signature(group).parameters, dict(descriptions))
+        yield from _arguments(inspect.signature(group).parameters, _descriptions(group))
 
 
 def _operators() -> Iterator[str]:
-    for title, modules in OPERATORS.items():
+    for title, names in OPERATORS.items():
         yield from (f"## {title}", "")
-        yield from _classes(modules, heading="###")
+        yield from _classes(operators, names, heading="###")
 
 
 def _sensors() -> Iterator[str]:
-    yield from _classes(SENSORS, heading="##")
+    yield from _classes(sensors, sensors.__all__, heading="##")
 
 
-def _classes(modules: Mapping[str, tuple[str, ...]], *, heading: str) -> Iterator[str]:
+def _classes(room: ModuleType, names: Iterable[str], *, heading: str) -> Iterator[str]:
     """Give operators or sensors: docstring, arguments, and which of these can't be templates."""
-    for module, name, operator in _members(modules):
-        yield from _introduced(module, name, heading=heading)
-        signature = _signature_of(operator)
-        fields = fields_of(*getattr(operator, "parameters", ()))
-        yield from _arguments(signature, {field: str(fields[field].description) for field in fields})
-        fixed = [argument for argument in signature if argument not in operator.template_fields]
+    for name in names:
+        operator = getattr(room, name)
+        text = docstring(operator.__module__, name)
+        yield from (f"{heading} `{name}`", "", f"`from {room.__name__} import {name}`", "", text, "")
+        arguments = arguments_of(operator)
+        yield from _arguments(arguments, _descriptions(operator))
+        fixed = [argument for argument in arguments if argument not in operator.template_fields]
         yield from (f"Templates: all arguments{f' but {_names(fixed)}' if fixed else ''}.", "")
+
+
+def _descriptions(takes: Any) -> dict[str, str]:
+    """Return what the arguments that are parameters mean."""
+    return {name: str(field.description) for name, field in fields_of(*getattr(takes, "parameters", ())).items()}
 
 
 def _members(modules: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[str, str, Any]]:
@@ -163,7 +153,7 @@ def _introduced(module: str, name: str, *, heading: str) -> Iterator[str]:
     yield from (f"{heading} `{name}`", "", f"`from {module} import {name}`", "", docstring(module, name), "")
 
 
-def _signature_of(operator: type) -> dict[str, inspect.Parameter]:
+def arguments_of(operator: type) -> dict[str, inspect.Parameter]:
     """Return the arguments that the operator has beside those of Airflow's."""
     arguments: dict[str, inspect.Parameter] = {}
     for base in operator.__mro__:

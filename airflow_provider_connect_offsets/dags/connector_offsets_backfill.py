@@ -70,7 +70,7 @@ def connector_offsets_backfill(**values: Any) -> None:
     begins, ends = "{{ data_interval_start.isoformat() }}", "{{ data_interval_end.isoformat() }}"
     turn = BackfillTurnSensor(task_id="turn", kind=mode, **accepted(BackfillTurnSensor, values), **RETRIES)
     way = BranchPythonOperator(task_id="way", python_callable=_way, op_kwargs={"mode": mode, "connectors": connectors})
-    start = {"to": "datetime", "value": begins, "only_back": True}
+    start: dict[str, Any] = {"to": "datetime", "value": begins, "only_back": True}
     turn >> way
     way >> guarded_offset_change(**taken(guarded_offset_change, values), **start)
     way >> guarded_fleet_change(group_id="fleet", **taken(guarded_fleet_change, values), **start)

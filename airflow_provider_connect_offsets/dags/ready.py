@@ -75,6 +75,7 @@ def ready_dag(
         made.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
             [inspect.Parameter("given", inspect.Parameter.VAR_KEYWORD)], return_annotation=DAG
         )
+        made.parameters = models  # type: ignore[attr-defined]
         return made
 
     return decorated

@@ -194,6 +194,7 @@ def task_group(
 
         made.__doc__ = documented(make.__doc__, known)
         made.__signature__ = signature  # type: ignore[attr-defined]
+        made.parameters = models  # type: ignore[attr-defined]
         return made
 
     return decorated

@@ -127,11 +127,9 @@ def test_a_dag_file_may_give_other_defaults() -> None:
 
 def test_what_nobody_has_set_up_is_not_scheduled() -> None:
     """Until its file names the flow, or gives a schedule; the others need no name to be of use."""
-    named: dict[str, Any] = {"source_connector": "MirrorSourceConnector"}
-
     assert dags.mirror_readiness().schedule is None
-    assert str(dags.mirror_readiness(params=named).schedule) == "*/15 * * * *"
-    assert str(dags.mirror_readiness(pinned=named).schedule) == "*/15 * * * *"
+    assert str(dags.mirror_readiness(params={"source_connector": "mirror"}).schedule) == "*/15 * * * *"
+    assert str(dags.mirror_readiness(pinned={"source_connector": "mirror"}).schedule) == "*/15 * * * *"
     assert str(dags.mirror_readiness(schedule="@hourly").schedule) == "@hourly"
     assert str(dags.connector_offsets_snapshot().schedule) == "@daily"
 
@@ -139,7 +137,7 @@ def test_what_nobody_has_set_up_is_not_scheduled() -> None:
 def test_a_default_for_an_unknown_param_is_refused() -> None:
     """A misspelt name would be passed over otherwise."""
     with pytest.raises(InvalidInput, match="No Param is called 'conector'; there are connector, to,"):
-        dags.connector_offsets_change(params={"conector": "orders-mirror"})
+        dags.connector_offsets_change(params={"conector": "orders-mirror"})  # type: ignore[typeddict-unknown-key]
 
 
 def test_type_checkers_read_the_package_hints() -> None:

@@ -88,7 +88,7 @@ def test_a_flag_that_is_none_is_refused_by_its_name() -> None:
 def test_a_replay_takes_no_partitions() -> None:
     """Connect assigns whole topics to the clone, so an argument would promise what nothing keeps."""
     with pytest.raises(TypeError, match="unexpected keyword argument 'partitions'"):
-        bounded_replay(connector="orders", begins="", ends="", partitions="0")
+        bounded_replay(connector="orders", begins="", ends="", partitions="0")  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize("group", [guarded_offset_change, guarded_fleet_change])

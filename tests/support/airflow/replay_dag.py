@@ -15,5 +15,5 @@ from airflow_provider_connect_offsets.parameters.connections import ConnectorCon
 )
 def interval_replay(**values: Any) -> None:
     """Deliver the records of an interval once more."""
-    of_run = {name: f"{{{{ dag_run.conf.{name} }}}}" for name in ("connector", "begins", "ends")}
+    of_run: dict[str, Any] = {name: f"{{{{ dag_run.conf.{name} }}}}" for name in ("connector", "begins", "ends")}
     task_groups.bounded_replay(**of_run, **values)
