@@ -58,7 +58,7 @@ class Findings:
 
     @classmethod
     def of(cls, title: str, sample: Sequence[Mapping[str, Any]], rules: Iterable[Rule], *, most: int) -> Findings:
-        """Those of ``rules`` in the sample of a job's summary; at most ``most`` of a rule and severity."""
+        """Take the findings of ``rules`` from a sample, at most ``most`` of a rule and severity."""
         rows: list[tuple[Severity, str, str]] = []
         times = 0
         for severity, rule in product(Severity, rules):

@@ -41,7 +41,7 @@ _MEANINGS: Mapping[str, tuple[type[StoreError], str]] = {
     ),
     "returned 5": (OutcomeUnknown, "Whether anything was written must be read back."),
 }
-# What of a resource whose state is not the one that was requested of it.
+# What to say of a resource whose state is no longer the one that was requested.
 _REVERTED = (
     "The resource requests {} now: someone else has changed its spec.state, which GitOps tools (Argo CD, Flux) do "
     "within seconds. Let them leave spec.state alone, or suspend them while the change runs."

@@ -187,7 +187,7 @@ class CustomResource:
         return conditions + paused + (f" It {self.asked()}" if is_foreign else "")
 
     def asked(self) -> str:
-        """What of a sentence says that someone else has asked for an offset operation, and how that is withdrawn."""
+        """Return the end of a sentence: someone else has requested an offset operation, and how to withdraw it."""
         asked = {name: self.annotations[name] for name in (OFFSETS, OFFSETS_OF) if name in self.annotations}
         texts = " and ".join(f"{name}: {value!r}" for name, value in asked.items())
         remove = " ".join(f"{name}-" for name in asked)

@@ -32,7 +32,7 @@ class OwnTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowReset(JsonRecord):
-    """What of a flow is reset other than the offsets of its MirrorSource.
+    """What is reset of a flow, in addition to the offsets of its MirrorSource.
 
     Attributes:
         source_connector: Name of the MirrorSourceConnector.

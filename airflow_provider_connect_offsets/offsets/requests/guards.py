@@ -24,7 +24,7 @@ _UNSAFE = re.compile(r"[\x00-\x1f\x7f\\{}?#]|::|^\s|\s$|^//")
 
 
 class Named(StrEnum):
-    """What a name is the name of."""
+    """The kinds of names that ``protected`` and ``allowed`` are about."""
 
     CONNECTOR = "connector"
     GROUP = "group"

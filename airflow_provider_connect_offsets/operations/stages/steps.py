@@ -115,7 +115,7 @@ def restore_state(
         clients: Clients of its Connect cluster.
         connector: Its name.
         state: RUNNING, PAUSED or STOPPED.
-        tasks: How many it had; 0: none is waited for; None: unknown.
+        tasks: How many it had; 0: do not wait for tasks; None: unknown.
         may_fail: True if a connector that failed is in its state, too.
 
     Raises:

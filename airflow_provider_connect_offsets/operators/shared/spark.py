@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 #: How many errors of a plan the failure of its task names.
 _NAMED = 3
-# What of their mode files don't get that Hadoop writes.
+# The umask of files that Hadoop writes.
 _UMASK = "spark.hadoop.fs.permissions.umask-mode"
 
 

@@ -54,7 +54,7 @@ class Planned:
     cached: tuple[DataFrame, ...] = ()
 
     def judged(self, verdicts: DataFrame) -> Planned:
-        """The same with more verdicts."""
+        """Add verdicts."""
         return replace(self, verdicts=self.verdicts.unionByName(verdicts))
 
     def forget(self) -> None:

@@ -108,7 +108,7 @@ class Subjects:
         return [subject.name for subject in self.members]
 
     def without(self, verdicts: Iterable[Verdict]) -> Subjects:
-        """Those that none of these verdicts is about."""
+        """Leave out the subjects that these verdicts are about."""
         refused = {verdict.connector for verdict in verdicts}
         return Subjects(tuple(one for one in self.members if one.name not in refused))
 

@@ -128,7 +128,7 @@ def _with_ends(mappings: DataFrame, partitions: DataFrame) -> DataFrame:
 
 
 def _of_current_topics(mappings: DataFrame) -> DataFrame:
-    """Each mapping once, without those after which the remote topic may have been created anew, and has_gaps.
+    """Keep each mapping once, drop those of an earlier remote topic, and add the column ``has_gaps``.
 
     If fewer records were copied between two mappings than the source has offsets, either offsets without a record lie
     between, or the later mapping belongs to a new remote topic. That topic has at most the records after the earlier

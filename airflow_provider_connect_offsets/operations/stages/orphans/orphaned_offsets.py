@@ -112,7 +112,7 @@ class _Judged:
 
     @property
     def removable(self) -> dict[str, _Connector]:
-        """Those whose orphans may be removed."""
+        """The connectors whose orphaned offsets may be removed."""
         return {name: one for name, one in self.connectors.items() if one.reason is None}
 
 
