@@ -51,7 +51,7 @@ down: setup  ## what `make up` has started, from another terminal
 test: setup  ## the tests, on two processes with real servers of their own each
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m "$(NO_SUITE)"
 
-unit: setup  ## what needs neither a server nor Spark, within two minutes
+unit: setup  ## what needs neither a server nor Spark
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder tests/unit
 
 test-processes: setup  ## whole programs: the demo, `make up`, Airflow's and Spark's commands, workers and MirrorMakers
