@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from airflow.sdk import DAG, Param, chain
 
-from airflow_provider_connect_offsets.operators.existence import CreateConnectorOperator, DeleteConnectorOperator
+from airflow_provider_connect_offsets.operators import CreateConnectorOperator, DeleteConnectorOperator
 from airflow_provider_connect_offsets.sensors.connector import ConnectorPositionSensor
 
 CONNECTOR, TOPIC = "{{ params.connector }}", "{{ params.topic }}"

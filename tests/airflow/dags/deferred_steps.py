@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from airflow.sdk import DAG, Param, chain
 
-from airflow_provider_connect_offsets.operators.connector import (
+from airflow_provider_connect_offsets.operators import (
     AlterConnectorOffsetsOperator,
     ResumeConnectorOperator,
     StopConnectorOperator,

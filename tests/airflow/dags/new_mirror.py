@@ -1,6 +1,6 @@
 from airflow.sdk import DAG
 
-from airflow_provider_connect_offsets.operators.existence import CreateConnectorOperator
+from airflow_provider_connect_offsets.operators import CreateConnectorOperator
 
 with DAG("new_mirror", schedule=None) as dag:
     CreateConnectorOperator(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from airflow.sdk import DAG, Param, chain
 
-from airflow_provider_connect_offsets.operators.connector import (
+from airflow_provider_connect_offsets.operators import (
     AlterConnectorOffsetsOperator,
     GetConnectorOffsetsOperator,
     PauseConnectorOperator,

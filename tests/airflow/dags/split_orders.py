@@ -1,6 +1,6 @@
 from airflow.sdk import DAG
 
-from airflow_provider_connect_offsets.operators.existence import CopyConnectorOperator, RenameConnectorOperator
+from airflow_provider_connect_offsets.operators import CopyConnectorOperator, RenameConnectorOperator
 
 with DAG("split_orders", schedule=None, params={"connector": "orders"}) as dag:
     rename = RenameConnectorOperator(
