@@ -398,9 +398,9 @@ class _MirrorFailoverParams(TypedDict, total=False):
     topics: str | Param | None
     source_alias: str | Param | None
     target_alias: str | Param | None
-    replication_policy: Literal["", "default", "identity"] | Param | None
+    replication_policy: Literal["configured", "default", "identity"] | Param | None
     separator: str | Param | None
-    syncs_on: Literal["", "source", "target"] | Param | None
+    syncs_on: Literal["configured", "source", "target"] | Param | None
     rewind: str | Param | None
     min_coverage: float | str | Param | None
     max_rereads: int | str | Param | None

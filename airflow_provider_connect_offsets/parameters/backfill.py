@@ -20,7 +20,7 @@ from airflow_provider_connect_offsets.parameters.fields import (
 )
 from airflow_provider_connect_offsets.parameters.tasks import OneConnectorParams, PartParams
 
-_MODES: dict[str | None, str] = {
+_MODES: dict[str, str] = {
     "rewind": "rewind: from the start of the interval on",
     "replay": "replay: the interval only, by a temporary connector",
 }

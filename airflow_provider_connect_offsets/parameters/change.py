@@ -22,7 +22,7 @@ from airflow_provider_connect_offsets.parameters.fields import (
 )
 
 #: ``to`` of a request, and what the form calls it.
-TO: dict[str | None, str] = {
+TO: dict[str, str] = {
     "earliest": "earliest: the first record that is still there",
     "latest": "latest: after the last record",
     "datetime": "datetime: the first record at or after a moment",

@@ -12,6 +12,8 @@ from airflow_provider_connect_offsets.offsets.requests.failover import (
     FailoverRequest,
 )
 from airflow_provider_connect_offsets.parameters.fields import (
+    CONFIGURED,
+    Configured,
     Flag,
     Parameters,
     Section,
@@ -125,24 +127,24 @@ class FailoverParams(GroupsToMoveParams, section=Section.FLOW):
     target_alias: Text = optional(
         "Target alias", "Alias of the target cluster. Empty: as the connector says.", example="backup"
     )
-    replication_policy: Text = choice(
+    replication_policy: Configured = choice(
         "Replication policy",
         "How remote topics are named.",
         values={
-            None: "as the connector says",
+            CONFIGURED: "as the connector says",
             "default": "default: the alias before the name",
             "identity": "identity: the same name",
         },
-        default="",
+        default=CONFIGURED,
     )
     separator: Text = optional(
         "Separator", "replication.policy.separator. Empty: as the connector says, or a dot.", example="_"
     )
-    syncs_on: Text = choice(
+    syncs_on: Configured = choice(
         "Offset syncs are on",
         "offset-syncs.topic.location.",
-        values={None: "as the connector says", "source": "source", "target": "target"},
-        default="",
+        values={CONFIGURED: "as the connector says", "source": "source", "target": "target"},
+        default=CONFIGURED,
     )
     trust_checkpoints: Flag = flag(
         "Trust checkpoints",

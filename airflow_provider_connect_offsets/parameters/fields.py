@@ -40,6 +40,9 @@ def _flag(value: object) -> bool:
 Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else str(value))]
 #: True or false, also as a text, as templates give it; None and the empty text are false.
 Flag = Annotated[bool, BeforeValidator(_flag)]
+#: The choice to take what a connector's configuration says; as a value it is the empty text.
+CONFIGURED = "configured"
+Configured = Annotated[str, BeforeValidator(lambda value: "" if value in {None, CONFIGURED} else str(value))]
 #: Marks the URI of something that is read, which has to be readable (``offsets.requests.guards``).
 URI = "uri"
 Uri = Annotated[str, BeforeValidator(lambda value: "" if value is None else str(value)), URI]
@@ -107,15 +110,14 @@ def optional(
 
 
 def choice(
-    title: str, description: str, *, section: Section | None = None, values: Mapping[str | None, str], default: str
+    title: str, description: str, *, section: Section | None = None, values: Mapping[str, str], default: str
 ) -> Any:
-    """Define one of ``values``, each with the words that the form shows for it; None is the one nobody has to pick."""
-    schema = {
-        "type": ["null", "string"] if None in values else "string",
-        "enum": list(values),
-        "values_display": {str(value): words for value, words in values.items()},
-    }
-    return _shown(title, description, schema, default, default=default or None, section=section)
+    """Define one of ``values``, each with the words that the form shows for it.
+
+    None is no value: the page of a DAG with a null in an "enum" shows nothing but an error in Airflow 3.1.
+    """
+    schema = {"type": "string", "enum": list(values), "values_display": dict(values)}
+    return _shown(title, description, schema, default, default=default, section=section)
 
 
 def flag(title: str, description: str, *, section: Section | None = None, default: bool) -> Any:
@@ -173,7 +175,7 @@ def form_of(field: FieldInfo) -> dict[str, Any]:
     return field.json_schema_extra
 
 
-def _shown(title: str, description: str, schema: Mapping[str, Any], value: object, **form: Any) -> Any:
+def _shown(title: str, description: str, schema: Mapping[str, Any], value: Any, **form: Any) -> Any:
     """Define a parameter that the form shows; ``value``: its default in code, ``form``: as of :func:`form_of`."""
     shown = {"section": None, "schema": dict(schema), "example": None, "default": None, **form}
-    return Field(value, title=title, description=description, json_schema_extra=shown)
+    return Field(value, title=title, description=description, json_schema_extra=shown, validate_default=True)

@@ -58,7 +58,9 @@ def _with_default(param: Param, value: Any) -> Param:
 def _pinned(name: str, param: Param, value: Any) -> Param:
     # Not "const": the form would hide the field, and whoever triggers the DAG should see what it does.
     described = f"Fixed by the DAG's author. {param.description or ''}".strip()
-    made = Param(value, described, schema={**param.schema, "enum": [value]})
+    # Nor a null in "enum", with which the page shows nothing but an error in Airflow 3.1.
+    fixed = {"type": ["null"]} if value is None else {"enum": [value]}
+    made = Param(value, described, schema={**param.schema, **fixed})
     try:
         made.resolve()
     except ParamValidationError as error:
