@@ -173,7 +173,7 @@ def _type(field: FieldInfo) -> str:
     """Return the type of a parameter; numbers and flags may be texts, as a template gives them."""
     schema: Any = field.json_schema_extra["schema"] if isinstance(field.json_schema_extra, dict) else {}
     if "enum" in schema:
-        return f"Literal[{', '.join(repr(value or '') for value in schema['enum'])}]"
+        return f"Literal[{', '.join(repr(value) for value in schema['enum'])}]"
     kinds = schema.get("type", ())
     for kind, number in _NUMBERS.items():
         if kind in kinds:

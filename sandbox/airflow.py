@@ -127,6 +127,12 @@ class Airflow(ABC):
         response.raise_for_status()
         return str(response.json()["access_token"])
 
+    def log(self, *, dag_id: str, run_id: str, task: str) -> str:
+        """Get the log of a task's last attempt."""
+        path = f"/dags/{dag_id}/dagRuns/{run_id}/taskInstances/{task}"
+        number = self.call("GET", path)["try_number"]
+        return str(self.call("GET", f"{path}/logs/{number}"))
+
     def is_healthy(self) -> bool:
         """Whether all its parts work."""
         try:

@@ -34,14 +34,14 @@ _MODULES = {
     "failover": ("TranslateGroupOffsetsOperator",),
     "groups": ("CommitGroupOffsetsOperator", "RestoreGroupOffsetsOperator"),
 }
-_MODULE = {name: module for module, names in _MODULES.items() for name in names}
-__all__ = list(_MODULE)
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+__all__ = list(_MODULE_OF)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULE:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULE[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -42,7 +42,7 @@ Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else str
 Flag = Annotated[bool, BeforeValidator(_flag)]
 #: The choice to take what a connector's configuration says; as a value it is the empty text.
 CONFIGURED = "configured"
-Configured = Annotated[str, BeforeValidator(lambda value: "" if value in {None, CONFIGURED} else str(value))]
+Configured = Annotated[str, BeforeValidator(lambda value: "" if value in (None, CONFIGURED) else str(value))]
 #: Marks the URI of something that is read, which has to be readable (``offsets.requests.guards``).
 URI = "uri"
 Uri = Annotated[str, BeforeValidator(lambda value: "" if value is None else str(value)), URI]
@@ -178,4 +178,5 @@ def form_of(field: FieldInfo) -> dict[str, Any]:
 def _shown(title: str, description: str, schema: Mapping[str, Any], value: Any, **form: Any) -> Any:
     """Define a parameter that the form shows; ``value``: its default in code, ``form``: as of :func:`form_of`."""
     shown = {"section": None, "schema": dict(schema), "example": None, "default": None, **form}
+    # A default is validated, too, as that of a choice may stand for the empty text (CONFIGURED).
     return Field(value, title=title, description=description, json_schema_extra=shown, validate_default=True)

@@ -56,16 +56,15 @@ def _with_default(param: Param, value: Any) -> Param:
 
 
 def _pinned(name: str, param: Param, value: Any) -> Param:
-    # Not "const": the form would hide the field, and whoever triggers the DAG should see what it does.
-    described = f"Fixed by the DAG's author. {param.description or ''}".strip()
-    # Nor a null in "enum", with which the page shows nothing but an error in Airflow 3.1.
+    # Not "const": the form would hide the field, and whoever triggers the DAG should see what it does. Nor a null in
+    # "enum", with which the page shows nothing but an error in Airflow 3.1.
     fixed = {"type": ["null"]} if value is None else {"enum": [value]}
-    made = Param(value, described, schema={**param.schema, **fixed})
+    described = f"Fixed by the DAG's author. {param.description or ''}".strip()
     try:
-        made.resolve()
+        Param(value, schema=param.schema).resolve()
     except ParamValidationError as error:
         raise InvalidInput(f"pinned: {name} can't be {value!r}: {error}") from error
-    return made
+    return Param(value, described, schema={**param.schema, **fixed})
 
 
 def _param(field: FieldInfo) -> Param:

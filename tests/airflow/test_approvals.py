@@ -44,7 +44,11 @@ def test_what_is_pinned_is_no_template_and_no_choice() -> None:
 
 @pytest.mark.parametrize(
     ("pinned", "message"),
-    [({"aproval": True}, "No Param is called 'aproval'"), ({"approval": "maybe"}, "pinned: approval can't be 'maybe'")],
+    [
+        ({"aproval": True}, "No Param is called 'aproval'"),
+        ({"approval": "maybe"}, "pinned: approval can't be 'maybe'"),
+        ({"connector": None}, "pinned: connector can't be None"),
+    ],
 )
 def test_a_pin_that_fits_no_param(pinned: dict[str, Any], message: str) -> None:
     """Fails when the DAG is parsed."""

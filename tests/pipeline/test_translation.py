@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.pipeline.translate.mappings import known_m
 from tests.support.model.mirror_events import history
 from tests.support.model.mirror_kinds import Event, Trait
 from tests.support.model.mirror_logs import Traits
-from tests.support.model.mirror_presumed import excused, looks_alike
+from tests.support.model.mirror_presumed import BLURRED, excused, looks_alike
 from tests.support.model.mirror_rows import Answer, ReadFrom, answered, partitions_of, searched_mappings, syncs_of
 from tests.support.model.mirror_truth import bests
 from tests.support.model.mirror_world import Ending, Sync, World
@@ -21,10 +21,8 @@ from tests.support.model.mirror_world import Ending, Sync, World
 pytestmark = pytest.mark.histories
 HISTORIES = int(os.environ.get("HISTORIES", "250"))
 SEEDS = [int(seed) for seed in os.environ.get("SEEDS", "1").split(",")]
-# Where a digest does not distinguish a record from others.
 _UNCLEAR = {
-    *(Trait.REPEATS, Trait.CHANGES, Trait.DROPS, Trait.CONVERTED),
-    *(Event.CONVERTER, Event.TRANSFORM),
+    *BLURRED,
     Trait.LOG_APPEND_TIME,
     Event.TIMESTAMP_TYPE,
     Event.RETAIN_SOURCE,

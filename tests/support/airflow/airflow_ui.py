@@ -176,18 +176,15 @@ class DagRunUi:
         return {"tasks": lambda: [task["state"] for task in self._instances()]}
 
     def _instances(self) -> list[dict[str, Any]]:
-        return list(AirflowAt(self.ui.url).call("GET", f"{self._address}/taskInstances")["task_instances"])
-
-    @property
-    def _address(self) -> str:
-        return f"/dags/{self.dag_id}/dagRuns/{self.run_id}"
+        path = f"/dags/{self.dag_id}/dagRuns/{self.run_id}/taskInstances"
+        return list(AirflowAt(self.ui.url).call("GET", path)["task_instances"])
 
     def _log_errors(self) -> None:
         """Log what each task that failed has logged at its end."""
         for task in self._instances():
             if task["state"] == "failed":
-                path = f"{self._address}/taskInstances/{task['task_id']}/logs/{task['try_number']}"
-                _LOGGER.warning("%s: %s", task["task_id"], str(AirflowAt(self.ui.url).call("GET", path))[-_LOG:])
+                log = AirflowAt(self.ui.url).log(dag_id=self.dag_id, run_id=self.run_id, task=task["task_id"])
+                _LOGGER.warning("%s: %s", task["task_id"], log[-_LOG:])
 
     def tasks(self) -> dict[str, str]:
         """States of its tasks, without the name of their group."""

@@ -77,8 +77,7 @@ class Scheduled:
         return sorted((one["dag_run_id"], one["task_id"], one["try_number"], str(one["state"])) for one in tasks)
 
     def log(self, run_id: str, task: str) -> str:
-        number = self.task(run_id, task)["try_number"]
-        return str(self.airflow.call("GET", f"/dags/{DAG_ID}/dagRuns/{run_id}/taskInstances/{task}/logs/{number}"))
+        return self.airflow.log(dag_id=DAG_ID, run_id=run_id, task=task)
 
     def at_its_end(self) -> str:
         """Return the errors of tasks and of Airflow itself, for a failed test."""

@@ -14,8 +14,8 @@ from tests.support.model.mirror_world import Ending, World
 
 _ORIGIN = OffsetMapping(-1, -1)
 _ANEW = {Event.SOURCE_ANEW, Event.TARGET_ANEW}
-# Where a digest does not distinguish a record from all others that the source has ever had.
-_BLURRED = {Trait.REPEATS, Trait.CHANGES, Trait.DROPS, Trait.CONVERTED, Event.CONVERTER, Event.TRANSFORM}
+#: Where a digest does not distinguish a record from all others that the source has ever had.
+BLURRED = {Trait.REPEATS, Trait.CHANGES, Trait.DROPS, Trait.CONVERTED, Event.CONVERTER, Event.TRANSFORM}
 
 
 def excused(one: Answer, read: ReadFrom) -> bool:
@@ -36,7 +36,7 @@ def excused(one: Answer, read: ReadFrom) -> bool:
 def _may_be_another(one: Answer) -> bool:
     """Whether only an id tells a sync of an earlier topic from one of today's, or nothing tells two records apart."""
     world = one.world
-    fits = bool(_BLURRED & world.happened) or one.position < world.source.start
+    fits = bool(BLURRED & world.happened) or one.position < world.source.start
     return (fits and bool(_ANEW & world.happened) and misled(world)) or mistaken(world) or looks_alike(world)
 
 
