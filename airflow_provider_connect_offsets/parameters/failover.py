@@ -81,8 +81,8 @@ class GroupsToMoveParams(Parameters, section=Section.LIMITS):
     )
     compared_total: Any = limit(
         "Records compared, in all",
-        "How many records are read at most while the flow is stopped, of both logs and all partitions together. "
-        "The preview names the partitions that get less than they need.",
+        "How many records are read at most while the flow is stopped, of both logs and all partitions together: those "
+        "of the groups that have least left to read. The preview names the partitions that get less than they need.",
         default=DEFAULT_COMPARED_TOTAL,
     )
     search_timeout: Any = limit(

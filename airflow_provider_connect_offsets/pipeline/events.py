@@ -14,6 +14,7 @@ KEY = ("topic", "kafka_partition")
 # Sort order of events at equal offsets.
 KNOWN, QUERY = 0, 1
 SO_FAR = (Window.unboundedPreceding, Window.currentRow)
+WHOLE = (Window.unboundedPreceding, Window.unboundedFollowing)
 
 
 def query_events(positions: DataFrame) -> DataFrame:

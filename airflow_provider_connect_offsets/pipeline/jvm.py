@@ -55,6 +55,12 @@ def exists(spark: SparkSession, uri: str) -> bool:
     return bool(file_system.exists(path))
 
 
+def size_of(spark: SparkSession, uri: str) -> int:
+    """Bytes of all files of a directory; 0 if there is none."""
+    file_system, path = _locate(spark, uri)
+    return int(file_system.getContentSummary(path).getLength()) if file_system.exists(path) else 0
+
+
 def remove(spark: SparkSession, uri: str) -> None:
     """Remove a file, or a directory with all its files, if it exists."""
     file_system, path = _locate(spark, uri)

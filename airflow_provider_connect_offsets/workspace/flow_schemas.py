@@ -93,8 +93,8 @@ TRANSLATION = dataset_schema(
     claimed="long?",
 )
 
-# First offset of the records to read of each log. ``left_out``: number of useful records of both logs that are not read
-# because all partitions together would exceed the limit.
+# First offset of the records to read of each log; a partition of which nothing is read has no row. ``left_out``: how
+# many more records of both logs its other positions need, which are not read, as all would exceed the limit.
 COMPARE_RANGES = dataset_schema(
     "compare_ranges",
     **_MIRRORED,

@@ -185,25 +185,24 @@ def test_what_is_worth_reading(spark: SparkSession, directory: FailoverDirectory
     ranges = read_dataset(directory.compare_ranges, COMPARE_RANGES)
     assert {row["kafka_partition"]: (row["source_from"], row["target_from"]) for row in ranges} == {
         0: (80, 80),
-        1: (80, 0),
     }
 
 
 def test_what_is_beyond_the_limit_is_named(spark: SparkSession, directory: FailoverDirectory) -> None:
     """By partition and how many records are not read."""
-    write_observation(directory, min_coverage=0.3, compared=20, compared_total=100)
+    write_observation(directory, min_coverage=0.3, compared_total=200)
 
     summary = translate_job.run(spark, directory)
 
     assert summary["beyond_limit"] == {
         "partitions": 1,
-        "records": 71,
-        "first": [{"topic": "orders", "kafka_partition": 1, "left_out": 71}],
+        "records": 200,
+        "too_far": 0,
+        "first": [{"topic": "orders", "kafka_partition": 1, "left_out": 200}],
     }
     ranges = read_dataset(directory.compare_ranges, COMPARE_RANGES)
     assert {row["kafka_partition"]: (row["source_from"], row["target_from"], row["left_out"]) for row in ranges} == {
-        0: (80, 80, 0),
-        1: (92, 59, 71),
+        0: (0, 0, 0),
     }
 
 
@@ -287,3 +286,17 @@ def test_spark_submit(directory: FailoverDirectory, tmp_path: Path) -> None:
 
     user.assert_kept()
     assert read_json(directory.summary)["commit"] == 2
+
+
+def test_many_records_are_divided_among_more_tasks(spark: SparkSession, directory: FailoverDirectory) -> None:
+    """A task that sorts too many of them runs out of the driver's memory, while the flow is stopped."""
+    write_observation(directory, compared=100)
+    few = translate_job.shuffle_partitions(spark, directory)
+    for own, megabytes in ((directory, 100), (directory.forward, 60)):
+        part = Path(own.record_digests.removeprefix("file://"), "part.parquet")
+        part.parent.mkdir(parents=True)
+        with part.open("wb") as file:
+            file.truncate(megabytes * 2**20)
+
+    assert few == spark.sparkContext.defaultParallelism
+    assert translate_job.shuffle_partitions(spark, directory) == 10

@@ -1,64 +1,108 @@
-"""One limit of records for all partitions, and the share of each."""
+"""One limit of records for all partitions, and the positions whose records are read."""
 
 from __future__ import annotations
 
 import pytest
 from pyspark.sql import SparkSession
 
-from airflow_provider_connect_offsets.pipeline.failover.worth_reading import shared_out
+from airflow_provider_connect_offsets.pipeline.failover.worth_reading import nearest_first
+from airflow_provider_connect_offsets.pipeline.translate.records import MARGIN
 from tests.support.rows.frames import frame_of
 
-_RANGES = "topic string, kafka_partition int, source_from long, target_from long"
-_ENDS = "topic string, kafka_partition int, source_end long, target_end long"
+_RANGES = (
+    "topic string, kafka_partition int, target_topic string, forward boolean, read_as string, "
+    "read_from long, read_end long, other_from long, other_end long"
+)
+_POSITIONS = "read_as string, kafka_partition int, upstream long, downstream long, is_open boolean"
+START, END, SHIFT = 1_000, 11_000, 50
+Chosen = tuple[int | None, int | None, int | None, bool, bool]
 
 
-def shared(spark: SparkSession, total: int, *lengths: tuple[int, int | None]) -> dict[int, tuple[int, int, int]]:
-    """Share so many records out among partitions of these lengths (source, target; None: it lacks the partition).
+def chosen(
+    spark: SparkSession, total: int, *positions: list[int], compared: int = 10_000, read_from: int = START
+) -> list[Chosen]:
+    """The chosen beginnings of both logs, what is left out, and whether it is too much or too far; by partition.
 
-    Both logs begin to be worth reading at 1,000. Gives by partition how much is read of either log, and left out.
+    ``positions``: of each partition; a negative one is proved. The remote topic is the source, ``SHIFT`` further.
     """
-    ranges = [("t", number, 1000, None if target is None else 1000) for number, (_, target) in enumerate(lengths)]
-    ends = [
-        ("t", number, 1000 + source, None if target is None else 1000 + target)
-        for number, (source, target) in enumerate(lengths)
+    ranges = [
+        ("t", one, "here.t", False, "t", read_from, END, read_from + SHIFT, END + SHIFT)
+        for one in range(len(positions))
     ]
-    found = shared_out(frame_of(spark, ranges, _RANGES), frame_of(spark, ends, _ENDS), total=total).collect()
-    assert len(found) == len(lengths)
-    read_of = {}
-    for row in found:
-        source, target = lengths[row["kafka_partition"]]
-        read = 0 if target is None else 1000 + target - row["target_from"]
-        read_of[row["kafka_partition"]] = (1000 + source - row["source_from"], read, row["left_out"])
-    return read_of
+    listed = [("t", number, abs(at), abs(at) + SHIFT, at > 0) for number, some in enumerate(positions) for at in some]
+    found = nearest_first(
+        frame_of(spark, ranges, _RANGES), frame_of(spark, listed, _POSITIONS), compared=compared, total=total
+    )
+    return [
+        (row["read_from"], row["other_from"], row["left_out"], row["beyond_total"], row["too_far"])
+        for row in found.orderBy("kafka_partition").collect()
+    ]
+
+
+def needed(position: int) -> int:
+    """Records of both logs that prove a position."""
+    return 2 * (END - position + MARGIN)
+
+
+def begin(position: int) -> tuple[int, int]:
+    return position - MARGIN, position - MARGIN + SHIFT
 
 
 @pytest.mark.parametrize(
     ("total", "read"),
     [
-        (1000, [(10, 10, 0), (40, 40, 0), (100, 200, 0)]),
-        (400, [(10, 10, 0), (40, 40, 0), (100, 200, 0)]),
-        (220, [(10, 10, 0), (40, 40, 0), (40, 80, 180)]),
-        (100, [(10, 10, 0), (20, 20, 40), (13, 26, 261)]),
-        (30, [(5, 5, 10), (5, 5, 70), (3, 6, 291)]),
-        (0, [(0, 0, 20), (0, 0, 80), (0, 0, 300)]),
+        (needed(9_000) + needed(8_000) + needed(5_000), [9_000, 8_000, 5_000]),
+        (needed(9_000) + needed(8_000) + needed(5_000) - 1, [9_000, 8_000, None]),
+        (needed(9_000) + needed(8_000) - 1, [9_000, None, None]),
+        (needed(9_000) - 1, [None, None, None]),
+        (0, [None, None, None]),
     ],
 )
-def test_each_gets_as_much_as_it_needs_or_as_the_others_leave(
-    spark: SparkSession, total: int, read: list[tuple[int, int, int]]
-) -> None:
-    """Each gets some before any gets much, the same share of both logs; and never more than all of them may."""
-    found = shared(spark, total, (10, 10), (40, 40), (100, 200))
+def test_nearest_to_the_end_first(spark: SparkSession, total: int, read: list[int | None]) -> None:
+    """All records of a position, or none: a part of them proves nothing."""
+    expected = [
+        (None, None, needed(at), True, False) if chosen_one is None else (*begin(at), 0, False, False)
+        for at, chosen_one in zip([9_000, 8_000, 5_000], read, strict=True)
+    ]
 
-    assert [found[number] for number in range(3)] == read
-    assert sum(source + target for source, target, _ in found.values()) <= total
-
-
-def test_a_partition_that_the_target_lacks_takes_nothing(spark: SparkSession) -> None:
-    """Nothing is read of it."""
-    assert shared(spark, 20, (500, None), (10, 10))[1] == (10, 10, 0)
+    assert chosen(spark, total, [9_000], [8_000], [5_000]) == expected
 
 
-def test_nothing_to_be_shared(spark: SparkSession) -> None:
-    """No partition, or none with anything worth reading."""
-    assert shared(spark, 20) == {}
-    assert shared(spark, 20, (0, 0)) == {0: (0, 0, 0)}
+def test_a_group_that_nobody_uses_any_more_keeps_no_other_from_being_proved(spark: SparkSession) -> None:
+    """Its position is the furthest of the partition; records are counted once for both."""
+    total = needed(9_000) + needed(10_000)
+
+    assert chosen(spark, total, [2_000, 9_000], [10_000]) == [
+        (*begin(9_000), needed(2_000) - needed(9_000), True, False),
+        (*begin(10_000), 0, False, False),
+    ]
+    assert chosen(spark, needed(2_000), [2_000, 9_000]) == [(*begin(2_000), 0, False, False)]
+
+
+def test_positions_near_to_each_other_are_read_or_not(spark: SparkSession) -> None:
+    """The log begins a little before them, so both need the same records."""
+    assert chosen(spark, needed(START + MARGIN) - 1, [START + 10, START + 20])[0][:2] == (None, None)
+
+
+def test_of_proved_positions_nothing_is_told(spark: SparkSession) -> None:
+    """They are read to check them, if there is room."""
+    assert chosen(spark, needed(9_000), [-9_000]) == [(*begin(9_000), 0, False, False)]
+    assert chosen(spark, 0, [-9_000]) == [(None, None, needed(9_000), False, False)]
+
+
+def test_positions_beyond_compared(spark: SparkSession) -> None:
+    """The records of a range that was cut don't prove a position before it, so they are not read for it."""
+    cut = {"compared": 1_000, "read_from": END - 1_000}
+
+    assert chosen(spark, 10**6, [9_000], **cut) == [(None, None, None, False, True)]
+    assert chosen(spark, 10**6, [9_000, 10_500], **cut) == [(*begin(10_500), 0, False, True)]
+
+
+def test_a_log_that_retention_has_cut_is_read_from_its_beginning(spark: SparkSession) -> None:
+    """A position before it is proved by what is left."""
+    assert chosen(spark, 10**6, [500], compared=10_001) == [(START, START + SHIFT, 0, False, False)]
+
+
+def test_nothing_to_be_chosen(spark: SparkSession) -> None:
+    """No partition, or none that the target has."""
+    assert chosen(spark, 20) == []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 from airflow_provider_connect_offsets.exceptions import DatasetError
@@ -19,11 +21,14 @@ from airflow_provider_connect_offsets.observe.partitions import partition_of
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
+from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import FLOW_TOPICS, MIRROR_LEDGER, RECORD_DIGESTS
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.paths import MARKER, join
+
+log = logging.getLogger(__name__)
 
 # For this many of the highest positions in each partition, this many records before each are kept.
 POSITIONS, BEFORE = 5, 3
@@ -51,8 +56,8 @@ def records_before(
     for one in listed:
         highest = sorted(positions.get(one.where, ()), reverse=True)[:POSITIONS]
         before = {offset for position in highest for offset in range(position - BEFORE, position)}
-        log = one.source
-        present = sorted(offset for offset in before if log is not None and log.log_start <= offset < log.log_end)
+        bounds = one.source
+        present = sorted(at for at in before if bounds is not None and bounds.log_start <= at < bounds.log_end)
         if present:
             offsets[one.where] = present
     with clusters.source.spans(clusters.isolation) as source:
@@ -70,7 +75,7 @@ def write_ledger(
     """Copy the newest ledgers of the flow, and read the remote topics that they know.
 
     Writes the datasets ``mirror_ledger``, ``flow_topics`` and ``record_digests``; nothing if there is no ledger.
-    A remote partition is read as a whole, if it has at most ``request.compared`` offsets: a part proves nothing.
+    Remote partitions are read as a whole, as a part proves nothing: the shortest ones, as the request's limits allow.
 
     Args:
         request: The failover.
@@ -105,23 +110,45 @@ def write_ledger(
         for row in iterate_dataset(directory.ledger, MIRROR_LEDGER)
         if row["kind"] == "log" and row["target_topic_id"] == ids.target.get(row["target_topic"])
     }
-    return _read_whole(target, [one for one in listed if one.where in known], request.compared, directory)
+    whole = read_whole(request, [one for one in listed if one.where in known])
+    return _write_digests(target, whole, directory)
 
 
 def _ledgers(directory: str) -> list[str]:
     return [name for name in files.list_names(directory) if name.endswith(".parquet") and not name.startswith(".")]
 
 
-def _read_whole(
-    target: KafkaCluster, remote_partitions: Iterable[RemotePartition], compared: int, directory: FailoverDirectory
+def read_whole(request: FailoverRequest, remote_partitions: Iterable[RemotePartition]) -> list[RemotePartition]:
+    """Return the remote partitions whose records are read: the shortest ones, as far as the request's limits allow."""
+    by_length = sorted(
+        (one.target.log_end - one.target.log_start, one.where, one) for one in remote_partitions if one.target
+    )
+    sums = accumulate(length for length, _, _ in by_length)
+    whole = [
+        one
+        for (length, _, one), so_far in zip(by_length, sums, strict=True)
+        if length <= request.compared and so_far <= request.compared_total
+    ]
+    if len(whole) < len(by_length):
+        log.warning(
+            "The records of %s are more than compared (%s) or compared_total (%s) allows, so they are not read: only "
+            "checkpoints and the ledger translate positions there.",
+            counted(len(by_length) - len(whole), "remote partition"),
+            f"{request.compared:,}",
+            f"{request.compared_total:,}",
+        )
+    return whole
+
+
+def _write_digests(
+    target: KafkaCluster, whole: Sequence[RemotePartition], directory: FailoverDirectory
 ) -> dict[TopicPartition, ReadFrom]:
-    small = [one for one in remote_partitions if one.target and one.target.log_end - one.target.log_start <= compared]
-    spans = {one.on_target: Span(one.target.log_start, one.target.log_end) for one in small if one.target}
-    names = {one.on_target: one.where for one in small}
+    spans = {one.on_target: Span(one.target.log_start, one.target.log_end) for one in whole if one.target}
+    names = {one.on_target: one.where for one in whole}
     with target.spans() as logs:
         rows = (
             _digest_row(Side.TARGET, names[digest.where], digest)
-            for digest in logs.digests(spans, timed=timed_topics(small))
+            for digest in logs.digests(spans, timed=timed_topics(whole))
         )
         write_dataset(directory.record_digests, RECORD_DIGESTS, rows)
     return {names[on_target]: ReadFrom(None, span.start) for on_target, span in spans.items()}

@@ -121,7 +121,7 @@ def mismatches(exact: DataFrame, digests: DataFrame) -> DataFrame:
     """
     source = _at(digests, Side.SOURCE, "claimed", "source_digest")
     target = _at(digests, Side.TARGET, "downstream", "target_digest")
-    both = exact.join(source, [*KEY, "claimed"], "left").join(target, [*KEY, "downstream"], "left")
+    both = exact.join(source, ["claimed", *KEY], "left").join(target, [*KEY, "downstream"], "left")
     checked = F.col("source_digest").isNotNull() & F.col("target_digest").isNotNull()
     return both.select(
         *exact.columns,

@@ -8,6 +8,7 @@ final translation is also compared with its preview.
 from __future__ import annotations
 
 from contextlib import ExitStack
+from math import ceil
 from typing import Any
 
 from pyspark.sql import DataFrame, Observation, SparkSession
@@ -38,6 +39,9 @@ from airflow_provider_connect_offsets.workspace import flow_schemas, schemas
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
 CLUSTER_PARTITIONS = 8
+# Bytes of record digests that a task gets at most: about 700,000 records. It sorts them several times at once, and with
+# the default memory of a driver it fails at three times as many.
+TASK_BYTES = 16 * 2**20
 DEFAULTS = {
     # By default, Spark would read each dataset, a few files of a few megabytes, on one core.
     "spark.sql.files.openCostInBytes": "64KB",
@@ -169,19 +173,22 @@ def _beyond(
     return beyond_approval(final, shown, request=request, rereads=rereads)
 
 
-def _shuffle_partitions(spark: SparkSession) -> str:
-    """One per core, so that all end at the same time; a cluster may add cores while the job runs."""
+def shuffle_partitions(spark: SparkSession, directory: FailoverDirectory) -> int:
+    """One per core, so that all end at the same time; more for many records, and on a cluster, which may add cores."""
     context = spark.sparkContext
     cores = context.defaultParallelism
-    return str(cores if str(context.master).startswith("local") else max(CLUSTER_PARTITIONS, cores))
+    least = cores if str(context.master).startswith("local") else max(CLUSTER_PARTITIONS, cores)
+    size = sum(jvm.size_of(spark, one.record_digests) for one in (directory, directory.forward))
+    return max(least, ceil(size / TASK_BYTES))
 
 
 def _run(spark: SparkSession, arguments: list[str]) -> None:
-    set_default(spark, "spark.sql.shuffle.partitions", _shuffle_partitions(spark))
+    directories = [FailoverDirectory(one) for one in arguments]
+    set_default(spark, "spark.sql.shuffle.partitions", str(shuffle_partitions(spark, directories[0])))
     if str(spark.sparkContext.master).startswith("local"):
         # Adaptive execution would plan each stage again and arrive at one partition per core, too.
         set_default(spark, "spark.sql.adaptive.enabled", "false")
-    run(spark, *map(FailoverDirectory, arguments))
+    run(spark, *directories)
 
 
 JOB = Job(

@@ -2,94 +2,109 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
-from airflow_provider_connect_offsets.pipeline.events import KEY
-from airflow_provider_connect_offsets.pipeline.failover.failback import forward_ranges
+from airflow_provider_connect_offsets.pipeline.events import KEY, SO_FAR
+from airflow_provider_connect_offsets.pipeline.failover.failback import Forward, forward_ranges
 from airflow_provider_connect_offsets.pipeline.failover.failover import NO_SYNC, compare_ranges, queried_positions
 from airflow_provider_connect_offsets.pipeline.failover.observed import ObservedFlow
 from airflow_provider_connect_offsets.pipeline.frames import shaped, write_dataset
 from airflow_provider_connect_offsets.pipeline.summary import first_rows, totals
+from airflow_provider_connect_offsets.pipeline.translate.records import MARGIN
 from airflow_provider_connect_offsets.workspace.flow_schemas import COMPARE_RANGES
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
+# Which log groups read: that of the source; in a failback, by records of the flow from home, that of the target.
+_SOURCE_IS_READ = {"source": "read", "target": "other"}
+_TARGET_IS_READ = {"target": "read", "source": "other"}
 
-def shared_out(ranges: DataFrame, partitions: DataFrame, *, total: int) -> DataFrame:
-    """Shorten ranges of records so that all together keep the limit.
 
-    No partition gets more than another one that needs more. The same share of both logs is read, at their ends.
+def nearest_first(ranges: DataFrame, positions: DataFrame, *, compared: int, total: int) -> DataFrame:
+    """Choose the positions whose records are read: those nearest to the ends of their logs, within one limit for all.
+
+    A translated offset is proved by all records from the position on, so some of them would be read in vain.
 
     Args:
-        ranges: topic, kafka_partition, source_from, target_from, and any others; of one or several flows
-        partitions: topic, kafka_partition, source_end, target_end, and all other columns of the key of ``ranges``
-        total: how many records may be read, of both logs and all partitions; offsets count as records
+        ranges: topic, kafka_partition, target_topic, forward (the records are of the flow from home), read_as (the
+            topic that groups read), read_from, read_end (offsets of this topic that are worth reading), other_from,
+            other_end (of the topic that it was replicated to or from)
+        positions: what ``positions_of`` returns
+        compared: how many records of the topic that groups read may be read of a partition; offsets count as records
+        total: how many records may be read, of both logs and all partitions
 
     Returns:
-        ``ranges``, shortened, with left_out (how many records of both logs are not read)
+        topic, kafka_partition, target_topic, forward, read_from, other_from (null: nothing is read), left_out (how many
+        more records its positions need), beyond_total, too_far (whether a position that is not proved yet needs more
+        than ``total`` leaves, or more than ``compared``)
     """
-    key = [name for name in partitions.columns if name not in {"source_end", "target_end"}]
-    needed = (
-        ranges.join(F.broadcast(partitions), key)
-        .withColumns({"of_source": _length("source"), "of_target": _length("target")})
-        .withColumn("need", F.col("of_source") + F.col("of_target"))
+    key = [*KEY, "target_topic", "forward"]
+    joined = positions.join(F.broadcast(ranges), ["read_as", "kafka_partition"])
+    located = joined.select(*key, "upstream", "is_open", *_begins(), "read_end", "other_end", _is_near(compared))
+    length = _length("read") + _length("other")
+    nearer = Window.partitionBy(*key).orderBy("need", "upstream").rowsBetween(Window.unboundedPreceding, -1)
+    more = F.col("need") - F.coalesce(F.max("need").over(nearer), F.lit(0))
+    in_order = Window.orderBy("need", *key, "upstream").rowsBetween(*SO_FAR)
+    chosen = (
+        located.withColumn("need", F.when(F.col("near"), length))
+        .withColumn("more", F.greatest(more, F.lit(0)))
+        .withColumn("read", F.col("near") & (F.sum("more").over(in_order) <= total))
     )
-    level = _level(needed.select(*key, "need"), key, total)
-    share = F.least(F.lit(1.0), F.col("level") / F.greatest("need", F.lit(1)))
-    granted = needed.crossJoin(F.broadcast(level)).withColumns(
-        {side: F.floor(F.col(side) * share).cast("long") for side in ("of_source", "of_target")}
+    read, is_open = F.col("read"), F.col("is_open")
+    needed, granted = F.max("need"), F.coalesce(F.max(F.when(read, F.col("need"))), F.lit(0))
+    return chosen.groupBy(*key).agg(
+        *[F.min(F.when(read, F.col(name))).alias(name) for name in ("read_from", "other_from")],
+        (needed - granted).alias("left_out"),
+        F.bool_or(is_open & F.col("near") & ~read).alias("beyond_total"),
+        F.bool_or(is_open & ~F.col("near")).alias("too_far"),
     )
-    return granted.withColumns(
-        {
-            "source_from": _begin("source"),
-            "target_from": _begin("target"),
-            "left_out": F.col("need") - F.col("of_source") - F.col("of_target"),
-        }
-    ).select(*ranges.columns, "left_out")
 
 
-def unproved(rows: DataFrame) -> DataFrame:
-    """Partitions with a position that is not proved.
+def positions_of(rows: DataFrame) -> DataFrame:
+    """Each position once, however many groups have it.
 
     Args:
         rows: dataset ``translation``
 
     Returns:
-        read_as (the topic that groups read), kafka_partition
+        read_as (the topic that groups read), kafka_partition, upstream, downstream, is_open (it is not proved)
     """
     proved = F.col("downstream").eqNullSafe(F.col("upper")) & (F.col("missing") == 0) & (F.col("max_rereads") == 0)
-    left = rows.where(F.col("covered").isNotNull() & ~F.coalesce(proved, F.expr("false")))
-    return left.select(F.col("source_topic").alias("read_as"), "kafka_partition").distinct()
-
-
-def _level(needed: DataFrame, key: list[str], total: int) -> DataFrame:
-    """The most that a partition gets, as one row: partitions that need less leave the rest to the others."""
-    in_order = Window.orderBy("need", *key)
-    given = F.coalesce(F.sum("need").over(in_order.rowsBetween(Window.unboundedPreceding, -1)), F.lit(0))
-    others = F.count("*").over(Window.partitionBy()) - F.row_number().over(in_order) + 1
-    # The level rises up to the last partition that gets all it needs, and falls from there on.
-    levels = needed.select(F.greatest((F.lit(total) - given) / others, F.lit(0.0)).alias("level"))
-    return levels.agg(F.coalesce(F.max("level"), F.lit(0.0)).alias("level"))
-
-
-def _length(side: str) -> Column:
-    """Length of a range; 0 if the target lacks the partition."""
-    length = F.greatest(F.col(f"{side}_end") - F.col(f"{side}_from"), F.lit(0))
-    return F.coalesce(F.when(F.col("target_end").isNotNull(), length), F.lit(0))
-
-
-def _begin(side: str) -> Column:
-    """Begin of the shortened range; unchanged if there is no log."""
-    return F.coalesce(
-        F.greatest(F.col(f"{side}_from"), F.col(f"{side}_end") - F.col(f"of_{side}")), F.col(f"{side}_from")
+    is_open = F.col("covered").isNotNull() & ~F.coalesce(proved, F.expr("false"))
+    return rows.groupBy(F.col("source_topic").alias("read_as"), "kafka_partition", "upstream").agg(
+        F.min("downstream").alias("downstream"), F.bool_or(is_open).alias("is_open")
     )
 
 
-# One in so many records is read to check offsets that are already proved.
-_TO_CHECK = 10
+def _begins() -> list[Column]:
+    """Where the records of a position begin in both logs; ``upstream`` is in the one that groups read."""
+    begin = F.greatest("read_from", F.col("upstream") - MARGIN)
+    copied = F.greatest("other_from", F.coalesce(F.col("downstream") - MARGIN, F.lit(0)))
+    other = F.when(begin == F.col("read_from"), F.col("other_from")).otherwise(copied)
+    return [begin.alias("read_from"), other.alias("other_from")]
+
+
+def _is_near(compared: int) -> Column:
+    """Whether all records from the position on are in the range, unless retention has deleted them."""
+    near = (F.col("upstream") >= F.col("read_from")) | (F.col("read_from") > F.col("read_end") - compared)
+    return near.alias("near")
+
+
+def _length(log: str) -> Column:
+    return F.greatest(F.col(f"{log}_end") - F.col(f"{log}_from"), F.lit(0))
+
+
+def _renamed(frame: DataFrame, logs: Mapping[str, str]) -> DataFrame:
+    names = {f"{log}_{place}": f"{name}_{place}" for log, name in logs.items() for place in ("from", "end")}
+    return frame.withColumnsRenamed(names)
+
+
+def _inverse(logs: Mapping[str, str]) -> dict[str, str]:
+    return {name: log for log, name in logs.items()}
 
 
 def write_ranges(
@@ -104,26 +119,36 @@ def write_ranges(
         rows: dataset ``translation``
 
     Returns:
-        for the summary: partitions (of which too few records are read to prove all positions), records (that are not
-        read, of both logs), first (topic, kafka_partition and left_out of the partitions that lack most)
+        for the summary: partitions (of which too few records are read to prove all positions, as the limit is
+        reached), records (that are not read, of both logs), first (topic, kafka_partition and left_out of the
+        partitions that lack most), too_far (partitions with a position that needs more than ``compared`` records)
     """
-    own, forward = F.expr("false").alias("forward"), F.expr("true").alias("forward")
-    ranges = compare_ranges(request, observed).select("*", own, F.col("topic").alias("read_as"))
-    ends = observed.partitions.select(*KEY, "source_end", "target_end", own)
+    ends = observed.partitions.where("target_end is not null").select(*KEY, "source_end", "target_end")
+    own = compare_ranges(request, observed).join(F.broadcast(ends), list(KEY))
+    ranges = _renamed(own, _SOURCE_IS_READ).withColumns({"forward": F.expr("false"), "read_as": F.col("topic")})
     if observed.forward is not None:
-        back = forward_ranges(queried_positions(request, observed), observed.forward, compared=request.compared)
-        ranges = ranges.unionByName(back.select("*", forward, F.col("target_topic").alias("read_as")))
-        # Records at home after the last replicated one are not read.
-        replicated_end = F.least("source_end", F.coalesce("stored", F.lit(-1)) + 1).alias("source_end")
-        ends = ends.unionByName(observed.forward.partitions.select(*KEY, replicated_end, "target_end", forward))
-    shared = _shared(ranges, ends, unproved(rows), total=request.compared_total).persist()
+        ranges = ranges.unionByName(_ranges_from_home(request, observed, observed.forward))
+    limits = {"compared": request.compared, "total": request.compared_total}
+    chosen = nearest_first(ranges, positions_of(rows), **limits).persist()
     try:
-        write_dataset(shaped(shared.where("not forward"), COMPARE_RANGES), directory.compare_ranges)
+        read = chosen.where("read_from is not null")
+        own = _renamed(read.where("not forward"), _inverse(_SOURCE_IS_READ))
+        write_dataset(shaped(own, COMPARE_RANGES), directory.compare_ranges)
         if observed.forward is not None:
-            write_dataset(shaped(shared.where("forward"), COMPARE_RANGES), directory.forward.compare_ranges)
-        return _beyond_limit(shared.where("left_out > 0 and open"))
+            forward = _renamed(read.where("forward"), _inverse(_TARGET_IS_READ))
+            write_dataset(shaped(forward, COMPARE_RANGES), directory.forward.compare_ranges)
+        return _beyond_limit(chosen)
     finally:
-        shared.unpersist(blocking=True)
+        chosen.unpersist(blocking=True)
+
+
+def _ranges_from_home(request: FailoverRequest, observed: ObservedFlow, forward: Forward) -> DataFrame:
+    ranges = forward_ranges(queried_positions(request, observed), forward, compared=request.compared)
+    # Records at home after the last replicated one are not read.
+    replicated_end = F.least("source_end", F.coalesce("stored", F.lit(-1)) + 1).alias("source_end")
+    ends = forward.partitions.where("target_end is not null").select(*KEY, replicated_end, "target_end")
+    located = _renamed(ranges.join(F.broadcast(ends), list(KEY)), _TARGET_IS_READ)
+    return located.withColumns({"forward": F.expr("true"), "read_as": F.col("target_topic")})
 
 
 def to_be_found(rows: DataFrame, partitions: DataFrame, ranges: DataFrame) -> dict[str, int]:
@@ -142,27 +167,19 @@ def to_be_found(rows: DataFrame, partitions: DataFrame, ranges: DataFrame) -> di
     logs = partitions.select(*KEY, "target_start", "target_end")
     joined = positions.join(F.broadcast(logs), list(KEY)).join(F.broadcast(ranges.drop("target_topic")), list(KEY))
     return totals(
-        joined.where("left_out = 0 and source_from <= upstream and target_from <= target_start"),
+        joined.where("source_from <= upstream and target_from <= target_start"),
         F.count("*").alias("partitions"),
         F.coalesce(F.sum(F.col("target_end") - F.col("target_start")), F.lit(0)).alias("max_rereads"),
     )
 
 
-def _shared(ranges: DataFrame, ends: DataFrame, unproved_partitions: DataFrame, *, total: int) -> DataFrame:
-    """Share the limit, most of it among partitions with an unproved position.
-
-    Returns what ``shared_out`` returns, with open (the partition has an unproved position).
-    """
-    to_check = total // _TO_CHECK
-    both = []
-    for is_open, how, limit in (("true", "left_semi", total - to_check), ("false", "left_anti", to_check)):
-        part = ranges.join(F.broadcast(unproved_partitions), ["read_as", "kafka_partition"], how)
-        both.append(shared_out(part, ends, total=limit).withColumn("open", F.expr(is_open)))
-    return both[0].unionByName(both[1])
-
-
-def _beyond_limit(beyond: DataFrame) -> dict[str, Any]:
-    records = F.coalesce(F.sum("left_out"), F.lit(0)).alias("records")
-    counts = totals(beyond, F.count("*").alias("partitions"), records)
-    partitions = beyond.select(*KEY, "left_out")
+def _beyond_limit(chosen: DataFrame) -> dict[str, Any]:
+    beyond = F.col("beyond_total")
+    counts = totals(
+        chosen,
+        F.count_if(beyond).alias("partitions"),
+        F.coalesce(F.sum(F.when(beyond, F.col("left_out"))), F.lit(0)).alias("records"),
+        F.count_if("too_far").alias("too_far"),
+    )
+    partitions = chosen.where(beyond).select(*KEY, "left_out")
     return {**counts, "first": first_rows(partitions, F.desc("left_out"), *KEY) if counts["partitions"] else []}

@@ -71,7 +71,7 @@ def going_on(rows: DataFrame) -> DataFrame:
     upwards = Window.partitionBy(*KEY).orderBy("low").rowsBetween(Window.unboundedPreceding, -1)
     ends = (F.max("high").over(upwards) + 1).alias("next")
     gaps = rows.where("low <= high").select(*KEY, ends, F.col("low").alias("begins")).where("begins > next")
-    moved = rows.join(gaps, [*KEY, "next"], "left").withColumn("next", F.coalesce("begins", "next"))
+    moved = rows.join(gaps, ["next", *KEY], "left").withColumn("next", F.coalesce("begins", "next"))
     return moved.select(*rows.columns)
 
 

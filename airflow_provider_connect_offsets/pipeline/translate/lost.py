@@ -103,7 +103,7 @@ def _numbered(mapped: DataFrame) -> DataFrame:
 
     A new record without a mapping gets the offset after the highest one before it; null if there is none before it.
     """
-    alike, in_order = Window.partitionBy(*KEY, "digest"), Window.partitionBy(*KEY).orderBy("downstream")
+    alike, in_order = Window.partitionBy("digest", *KEY), Window.partitionBy(*KEY).orderBy("downstream")
     by_digest = F.min("upstream").over(alike)
     repeats = F.coalesce(F.max("upstream").over(alike) > by_digest, F.expr("false"))
     known = mapped.withColumns({"known": F.coalesce("upstream", by_digest), "repeats": repeats})
@@ -116,7 +116,7 @@ def _numbered(mapped: DataFrame) -> DataFrame:
     base = F.coalesce("highest.known", F.when(F.col("begins_at_origin"), F.lit(-1)))
     after = F.when(F.col("new") == 1, base + F.col("count") + F.coalesce("highest.before", F.lit(0)))
     numbered = walked.withColumn("after", after).withColumn("number", F.coalesce("known", F.min("after").over(alike)))
-    conflict = F.min("digest").over(Window.partitionBy(*KEY, "number")) != F.col("digest")
+    conflict = F.min("digest").over(Window.partitionBy("number", *KEY)) != F.col("digest")
     return numbered.select(
         *KEY, "downstream", "digest", "upstream", "last", "number", (F.col("repeats") | conflict).alias("twice")
     )
@@ -168,7 +168,7 @@ def _proved(numbered: DataFrame, kept_digests: DataFrame) -> DataFrame:
     another offset).
     """
     computed = numbered.groupBy(*KEY, "number").agg(F.min("digest").alias("digest"))
-    compared = kept_digests.join(computed, [*KEY, "number"]).withColumn("same", F.col("kept_digest") == F.col("digest"))
+    compared = kept_digests.join(computed, ["number", *KEY]).withColumn("same", F.col("kept_digest") == F.col("digest"))
     in_order = Window.partitionBy(*KEY).orderBy("number")
     near = [F.lag(F.struct("number", "same"), steps).over(in_order) for steps in range(1, COMPANY)]
     straight = [(row["number"] == F.col("number") - steps) & row["same"] for steps, row in enumerate(near, start=1)]

@@ -52,7 +52,7 @@ def by_records(records: DataFrame, source: DataFrame) -> DataFrame:
     begins = F.when(F.coalesce(follows, F.expr("false")), F.lit(0)).otherwise(F.lit(1))
     nexts = source.select(*KEY, "upstream", "next")
     runs = (
-        records.join(nexts, [*KEY, "upstream"], "left")
+        records.join(nexts, ["upstream", *KEY], "left")
         .withColumn("next", F.coalesce("next", "mapped_next", F.col("upstream") + 1, "replicated_to"))
         .withColumn("before", F.lag(F.struct("upstream", "downstream", "shown")).over(in_order))
         .withColumn("number", F.sum(begins).over(in_order.rowsBetween(*SO_FAR)))

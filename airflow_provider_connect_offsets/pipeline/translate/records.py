@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.flow import Side
-from airflow_provider_connect_offsets.pipeline.events import KEY, SO_FAR
+from airflow_provider_connect_offsets.pipeline.events import KEY, SO_FAR, WHOLE
 from airflow_provider_connect_offsets.pipeline.translate.mappings import distance, gaps_of
 
 # Records that are read before the lowest position, so that a record before it is among them.
@@ -63,7 +63,7 @@ def remote_records(digests: DataFrame, partitions: DataFrame, mappings: DataFram
         if a mapping has it; else null)
     """
     source = source_records(digests)
-    alike = source.groupBy(*KEY, "digest").agg(
+    alike = source.groupBy("digest", *KEY).agg(
         F.count("*").alias("times"),
         F.min("upstream").alias("first"),
         F.max("upstream").alias("last"),
@@ -72,9 +72,9 @@ def remote_records(digests: DataFrame, partitions: DataFrame, mappings: DataFram
     candidates = (
         digests.where(F.col("side") == Side.TARGET.value)
         .select(*KEY, F.col("log_offset").alias("downstream"), "digest")
-        .withColumn("copies", F.count("*").over(Window.partitionBy(*KEY, "digest")))
-        .join(alike, [*KEY, "digest"], "left")
-        .join(_points(mappings, source), [*KEY, "downstream"], "left")
+        .withColumn("copies", F.count("*").over(Window.partitionBy("digest", *KEY)))
+        .join(alike, ["digest", *KEY], "left")
+        .join(_points(mappings, source), ["downstream", *KEY], "left")
         .join(F.broadcast(_partition_facts(partitions, source, alike, mappings)), list(KEY))
     )
     candidates = _with_contradictions(candidates)
@@ -107,7 +107,9 @@ def _with_contradictions(candidates: DataFrame) -> DataFrame:
     """Add refuted, and may_hide where a mapping is refuted: digests prove less where some copies were changed."""
     denied = (F.col("mapped_digest") != F.col("digest")) & ~F.col("transformed") & ~F.col("weak")
     refuted = candidates.withColumn("refuted", F.when(denied, F.col("mapped")))
-    doubtful = F.count("refuted").over(Window.partitionBy(*KEY)) > 0
+    # In the order of the windows that follow, so that the records are sorted once.
+    in_order = Window.partitionBy(*KEY).orderBy("downstream")
+    doubtful = F.count("refuted").over(in_order.rowsBetween(*WHOLE)) > 0
     return refuted.withColumn("may_hide", F.col("may_hide") | doubtful & F.col("repeats"))
 
 
@@ -128,7 +130,7 @@ def _points(mappings: DataFrame, source: DataFrame) -> DataFrame:
         )
     )
     digests = source.select(*KEY, "upstream", F.col("digest").alias("mapped_digest"))
-    return points.join(digests, [*KEY, "upstream"], "left").withColumnRenamed("upstream", "mapped")
+    return points.join(digests, ["upstream", *KEY], "left").withColumnRenamed("upstream", "mapped")
 
 
 def _partition_facts(partitions: DataFrame, source: DataFrame, alike: DataFrame, mappings: DataFrame) -> DataFrame:
@@ -222,7 +224,7 @@ def _with_straight(records: DataFrame, source: DataFrame) -> DataFrame:
     expected = since.withColumn("expected", F.when(F.col("upstream").isNull() & level, along))
     digests = source.select(*KEY, F.col("upstream").alias("expected"), F.col("digest").alias("expected_digest"))
     agreed = F.when(_may_be(F.col("expected"), F.col("expected_digest")), F.col("expected"))
-    joined = expected.join(digests, [*KEY, "expected"], "left")
+    joined = expected.join(digests, ["expected", *KEY], "left")
     rises = F.col("whole") & ~F.col("repeats") & (F.col("after.upstream") > F.col("before.upstream"))
     room = F.col("after.downstream") - F.col("before.downstream") - 1 + F.col("skipped")
     floor, ceiling = F.col("after.upstream") - room, F.col("before.upstream") + room

@@ -124,14 +124,21 @@ class Failover:
     @property
     def beyond_limit(self) -> str:
         """Partitions of which too few records will be read to prove all offsets; empty if there are none."""
-        beyond = self.summary.get("beyond_limit") or {"partitions": 0}
-        if not beyond["partitions"]:
-            return ""
-        return (
-            f"Too few records of {counted(beyond['partitions'], 'partition')} will be read to prove every "
-            f"translated offset: {beyond['records']:,} records of both logs exceed compared_total "
-            f"({self.request.compared_total:,}). Raise it, or accept that these groups read some records again."
-        )
+        beyond, request = self.summary.get("beyond_limit"), self.request
+        sentences = []
+        if beyond and beyond["partitions"]:
+            sentences.append(
+                f"Too few records of {counted(beyond['partitions'], 'partition')} will be read to prove every "
+                f"translated offset: {beyond['records']:,} records of both logs exceed compared_total "
+                f"({request.compared_total:,}). Raise it, so that the flow is stopped longer, or accept that these "
+                "groups read some records again."
+            )
+        if beyond and beyond.get("too_far"):  # an earlier version did not count them
+            sentences.append(
+                f"In {counted(beyond['too_far'], 'partition')} a group has more than compared ({request.compared:,}) "
+                "records left to read. So they are not read to prove where it resumes."
+            )
+        return " ".join(sentences)
 
     @property
     def unmovable(self) -> str:

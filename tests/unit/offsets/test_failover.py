@@ -64,7 +64,7 @@ def test_a_request_is_written_and_read() -> None:
         "min_coverage": 1.0,
         "max_rereads": 7,
         "compared": 100_000,
-        "compared_total": 10_000_000,
+        "compared_total": 1_000_000,
         "search_timeout": 300,
         "reads_committed": True,
         "trust_checkpoints": True,

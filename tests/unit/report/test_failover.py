@@ -63,6 +63,11 @@ def test_partitions_beyond_the_limit_are_named(directory: FailoverDirectory) -> 
     assert "&lt;orders&gt;" in page
     assert "12,345" in page
     assert "Partitions with the most such records are shown" in page
+    write_failover(directory, ROWS, beyond_limit={"partitions": 0, "records": 0, "too_far": 2, "first": []})
+    assert Failover.read(directory).beyond_limit == (
+        "In 2 partitions a group has more than compared (100,000) records left to read. So they are not read to prove "
+        "where it resumes."
+    )
     write_failover(directory, ROWS, beyond_limit={"partitions": 0, "records": 0, "first": []})
     assert "Too few records" not in Failover.read(directory).question()
     assert "Records that will not be read" not in page_of(directory)
