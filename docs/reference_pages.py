@@ -16,8 +16,8 @@ from airflow.sdk import DAG
 
 from airflow_provider_connect_offsets import dags, exceptions, operators, sensors, task_groups
 from airflow_provider_connect_offsets.get_provider_info import get_provider_info
+from airflow_provider_connect_offsets.offsets.requests.fields import fields_of
 from airflow_provider_connect_offsets.offsets.verdicts import Rule
-from airflow_provider_connect_offsets.parameters.fields import fields_of
 from docs.docstrings import PACKAGE, TOP, docstring, markdown
 
 PAGES = sorted((TOP / "docs" / "reference").glob("*.md"))

@@ -17,10 +17,9 @@ from types import ModuleType
 from typing import Any
 
 from airflow.sdk import DAG, BaseOperator
-from pydantic.fields import FieldInfo
 
 from airflow_provider_connect_offsets import dags, operators, sensors, task_groups
-from airflow_provider_connect_offsets.parameters.fields import fields_of, shown_fields
+from airflow_provider_connect_offsets.offsets.requests.fields import Parameter, fields_of, shown_fields
 from airflow_provider_connect_offsets.task_groups.wiring import QUESTION
 from docs.docstrings import PACKAGE, TOP
 from docs.reference_pages import arguments_of
@@ -47,7 +46,14 @@ _CODE_ONLY = {
 }
 _NUMBERS = {"integer": "int | str", "number": "float | str"}
 #: Types of fields that the trigger form does not show, by their annotation; those with others may be anything.
-_PLAIN = {"str": "str", "bool": "bool | str", "float": "float | str", "float | None": "float | str | None"}
+_PLAIN = {
+    "str": "str",
+    "bool": "bool | str",
+    "float": "float | str",
+    "int": "int | str",
+    "float | None": "float | str | None",
+    "int | None": "int | str | None",
+}
 #: Where a stub imports from what it needs of these, Python's modules first.
 _IMPORTS = (
     {
@@ -169,16 +175,18 @@ def _union(*types: str) -> str:
     return " | ".join(sorted(members, key="None".__eq__)) if "Any" not in members else "Any"
 
 
-def _type(field: FieldInfo) -> str:
+def _type(field: Parameter) -> str:
     """Return the type of a parameter; numbers and flags may be texts, as a template gives them."""
-    schema: Any = field.json_schema_extra["schema"] if isinstance(field.json_schema_extra, dict) else {}
+    schema: Any = field.form["schema"] if field.form else {}
     if "enum" in schema:
         return f"Literal[{', '.join(repr(value) for value in schema['enum'])}]"
     kinds = schema.get("type", ())
     for kind, number in _NUMBERS.items():
         if kind in kinds:
             return f"{number} | None" if "null" in kinds else number
-    written = field.annotation.__name__ if isinstance(field.annotation, type) else str(field.annotation)
+    if "string" in kinds and field.default is None:
+        return "str | None"
+    written = field.type.__name__ if isinstance(field.type, type) else str(field.type)
     return _PLAIN.get(written, "Any")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from airflow.providers.standard.operators.empty import EmptyOperator
 
 from airflow_provider_connect_offsets.dags.ready import ready_dag
+from airflow_provider_connect_offsets.offsets.requests.fields import fields_of
 from airflow_provider_connect_offsets.operators.apply import ApproveOffsetPlanOperator, BeginOffsetChangeOperator
 from airflow_provider_connect_offsets.operators.connector import (
     AlterConnectorOffsetsOperator,
@@ -19,7 +20,6 @@ from airflow_provider_connect_offsets.operators.plan import PlanConnectorOffsets
 from airflow_provider_connect_offsets.operators.restore import RestoreConnectorOffsetsOperator
 from airflow_provider_connect_offsets.operators.snapshot import SnapshotConnectorOffsetsOperator
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
-from airflow_provider_connect_offsets.parameters.fields import fields_of
 from airflow_provider_connect_offsets.task_groups.changes import CHANGE
 from airflow_provider_connect_offsets.task_groups.wiring import Task, ask
 

@@ -11,7 +11,7 @@ from typing import Any
 from airflow.sdk import DAG
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
-from airflow_provider_connect_offsets.parameters.fields import Parameters
+from airflow_provider_connect_offsets.offsets.requests.fields import Parameters
 from airflow_provider_connect_offsets.task_groups.form import as_arguments, params_of, pinned, preset
 from airflow_provider_connect_offsets.task_groups.wiring import QUESTION
 

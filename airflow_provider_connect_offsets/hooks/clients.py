@@ -143,7 +143,7 @@ def open_flow(
     from airflow_provider_connect_offsets.observe.clusters import Clusters
 
     source_id, target_id = connections.source_kafka_conn_id, connections.target_kafka_conn_id
-    both = connections.model_dump(include={"source_kafka_conn_id", "target_kafka_conn_id"})
+    both = connections.values("source_kafka_conn_id", "target_kafka_conn_id")
     with (
         kafka_cluster(source_id, patient=patient) as source,
         kafka_cluster(target_id, patient=patient) as target,

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from airflow.providers.common.compat.sdk import conf
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
+from airflow_provider_connect_offsets.offsets.requests.fields import fields_of
 from airflow_provider_connect_offsets.offsets.requests.guards import Guards, NamePatterns
-from airflow_provider_connect_offsets.parameters.fields import URI
+from airflow_provider_connect_offsets.offsets.requests.values import URI
 from airflow_provider_connect_offsets.parameters.taking import Model, TakesParameters
 from airflow_provider_connect_offsets.workspace.files import refuse_login
 from airflow_provider_connect_offsets.workspace.journal_store import JournalStore
@@ -87,8 +88,8 @@ class GuardedParameters(TakesParameters):
     def given(self, model: type[Model]) -> Model:
         """Parse as the base class does; raises :class:`InvalidRequest` for a URI that may not be read, too."""
         values = super().given(model)
-        for name, field in model.model_fields.items():
-            if URI in field.metadata and (uri := getattr(values, name)):
+        for name, field in fields_of(model).items():
+            if URI in field.marks and (uri := getattr(values, name)):
                 guards().refuse_unreadable(uri, param=name)
         return values
 

@@ -28,9 +28,8 @@ from airflow_provider_connect_offsets.observe.partitions import existing, first_
 from airflow_provider_connect_offsets.observe.waiting import Observation, consumed_partitions, stored_positions
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import MirrorSource, OffsetReset, TopicPartition
-from airflow_provider_connect_offsets.offsets.requests.patterns import matches_topic, selection
+from airflow_provider_connect_offsets.offsets.requests.place import AwaitedLag
 from airflow_provider_connect_offsets.offsets.requests.request import Request
-from airflow_provider_connect_offsets.offsets.requests.values import MAX_COUNT, optional_count
 from airflow_provider_connect_offsets.words import counted
 
 log = logging.getLogger(__name__)
@@ -170,48 +169,6 @@ def replicated(
     }
 
 
-@dataclass(frozen=True, slots=True)
-class AwaitedLag:
-    """A lag that is awaited in every selected partition.
-
-    Attributes:
-        topics: Pattern for whole topic names; None: all topics.
-        records: At most this many offsets of lag; 0: no record is left to replicate; None: any number.
-        seconds: At most this age, in seconds, of the first record that is not replicated; None: any age.
-    """
-
-    topics: str | None = None
-    records: int | None = 0
-    seconds: float | None = None
-
-    @classmethod
-    def parse(cls, *, topics: str = "", max_lag_records: object = None, max_lag_seconds: object = None) -> AwaitedLag:
-        """Parse values that a template may have rendered as texts.
-
-        Args:
-            topics: Pattern for whole topic names; empty: all.
-            max_lag_records: Whole number; None or empty: no bound.
-            max_lag_seconds: Whole number of seconds; None or empty: no bound. Without either bound: 0 records.
-
-        Raises:
-            InvalidRequest: A value can't be parsed.
-        """
-        records = optional_count(max_lag_records, param="max_lag_records", most=MAX_COUNT)
-        seconds = optional_count(max_lag_seconds, param="max_lag_seconds", most=MAX_COUNT)
-        return cls(selection(topics, param="topics"), 0 if records is None and seconds is None else records, seconds)
-
-    def behind(self, where: TopicPartition, observed: Replicated, now: float) -> str:
-        """Describe how far a partition is behind; empty if it has reached the awaited lag."""
-        lag, seconds = observed.lag, observed.seconds(now)
-        many = self.records is not None and lag is not None and lag > self.records
-        # A record without a known timestamp counts as too old.
-        old = self.seconds is not None and observed.first is not None and (seconds is None or seconds > self.seconds)
-        if not many and not old:
-            return ""
-        age = "" if seconds is None else f", the first of them {seconds:,.0f} s old"
-        return f"{where.topic}-{where.partition} lacks {lag or 0:,} records{age}"
-
-
 def observe_lag(clients: Clients, connector: str, awaited: AwaitedLag) -> Observation:
     """Compare the lag of a MirrorSource with ``awaited``.
 
@@ -228,11 +185,11 @@ def observe_lag(clients: Clients, connector: str, awaited: AwaitedLag) -> Observ
     info = clients.control.info(connector)
     if info.family.name != MirrorSource.name:
         raise InvalidRequest(f"{connector!r} is a {info.connector_class}, not a MirrorSourceConnector.")
-    observed = replicated(clients, info, selects=lambda topic: matches_topic(awaited.topics, topic))
+    observed = replicated(clients, info, selects=awaited.selects_topic)
     if not observed:
         raise InvalidRequest(f"{connector!r} has no partition of topics {awaited.topics or '.*'!r} to wait for.")
     now = time.time()
-    behind = [text for where, one in observed.items() if (text := awaited.behind(where, one, now))]
+    behind = [text for where, one in observed.items() if (text := _behind(awaited, where, one, now))]
     return observation(clients, connector, behind, partitions=len(observed))
 
 
@@ -265,3 +222,17 @@ def _consumed(clients: Clients, info: ConnectorInfo) -> list[TopicPartition]:
     except UnreadablePattern as error:
         log.warning("%s Topics without stored offsets are left out.", error)
         return []
+
+
+def _behind(awaited: AwaitedLag, where: TopicPartition, observed: Replicated, now: float) -> str:
+    """Describe how far a partition is behind; empty if it has reached the awaited lag."""
+    lag, seconds = observed.lag, observed.seconds(now)
+    records, oldest = awaited.max_lag_records, awaited.max_lag_seconds
+    most = 0 if records is None and oldest is None else records
+    many = most is not None and lag is not None and lag > most
+    # A record without a known timestamp counts as too old.
+    old = oldest is not None and observed.first is not None and (seconds is None or seconds > oldest)
+    if not many and not old:
+        return ""
+    age = "" if seconds is None else f", the first of them {seconds:,.0f} s old"
+    return f"{where.topic}-{where.partition} lacks {lag or 0:,} records{age}"

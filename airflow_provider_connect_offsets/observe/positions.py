@@ -2,51 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.lag import Replicated, observation, replicated
 from airflow_provider_connect_offsets.observe.waiting import Observation
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from airflow_provider_connect_offsets.offsets.requests.patterns import matches_topic, selection
-from airflow_provider_connect_offsets.offsets.requests.request import PartitionSet
-from airflow_provider_connect_offsets.offsets.requests.values import count, optional_count
-
-
-@dataclass(frozen=True, slots=True)
-class Awaited:
-    """Positions that are awaited in every selected partition.
-
-    Attributes:
-        topics: Pattern for whole topic names; None: all topics.
-        partitions: Partition numbers; None: all partitions.
-        position: At least this position; None: ``max_lag`` decides.
-        max_lag: At most this many offsets of lag, if ``position`` is None.
-    """
-
-    topics: str | None = None
-    partitions: PartitionSet | None = None
-    position: int | None = None
-    max_lag: int = 0
-
-    @classmethod
-    def parse(cls, *, topics: str = "", partitions: str = "", position: object = None, max_lag: object = 0) -> Awaited:
-        """Parse values that a template may have rendered as texts; raises :class:`InvalidRequest`."""
-        return cls(
-            selection(topics, param="topics"),
-            PartitionSet.parse(partitions) if partitions.strip() else None,
-            optional_count(position, param="position"),
-            count(max_lag, param="max_lag"),
-        )
-
-    def selects_topic(self, topic: str) -> bool:
-        """True if partitions of that topic are selected."""
-        return matches_topic(self.topics, topic)
-
-    def selects(self, where: TopicPartition) -> bool:
-        """True if that partition is selected."""
-        return self.selects_topic(where.topic) and (self.partitions is None or where.partition in self.partitions)
+from airflow_provider_connect_offsets.offsets.requests.place import Awaited
 
 
 def observe_positions(clients: Clients, connector: str, awaited: Awaited) -> Observation:
@@ -69,7 +30,7 @@ def observe_positions(clients: Clients, connector: str, awaited: Awaited) -> Obs
     if not info.family.has_positions:
         raise InvalidRequest(f"{connector!r}: offsets of a {info.connector_class} are not positions in a log.")
     of_topics = replicated(clients, info, selects=awaited.selects_topic)
-    observed = {where: one for where, one in of_topics.items() if awaited.selects(where)}
+    observed = {where: one for where, one in of_topics.items() if awaited.selects(where.topic, where.partition)}
     if not observed:
         raise InvalidRequest(f"{connector!r} has no partition of topics {awaited.topics!r} to wait for.")
     behind = [text for where, one in observed.items() if (text := _behind(where, one, awaited))]

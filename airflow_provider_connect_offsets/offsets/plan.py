@@ -12,7 +12,8 @@ from airflow_provider_connect_offsets.exceptions import Drift, PlanRefused
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, canonical, parse_map
 from airflow_provider_connect_offsets.offsets.families import Family, TopicPartition, family_named
 from airflow_provider_connect_offsets.offsets.family import Config
-from airflow_provider_connect_offsets.offsets.requests.request import Request, To
+from airflow_provider_connect_offsets.offsets.requests.place import To
+from airflow_provider_connect_offsets.offsets.requests.request import Request
 
 
 class Action(StrEnum):

@@ -14,7 +14,8 @@ from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.partitions import first_few
 from airflow_provider_connect_offsets.offsets.kept_config import kept_config
 from airflow_provider_connect_offsets.offsets.requests.patterns import typed_pattern
-from airflow_provider_connect_offsets.offsets.requests.request import Request, To
+from airflow_provider_connect_offsets.offsets.requests.place import To
+from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.operations.fleet import select
 from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace import files

@@ -392,8 +392,8 @@ class SnapshotConnectorOffsetsOperator(BaseOperator):
     def __init__(
         self,
         *,
-        topics: str | XComArg = ...,
-        partitions: str | XComArg = ...,
+        topics: str | XComArg | None = ...,
+        partitions: str | XComArg | None = ...,
         to: Literal[
             "earliest",
             "latest",
@@ -410,7 +410,7 @@ class SnapshotConnectorOffsetsOperator(BaseOperator):
         ]
         | XComArg = ...,
         value: str | XComArg = ...,
-        columns: str | XComArg = ...,
+        columns: str | XComArg | None = ...,
         only_back: bool | str | XComArg = ...,
         connector: str | XComArg,
         control: Literal["rest", "storage", "strimzi", "strimzi+rest"] | XComArg = ...,

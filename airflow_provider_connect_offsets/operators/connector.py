@@ -137,9 +137,10 @@ class _StateOperator(ConnectorOperator):
         return self.answer(before)
 
     def _defer_until(self, target: State, before: str, *, timeout: float) -> NoReturn:
+        from airflow_provider_connect_offsets.offsets.requests.fields import fields_of
         from airflow_provider_connect_offsets.triggers.waiting import StateChangeTrigger
 
-        reached = self.given(StepConnectionParams).model_dump(include=set(ConnectParams.model_fields))
+        reached = self.given(StepConnectionParams).values(*fields_of(ConnectParams))
         trigger = StateChangeTrigger(
             connector=self.connector,
             state=target.value,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, LeftStopped, PlanRefused, Unforeseen
 from airflow_provider_connect_offsets.hooks.failures import PERMANENT, failing_clearly
+from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.operators.apply import (
     ApplyOffsetPlanOperator,
     ApproveOffsetPlanOperator,
@@ -72,7 +73,7 @@ class SnapshotFleetOperator(ReportedOperator):
                 noun = clients.noun
                 listed, unlisted = clients.control.connectors(), unlisted_groups(clients)
                 names = select(listed, change.connectors, noun=noun, unlisted=unlisted)
-                requests = [(fleet.member(name), change.request(name, now=now, noun=noun)) for name in names]
+                requests = [(fleet.member(name), Request.of(change, name, now=now, noun=noun)) for name in names]
                 take_snapshots(requests, clients)
             fleet.publish(names)
         self.log.info("Matched by %r: %s; datasets under %s", change.connectors, counted(len(names), noun), fleet.uri)

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.operators.apply import (
     ApproveOffsetPlanOperator,
     failure_of,
@@ -60,7 +61,7 @@ class SnapshotMirrorFlowOperator(FlowOperator):
 
         with failing_clearly():
             run, given = ResetDirectory(new_directory(self, context).uri), self.given(FlowResetParams)
-            request = given.request(given.source_connector, now=datetime.now(tz=UTC))
+            request = Request.of(given, given.source_connector, now=datetime.now(tz=UTC))
             with self.open_flow(patient=False) as clients:
                 reset = find_flow(requested_flow(given), clients)
                 take_flow_snapshot(request, reset, clients, run)

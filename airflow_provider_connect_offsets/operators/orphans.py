@@ -12,13 +12,13 @@ from airflow_provider_connect_offsets.hooks.clients import require_control
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.settings import configured, guards
 from airflow_provider_connect_offsets.offsets.requests.guards import Named
-from airflow_provider_connect_offsets.offsets.requests.orphans import OrphanRequest
+from airflow_provider_connect_offsets.offsets.requests.orphans import OrphanRequest, OrphanSearch
 from airflow_provider_connect_offsets.operators.shared.approval import AskAboutRunOperator
 from airflow_provider_connect_offsets.operators.shared.common import new_directory, owner_of, report_at, report_of
 from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
 from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator
 from airflow_provider_connect_offsets.parameters.connections import Control, StorageConnectionParams
-from airflow_provider_connect_offsets.parameters.orphans import OrphanedOffsetsParams, RemovalParams
+from airflow_provider_connect_offsets.parameters.orphans import RemovalParams
 from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
 from airflow_provider_connect_offsets.parameters.tasks import ApprovedParams, FoundParams, PartParams, RunParams
 from airflow_provider_connect_offsets.words import counted
@@ -48,7 +48,7 @@ class SnapshotStoredOffsetsOperator(ReportedOperator):
     look orphaned. Returns the URI of the run's directory, which the later tasks take as ``run_uri``.
     """
 
-    parameters: ClassVar[Models] = (OrphanedOffsetsParams, StorageConnectionParams, PartParams)
+    parameters: ClassVar[Models] = (OrphanSearch, StorageConnectionParams, PartParams)
 
     def execute(self, context: Context) -> str:
         """Write the snapshot."""
@@ -58,7 +58,7 @@ class SnapshotStoredOffsetsOperator(ReportedOperator):
 
         with failing_clearly():
             directory = OrphansDirectory(new_directory(self, context).uri)
-            request = self.given(OrphanedOffsetsParams).request(now=datetime.now(tz=UTC))
+            request = OrphanRequest.of(self.given(OrphanSearch), now=datetime.now(tz=UTC))
             connections = _connections(self)
             with (
                 KafkaConnectHook(connections.connect_conn_id).get_conn() as connect,
@@ -174,7 +174,7 @@ class RemoveOrphanedOffsetsOperator(ReportedOperator):
                 KafkaConnectHook(connections.connect_conn_id).get_conn() as connect,
                 offsets_topic(connections.kafka_conn_id, request.topic) as topic,
             ):
-                named = connections.model_dump(exclude={"control"})
+                named = connections.values("connect_conn_id", "kafka_conn_id")
                 clients = configured(Clients(connect, connect, connections=named, topic=topic))
                 digest = self.given(ApprovedParams).digest
                 try:

@@ -9,11 +9,12 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow_provider_connect_offsets.hooks.clients import open_clients
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.settings import workspace_uri
+from airflow_provider_connect_offsets.offsets.requests.readiness import ReadinessRequest
 from airflow_provider_connect_offsets.operators.shared.common import new_directory, report_at, report_written
 from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
 from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator
 from airflow_provider_connect_offsets.parameters.connections import FlowConnectionParams
-from airflow_provider_connect_offsets.parameters.flow import HistoryParams, ObservedFlowParams
+from airflow_provider_connect_offsets.parameters.flow import HistoryParams
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import FoundParams, PartParams
 from airflow_provider_connect_offsets.words import counted
@@ -49,7 +50,7 @@ class SnapshotMirrorReadinessOperator(ReportedOperator):
     Reads only. Returns the URI of the run's directory, which the later tasks take as ``run_uri``.
     """
 
-    parameters: ClassVar[Models] = (ObservedFlowParams, FlowConnectionParams, PartParams)
+    parameters: ClassVar[Models] = (ReadinessRequest, FlowConnectionParams, PartParams)
 
     def execute(self, context: Context) -> str:
         """Write the snapshot."""
@@ -59,7 +60,7 @@ class SnapshotMirrorReadinessOperator(ReportedOperator):
         dag_id = str(context["ti"].dag_id)
         with failing_clearly():
             directory = ReadinessDirectory(new_directory(self, context).uri)
-            request, named = self.given(ObservedFlowParams).request(), self.given(FlowConnectionParams)
+            request, named = self.given(ReadinessRequest), self.given(FlowConnectionParams)
             with (
                 open_clients(named, named.source_kafka_conn_id, patient=False) as clients,
                 kafka_cluster(named.source_kafka_conn_id, patient=False) as source,

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar
 
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.operators.shared.common import new_directory, open_connect
 from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
 from airflow_provider_connect_offsets.parameters.change import ConnectorChangeParams
@@ -32,7 +33,7 @@ class SnapshotConnectorOffsetsOperator(ReportedOperator):
 
         with failing_clearly():
             run, change = new_directory(self, context), self.given(ConnectorChangeParams)
-            request = change.request(change.connector, now=datetime.now(tz=UTC))
+            request = Request.of(change, change.connector, now=datetime.now(tz=UTC))
             with open_connect(self.given(ConnectorConnectionParams), patient=False) as clients:
                 partitions = take_snapshot(request, clients, run)
         self.log.info(

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import ClassVar
 
-from airflow_provider_connect_offsets.offsets.requests.replay import ReplayRequest
-from airflow_provider_connect_offsets.parameters.change import SelectionParams, TopicsParams
-from airflow_provider_connect_offsets.parameters.fields import (
-    Flag,
+from airflow_provider_connect_offsets.offsets.requests.fields import (
     Parameters,
     Section,
-    Text,
     argument,
     choice,
-    flag,
     optional,
     required,
 )
-from airflow_provider_connect_offsets.parameters.tasks import OneConnectorParams, PartParams
+from airflow_provider_connect_offsets.offsets.requests.place import Selection
+from airflow_provider_connect_offsets.offsets.requests.replay import ReplayLimits
+from airflow_provider_connect_offsets.offsets.requests.values import Text
+from airflow_provider_connect_offsets.parameters.tasks import PartParams
 
 _MODES: dict[str, str] = {
     "rewind": "rewind: from the start of the interval on",
@@ -59,23 +56,7 @@ class DeliveredAgainParams(WindowParams, section=Section.WHAT):
     )
 
 
-class ReplayLimitsParams(Parameters, section=Section.LIMITS):
-    """How long a replay may take, and whether a part of the interval will do."""
-
-    replay_limit: Text = required(
-        "Longest replay",
-        "ISO 8601 duration: a replay that has not delivered its interval by then is undone.",
-        example="PT2H",
-        default="PT1H",
-    )
-    partial: Flag = flag(
-        "Replay what is left",
-        "Whether to replay the rest of an interval if its first records may have been deleted.",
-        default=False,
-    )
-
-
-class BackfillParams(SelectionParams, DeliveredAgainParams, ReplayLimitsParams, section=Section.WHAT):
+class BackfillParams(Selection, DeliveredAgainParams, ReplayLimits, section=Section.WHAT):
     """What the form of the backfill shows."""
 
     first: ClassVar[tuple[str, ...]] = ("connector", "connectors", "mode")
@@ -83,19 +64,7 @@ class BackfillParams(SelectionParams, DeliveredAgainParams, ReplayLimitsParams, 
     mode: Text = choice("Mode", "What is delivered again.", values=_MODES, default="rewind")
 
 
-class BackfillTurnParams(SelectionParams, DeliveredAgainParams, PartParams):
+class BackfillTurnParams(Selection, DeliveredAgainParams, PartParams):
     """A run's turn to deliver its interval again; its ``mode`` is here ``kind``, as sensors have another one."""
 
     kind: Text = argument("What is delivered again: ``rewind`` or ``replay``.", default="rewind")
-
-
-class IntervalParams(OneConnectorParams, TopicsParams, ReplayLimitsParams):
-    """The interval of a connector that is delivered once more, always of all partitions of its topics."""
-
-    begins: Text = argument("ISO 8601 time with offset: records from then on are delivered.")
-    ends: Text = argument("ISO 8601 time with offset: records before then are delivered.")
-
-    def request(self, *, run: str, now: datetime) -> ReplayRequest:
-        """Parse the request of ``run``; raises :class:`InvalidRequest`."""
-        given = self.model_dump(exclude={"replay_limit"})
-        return ReplayRequest.parse(run=run, limit=self.replay_limit, now=now, **given)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from airflow_provider_connect_offsets.parameters.fields import (
+from airflow_provider_connect_offsets.offsets.requests.fields import (
     Parameters,
     Section,
-    Text,
     argument,
     choice,
     connection,
     optional,
 )
+from airflow_provider_connect_offsets.offsets.requests.values import Text
 
 #: The Connect connection that is used if none is named.
 DEFAULT_CONNECT = "kafka_connect_default"

@@ -6,20 +6,17 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator
-
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.masking import HIDDEN_NAMES
-from airflow_provider_connect_offsets.parameters.fields import (
-    Flag,
+from airflow_provider_connect_offsets.offsets.requests.fields import (
     Parameters,
     Section,
-    Text,
     argument,
     flag,
     optional,
     required,
 )
+from airflow_provider_connect_offsets.offsets.requests.values import Flag, Text
 from airflow_provider_connect_offsets.parameters.tasks import OneConnectorParams
 
 # In JSON: a setting that is named like a secret, with another value than a reference or null. Only in lower case, which
@@ -27,7 +24,7 @@ from airflow_provider_connect_offsets.parameters.tasks import OneConnectorParams
 _PLAIN_SECRET = rf'"[^"]*(?:{HIDDEN_NAMES})[^"]*"\s*:\s*(?!\s|"\$\{{|null)'
 
 #: A mapping of settings, also as the text that templates make of it.
-Settings = Annotated[Any, BeforeValidator(lambda value: "" if value is None else value)]
+Settings = Annotated[Any, lambda value, _param: "" if value is None else value]
 
 
 class NewConnectorParams(OneConnectorParams):

@@ -2,95 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from airflow_provider_connect_offsets.offsets.flow import Flow
-from airflow_provider_connect_offsets.offsets.requests.failover import (
-    DEFAULT_COMPARED,
-    DEFAULT_COMPARED_TOTAL,
-    DEFAULT_SEARCH_TIMEOUT,
-    FailoverRequest,
-)
-from airflow_provider_connect_offsets.parameters.fields import (
-    CONFIGURED,
-    Configured,
-    Flag,
+from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest, GroupsToMove
+from airflow_provider_connect_offsets.offsets.requests.fields import (
     Parameters,
     Section,
-    Text,
-    Uri,
     argument,
     choice,
     count,
+    fields_of,
     flag,
-    limit,
     optional,
-    optional_count,
     required,
-    share,
 )
-
-
-class GroupsToMoveParams(Parameters, section=Section.LIMITS):
-    """Which groups go to the other cluster, and what has to be true for it; for failover and failback alike."""
-
-    groups: Text = required(
-        "Groups",
-        "Regular expression that matches whole names of consumer groups.",
-        section=Section.WHAT,
-        example="orders-.*",
-        default=".*",
-    )
-    source_connector: Text = optional(
-        "MirrorSource",
-        "Name of the flow's MirrorSourceConnector; needed if planned.",
-        section=Section.WHAT,
-        example="orders-mirror",
-    )
-    checkpoint_connector: Text = optional(
-        "MirrorCheckpoint",
-        "Name of the flow's MirrorCheckpointConnector, to be stopped as well. Empty: none.",
-        section=Section.WHAT,
-        example="orders-checkpoints",
-    )
-    topics: Text = optional(
-        "Topics",
-        "Regular expression that matches whole names of the source. Empty: all topics.",
-        section=Section.WHAT,
-        example="orders-.*",
-    )
-    rewind: Text = optional(
-        "May go back",
-        "Regular expression of groups that may be set back on the target if they are further there. Empty: none.",
-        example="orders-.*",
-    )
-    min_coverage: Any = share(
-        "Coverage", "Share of the partitions that must be translated; with less nothing is committed.", default=1.0
-    )
-    max_rereads: Any = optional_count(
-        "Re-reads",
-        "How many records may be read again, all groups together; with more nothing is committed. Empty: of each "
-        "partition as many as the preview says.",
-        example=500,
-    )
-    compared: Any = limit(
-        "Records compared",
-        "How many records of either log are read at most, for each partition, to prove exact offsets; of what lies "
-        "before, only single records.",
-        default=DEFAULT_COMPARED,
-    )
-    compared_total: Any = limit(
-        "Records compared, in all",
-        "How many records are read at most while the flow is stopped, of both logs and all partitions together: those "
-        "of the groups that have least left to read. The preview names the partitions that get less than they need.",
-        default=DEFAULT_COMPARED_TOTAL,
-    )
-    search_timeout: Any = limit(
-        "Search timeout",
-        "Seconds in which single records may be searched for offset mappings. After it the partitions that are left "
-        "get what is known without, so that groups may read more again.",
-        default=DEFAULT_SEARCH_TIMEOUT,
-    )
+from airflow_provider_connect_offsets.offsets.requests.values import CONFIGURED, Configured, Flag, Pattern, Text, Uri
 
 
 class DrainingParams(Parameters, section=Section.LIMITS):
@@ -109,7 +36,7 @@ class FlowAfterwardsParams(Parameters, section=Section.SAFETY):
     )
 
 
-class FailoverParams(GroupsToMoveParams, section=Section.FLOW):
+class FailoverParams(GroupsToMove, section=Section.FLOW):
     """A failover, planned or not."""
 
     first: ClassVar[tuple[str, ...]] = ("groups", "planned")
@@ -166,12 +93,16 @@ class FailoverParams(GroupsToMoveParams, section=Section.FLOW):
             forward: Of a failback, the flow that once brought the records.
             reads_committed: Whether MirrorSource reads committed records only.
         """
-        described = {"source_alias", "target_alias", "replication_policy", "separator", "syncs_on"}
-        typed = self.model_dump(exclude=described)
-        return FailoverRequest.parse(flow=flow, forward=forward, reads_committed=reads_committed, **typed)
+        return FailoverRequest.parse(
+            planned=self.planned,
+            flow=flow,
+            forward=forward,
+            reads_committed=reads_committed,
+            **self.values(*fields_of(GroupsToMove), "trust_checkpoints", "forward_connector"),
+        )
 
 
-class FailbackParams(GroupsToMoveParams, section=Section.WHAT):
+class FailbackParams(GroupsToMove, section=Section.WHAT):
     """A failback: what the form shows of it; its operators are those of a failover."""
 
     first: ClassVar[tuple[str, ...]] = ("groups", "forward_connector")
@@ -192,10 +123,11 @@ class FailbackParams(GroupsToMoveParams, section=Section.WHAT):
         "Name of its MirrorCheckpointConnector, to be stopped as well. Empty: none.",
         example="orders-checkpoints-back",
     )
-    topics: Text = optional(
+    topics: Pattern = optional(
         "Topics",
         "Regular expression that matches whole names of topics as the groups read them now. Empty: all.",
         example=r"primary\.orders",
+        default=None,
     )
 
 

@@ -2,38 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
-from airflow_provider_connect_offsets.offsets.requests.orphans import OrphanRequest
-from airflow_provider_connect_offsets.parameters.fields import Flag, Parameters, Section, Text, flag, optional, required
-
-
-class OrphanedOffsetsParams(Parameters, section=Section.WHAT):
-    """Which stored offsets are searched for."""
-
-    connectors: Text = optional(
-        "Connectors",
-        "Regular expression that matches whole names of deleted connectors. Empty: all.",
-        example="orders-.*",
-    )
-    older_than: Text = optional(
-        "Older than",
-        "ISO 8601 duration: only connectors none of whose offsets was written since. Empty: of any age.",
-        example="P30D",
-    )
-    offsets_topic: Text = required(
-        "Offsets topic",
-        "The offset.storage.topic of the Connect cluster's workers.",
-        section=Section.CONNECTIONS,
-        example="connect-offsets",
-        default="connect-offsets",
-    )
-
-    def request(self, *, now: datetime) -> OrphanRequest:
-        """Parse the request; raises :class:`InvalidRequest`."""
-        return OrphanRequest.parse(
-            topic=self.offsets_topic, connectors=self.connectors, older_than=self.older_than, now=now
-        )
+from airflow_provider_connect_offsets.offsets.requests.fields import Parameters, Section, flag
+from airflow_provider_connect_offsets.offsets.requests.values import Flag
 
 
 class RemovalParams(Parameters, section=Section.SAFETY):

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from airflow_provider_connect_offsets.parameters.change import SelectionParams, TopicsParams
+from airflow_provider_connect_offsets.offsets.requests.fields import argument
+from airflow_provider_connect_offsets.offsets.requests.place import Awaited, AwaitedLag
+from airflow_provider_connect_offsets.offsets.requests.values import Text
 from airflow_provider_connect_offsets.parameters.connections import (
     ConnectParams,
     GroupConnectionParams,
     SourceConnectionParams,
 )
-from airflow_provider_connect_offsets.parameters.fields import Text, argument
 from airflow_provider_connect_offsets.parameters.tasks import OneConnectorParams, RequestedStateParams
 
 
@@ -18,23 +17,16 @@ class AwaitedStateParams(OneConnectorParams, RequestedStateParams, ConnectParams
     """A state of a connector."""
 
 
-class AwaitedPositionParams(OneConnectorParams, SelectionParams, ConnectParams):
+class AwaitedPositionParams(OneConnectorParams, Awaited, ConnectParams):
     """How far a connector must have come."""
 
-    position: Any = argument(
-        "The position that each partition must have reached; None: ``max_lag`` decides.", default=None
-    )
-    max_lag: Any = argument("How many records may be left to read in each partition.", default=0)
     kafka_conn_id: Text = argument(
         "Airflow connection of the Kafka cluster that the positions refer to.", default="kafka_default"
     )
 
 
-class AwaitedLagParams(OneConnectorParams, TopicsParams, ConnectParams, SourceConnectionParams):
+class AwaitedLagParams(OneConnectorParams, AwaitedLag, ConnectParams, SourceConnectionParams):
     """How far a MirrorSource may be behind its source."""
-
-    max_lag_records: Any = argument("How many records may be left to replicate in each partition.", default=None)
-    max_lag_seconds: Any = argument("How old, in seconds, the oldest of them may be.", default=None)
 
 
 class AwaitedGroupParams(GroupConnectionParams):

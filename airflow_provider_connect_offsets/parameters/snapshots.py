@@ -3,55 +3,19 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
-from airflow_provider_connect_offsets.offsets.requests.snapshots import ALL, SnapshotRequest
-from airflow_provider_connect_offsets.offsets.requests.values import ago
-from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
-from airflow_provider_connect_offsets.parameters.fields import (
-    Flag,
+from airflow_provider_connect_offsets.offsets.requests.fields import (
     Parameters,
     Section,
-    Text,
-    Uri,
     count,
     flag,
-    limit,
     optional,
     required,
 )
-
-_DEFAULTS = SnapshotRequest()
-
-
-class ClusterSnapshotParams(Parameters, section=Section.LIMITS):
-    """Which connectors are in a snapshot, and what of its comparison with the one before fails the run."""
-
-    connectors: Text = optional(
-        "Connectors",
-        "Regular expression that matches whole names of connectors. Empty: all.",
-        section=Section.WHAT,
-        example="orders-.*",
-        default=ALL,
-    )
-    max_jump: Any = limit(
-        "Jump",
-        "A position that moved on by more records than this since the last snapshot is reported as a jump. 0: no jump "
-        "is reported.",
-        default=_DEFAULTS.max_jump,
-    )
-    fail_on: Any = optional(
-        "Fail on",
-        "Rules whose findings fail the run, with commas between: vanished, moved_back, beyond_log_end, jumped, stuck, "
-        "unread, appeared. Empty: none.",
-        example="moved_back,vanished",
-        default=",".join(_DEFAULTS.fail_on),
-    )
-
-    def request(self) -> SnapshotRequest:
-        """Parse the request; raises :class:`InvalidRequest`."""
-        return SnapshotRequest.parse(connectors=self.connectors, max_jump=self.max_jump, fail_on=self.fail_on or "")
+from airflow_provider_connect_offsets.offsets.requests.values import ALL, Flag, Text, Uri, ago
+from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
 
 
 class KeptSnapshotsParams(Parameters, section=Section.LIMITS):

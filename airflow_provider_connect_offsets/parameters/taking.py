@@ -6,11 +6,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
-from pydantic import ValidationError
-from pydantic.fields import FieldInfo
-
-from airflow_provider_connect_offsets.exceptions import InvalidInput
-from airflow_provider_connect_offsets.parameters.fields import Parameters, fields_of
+from airflow_provider_connect_offsets.offsets.requests.fields import Parameter, Parameters, fields_of
 
 Model = TypeVar("Model", bound=Parameters)
 #: Whose fields an operator takes.
@@ -41,13 +37,9 @@ class TakesParameters:
     def given(self, model: type[Model]) -> Model:
         """Parse the values of the fields of ``model``, once templates are rendered.
 
-        Raises :class:`InvalidInput` in one sentence that names the first argument whose value does not fit.
+        Raises :class:`InvalidRequest` in one sentence that names the first argument whose value does not fit.
         """
-        try:
-            return model(**{name: getattr(self, name) for name in model.model_fields})
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            raise InvalidInput(f"{first['loc'][0]}: {first['input']!r} does not fit: {first['msg']}.") from error
+        return model.parse(**{name: getattr(self, name) for name in fields_of(model)})
 
 
 def accepted(operator: type[TakesParameters], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,8 +61,8 @@ def _init_of(cls: type[TakesParameters]) -> Any:
     keyword = inspect.Parameter.KEYWORD_ONLY
     signature = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
     for name, field in fields.items():
-        default = inspect.Parameter.empty if field.is_required() else field.default
-        signature.append(inspect.Parameter(name, keyword, default=default, annotation=field.annotation))
+        default = inspect.Parameter.empty if field.is_required else field.default
+        signature.append(inspect.Parameter(name, keyword, default=default, annotation=field.type))
     signature.append(inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD))
     __init__.__signature__ = inspect.Signature(signature)  # type: ignore[attr-defined]
     __init__.__qualname__ = f"{cls.__qualname__}.__init__"
@@ -78,7 +70,7 @@ def _init_of(cls: type[TakesParameters]) -> Any:
     return __init__
 
 
-def documented(text: str | None, fields: Mapping[str, FieldInfo]) -> str:
+def documented(text: str | None, fields: Mapping[str, Parameter]) -> str:
     """Return the docstring ``text`` with a section ``Args`` of ``fields``."""
     lines = [f"    {name}: {field.description}" for name, field in fields.items()]
     return "\n".join([inspect.cleandoc(text or ""), "", "Args:", *lines])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from airflow_provider_connect_offsets.parameters.fields import Flag, Parameters, Text, Uri, argument
+from airflow_provider_connect_offsets.offsets.requests.fields import Parameters, argument
+from airflow_provider_connect_offsets.offsets.requests.values import Flag, Text, Uri
 
 
 class PartParams(Parameters):

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from airflow_provider_connect_offsets.masking import masked
-from airflow_provider_connect_offsets.offsets.requests.request import Request, To
+from airflow_provider_connect_offsets.offsets.requests.place import To
+from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.words import counted
 
 NOTHING_STORED = "no offset"

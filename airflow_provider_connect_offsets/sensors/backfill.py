@@ -123,7 +123,7 @@ class BackfillTurnSensor(GuardedParameters, BaseSensorOperator):
             run_id=dag_run.run_id,
             run_uri=directory_of(context["ti"], part=self.part).uri,
             interval=interval,
-            topics=given.topics,
+            topics=given.topics or "",
             started_at=dag_run.start_date,
             cleared=dag_run.clear_number or 0,
             connectors=given.connectors,

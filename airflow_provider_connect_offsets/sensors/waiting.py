@@ -15,7 +15,7 @@ from airflow.sdk import BaseSensorOperator
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly, raise_failure
 from airflow_provider_connect_offsets.hooks.settings import GuardedParameters
-from airflow_provider_connect_offsets.parameters.fields import fields_of
+from airflow_provider_connect_offsets.offsets.requests.fields import fields_of
 
 if TYPE_CHECKING:
     from airflow.sdk import Context

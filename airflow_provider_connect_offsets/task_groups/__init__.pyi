@@ -25,10 +25,10 @@ def bounded_replay(
     *,
     replay_limit: str | XComArg = ...,
     partial: bool | str | XComArg = ...,
-    topics: str | XComArg = ...,
+    topics: str | XComArg | None = ...,
     connector: str | XComArg,
-    begins: str | XComArg,
-    ends: str | XComArg,
+    begins: Any,
+    ends: Any,
     approval: bool | str | XComArg = ...,
     dry_run: bool | str | XComArg = ...,
     control: Literal["rest", "storage", "strimzi", "strimzi+rest"] | XComArg = ...,
@@ -70,8 +70,8 @@ def connector_snapshot(
 
 def guarded_fleet_change(
     *,
-    topics: str | XComArg = ...,
-    partitions: str | XComArg = ...,
+    topics: str | XComArg | None = ...,
+    partitions: str | XComArg | None = ...,
     to: Literal[
         "earliest",
         "latest",
@@ -88,7 +88,7 @@ def guarded_fleet_change(
     ]
     | XComArg,
     value: str | XComArg = ...,
-    columns: str | XComArg = ...,
+    columns: str | XComArg | None = ...,
     only_back: bool | str | XComArg = ...,
     connectors: str | XComArg,
     max_down: int | str | XComArg = ...,
@@ -114,8 +114,8 @@ def guarded_fleet_change(
 
 def guarded_group_change(
     *,
-    topics: str | XComArg = ...,
-    partitions: str | XComArg = ...,
+    topics: str | XComArg | None = ...,
+    partitions: str | XComArg | None = ...,
     to: Literal[
         "earliest",
         "latest",
@@ -132,7 +132,7 @@ def guarded_group_change(
     ]
     | XComArg,
     value: str | XComArg = ...,
-    columns: str | XComArg = ...,
+    columns: str | XComArg | None = ...,
     only_back: bool | str | XComArg = ...,
     groups: str | XComArg,
     max_down: int | str | XComArg = ...,
@@ -153,8 +153,8 @@ def guarded_group_change(
 
 def guarded_offset_change(
     *,
-    topics: str | XComArg = ...,
-    partitions: str | XComArg = ...,
+    topics: str | XComArg | None = ...,
+    partitions: str | XComArg | None = ...,
     to: Literal[
         "earliest",
         "latest",
@@ -171,7 +171,7 @@ def guarded_offset_change(
     ]
     | XComArg,
     value: str | XComArg = ...,
-    columns: str | XComArg = ...,
+    columns: str | XComArg | None = ...,
     only_back: bool | str | XComArg = ...,
     connector: str | XComArg,
     approval: bool | str | XComArg = ...,
@@ -223,8 +223,8 @@ def mirror_failback(
     groups: str | XComArg = ...,
     source_connector: str | XComArg = ...,
     checkpoint_connector: str | XComArg = ...,
-    topics: str | XComArg = ...,
-    rewind: str | XComArg = ...,
+    topics: str | XComArg | None = ...,
+    rewind: str | XComArg | None = ...,
     min_coverage: float | str | XComArg | timedelta = ...,
     max_rereads: int | str | XComArg | None = ...,
     compared: int | str | XComArg = ...,
@@ -256,8 +256,8 @@ def mirror_failover(
     groups: str | XComArg = ...,
     source_connector: str | XComArg = ...,
     checkpoint_connector: str | XComArg = ...,
-    topics: str | XComArg = ...,
-    rewind: str | XComArg = ...,
+    topics: str | XComArg | None = ...,
+    rewind: str | XComArg | None = ...,
     min_coverage: float | str | XComArg | timedelta = ...,
     max_rereads: int | str | XComArg | None = ...,
     compared: int | str | XComArg = ...,
@@ -315,8 +315,8 @@ def mirror_reset(
     source_connector: str | XComArg,
     checkpoint_connector: str | XComArg = ...,
     checkpoints: bool | str | XComArg = ...,
-    topics: str | XComArg = ...,
-    partitions: str | XComArg = ...,
+    topics: str | XComArg | None = ...,
+    partitions: str | XComArg | None = ...,
     to: Literal[
         "earliest",
         "latest",
@@ -332,7 +332,7 @@ def mirror_reset(
     ]
     | XComArg = ...,
     value: str | XComArg = ...,
-    columns: str | XComArg = ...,
+    columns: str | XComArg | None = ...,
     only_back: bool | str | XComArg = ...,
     approval: bool | str | XComArg = ...,
     dry_run: bool | str | XComArg = ...,
@@ -355,7 +355,7 @@ def mirror_reset(
 
 def orphaned_offsets(
     *,
-    connectors: str | XComArg = ...,
+    connectors: str | XComArg | None = ...,
     older_than: str | XComArg = ...,
     offsets_topic: str | XComArg = ...,
     remove: bool | str | XComArg = ...,

@@ -6,10 +6,11 @@ from typing import Any
 
 from airflow.sdk import TaskGroup
 
+from airflow_provider_connect_offsets.offsets.requests.replay import Interval
 from airflow_provider_connect_offsets.operators import apply, fleet, plan, restore, snapshot
 from airflow_provider_connect_offsets.operators import mirror_reset as reset
 from airflow_provider_connect_offsets.operators.replay import made, planned
-from airflow_provider_connect_offsets.parameters.backfill import IntervalParams, WindowParams
+from airflow_provider_connect_offsets.parameters.backfill import WindowParams
 from airflow_provider_connect_offsets.parameters.change import (
     ApprovalParams,
     ConnectorChangeParams,
@@ -33,7 +34,7 @@ from airflow_provider_connect_offsets.task_groups.wiring import PLANNED, task_gr
 CHANGE = (ConnectorChangeParams, ApprovalParams, ConnectorConnectionParams, SparkConnectionParams)
 FLEET = (FleetChangeParams, FleetLimitsParams, ApprovalParams, ConnectorConnectionParams, SparkConnectionParams)
 GROUPS = (GroupChangeParams, GroupLimitsParams, ApprovalParams, GroupConnectionParams, SparkConnectionParams)
-REPLAY = (IntervalParams, ApprovalParams, ConnectorConnectionParams, SparkConnectionParams)
+REPLAY = (Interval, ApprovalParams, ConnectorConnectionParams, SparkConnectionParams)
 RESET = (FlowResetParams, ApprovalParams, FlowConnectionParams, SparkConnectionParams)
 
 _CHANGE = tasks(

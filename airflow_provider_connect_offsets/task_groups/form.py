@@ -8,10 +8,9 @@ from typing import Any
 
 from airflow.providers.common.compat.sdk import ParamValidationError
 from airflow.sdk import Param
-from pydantic.fields import FieldInfo
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
-from airflow_provider_connect_offsets.parameters.fields import Parameters, Section, form_of, shown_fields
+from airflow_provider_connect_offsets.offsets.requests.fields import Parameter, Parameters, Section, shown_fields
 
 
 def params_of(*models: type[Parameters]) -> dict[str, Param]:
@@ -67,17 +66,17 @@ def _pinned(name: str, param: Param, value: Any) -> Param:
     return Param(value, described, schema={**param.schema, **fixed})
 
 
-def _param(field: FieldInfo) -> Param:
+def _param(field: Parameter) -> Param:
     """Return the Param of a field; without a default whoever triggers the DAG fills it in.
 
     The description holds the example. The schema's "examples" would not do: the form would ask to "start typing to
     see options", as if there were no others.
     """
-    form = form_of(field)
+    form = field.form or {}
     example = f" Example: {form['example']}" if form["example"] is not None else ""
-    schema = {**form["schema"], "title": field.title, "description": f"{field.description}{example}"}
+    schema = {**form["schema"], "title": form["title"], "description": f"{field.description}{example}"}
     if form["section"] is not Section.WHAT:
         schema["section"] = form["section"].value
-    if field.is_required() and form["default"] is None:
+    if field.is_required and form["default"] is None:
         return Param(**schema)
     return Param(form["default"], **schema)

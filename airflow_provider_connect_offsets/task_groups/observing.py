@@ -6,18 +6,16 @@ from typing import Any
 
 from airflow.sdk import TaskGroup
 
+from airflow_provider_connect_offsets.offsets.requests.orphans import OrphanSearch
+from airflow_provider_connect_offsets.offsets.requests.readiness import ReadinessRequest, Thresholds
 from airflow_provider_connect_offsets.operators import orphans, readiness
 from airflow_provider_connect_offsets.parameters.connections import (
     FlowConnectionParams,
     SparkConnectionParams,
     StorageConnectionParams,
 )
-from airflow_provider_connect_offsets.parameters.flow import (
-    HistoryParams,
-    ObservedFlowParams,
-    ReadinessThresholdsParams,
-)
-from airflow_provider_connect_offsets.parameters.orphans import OrphanedOffsetsParams, RemovalParams
+from airflow_provider_connect_offsets.parameters.flow import HistoryParams
+from airflow_provider_connect_offsets.parameters.orphans import RemovalParams
 from airflow_provider_connect_offsets.parameters.tasks import PartParams
 from airflow_provider_connect_offsets.task_groups.wiring import (
     PLANNED,
@@ -30,8 +28,8 @@ from airflow_provider_connect_offsets.task_groups.wiring import (
 )
 
 #: What the trigger forms show.
-READINESS = (ObservedFlowParams, ReadinessThresholdsParams, HistoryParams, FlowConnectionParams, SparkConnectionParams)
-ORPHANS = (OrphanedOffsetsParams, RemovalParams, StorageConnectionParams, SparkConnectionParams)
+READINESS = (ReadinessRequest, Thresholds, HistoryParams, FlowConnectionParams, SparkConnectionParams)
+ORPHANS = (OrphanSearch, RemovalParams, StorageConnectionParams, SparkConnectionParams)
 
 _ORPHANS = tasks(
     snapshot=orphans.SnapshotStoredOffsetsOperator,
@@ -53,7 +51,7 @@ def orphaned_offsets(*, group_id: str, **values: Any) -> TaskGroup:
 
 
 @task_group(
-    ObservedFlowParams,
+    ReadinessRequest,
     HistoryParams,
     FlowConnectionParams,
     SparkConnectionParams,

@@ -6,6 +6,7 @@ from typing import Any
 
 from airflow.sdk import TaskGroup
 
+from airflow_provider_connect_offsets.offsets.requests.poison import PoisonRequest
 from airflow_provider_connect_offsets.operators.poison import (
     ApprovePoisonSkipOperator,
     FindPoisonRecordOperator,
@@ -13,7 +14,7 @@ from airflow_provider_connect_offsets.operators.poison import (
     SkipPoisonRecordOperator,
 )
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
-from airflow_provider_connect_offsets.parameters.poison import PoisonedSinkParams, SkipApprovalParams
+from airflow_provider_connect_offsets.parameters.poison import SkipApprovalParams
 from airflow_provider_connect_offsets.parameters.tasks import PartParams, WaitingParams
 from airflow_provider_connect_offsets.task_groups.wiring import (
     QUESTION,
@@ -26,7 +27,7 @@ from airflow_provider_connect_offsets.task_groups.wiring import (
 )
 
 #: What the trigger form shows.
-POISON = (PoisonedSinkParams, SkipApprovalParams, ConnectorConnectionParams)
+POISON = (PoisonRequest, SkipApprovalParams, ConnectorConnectionParams)
 
 
 @task_group(*POISON, WaitingParams, PartParams, group_id="poison", **QUESTION)

@@ -7,6 +7,7 @@ from typing import Any
 
 from airflow.sdk import TaskGroup
 
+from airflow_provider_connect_offsets.offsets.requests.snapshots import SnapshotRequest
 from airflow_provider_connect_offsets.operators.snapshots.keep import (
     CompareSnapshotsOperator,
     RequireNoSurpriseOperator,
@@ -16,7 +17,6 @@ from airflow_provider_connect_offsets.operators.snapshots.restore import Snapsho
 from airflow_provider_connect_offsets.parameters.change import ApprovalParams, FleetLimitsParams
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams, SparkConnectionParams
 from airflow_provider_connect_offsets.parameters.snapshots import (
-    ClusterSnapshotParams,
     KeptSnapshotsParams,
     RestoreSnapshotParams,
     SnapshotConnectionParams,
@@ -26,7 +26,7 @@ from airflow_provider_connect_offsets.task_groups.changes import FLEET_TASKS
 from airflow_provider_connect_offsets.task_groups.wiring import PLANNED, RETRIES, Task, spark_of, task_group, wire
 
 #: What the trigger forms show.
-SNAPSHOT = (ClusterSnapshotParams, KeptSnapshotsParams, SnapshotConnectionParams, SparkConnectionParams)
+SNAPSHOT = (SnapshotRequest, KeptSnapshotsParams, SnapshotConnectionParams, SparkConnectionParams)
 RESTORE = (RestoreSnapshotParams, FleetLimitsParams, ApprovalParams, ConnectorConnectionParams, SparkConnectionParams)
 
 _RESTORE = replace(FLEET_TASKS, snapshot=Task(task_id="snapshot", operator=SnapshotForRestoreOperator))

@@ -12,8 +12,8 @@ from typing import Any
 from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import TaskGroup
 
+from airflow_provider_connect_offsets.offsets.requests.fields import Parameters, fields_of
 from airflow_provider_connect_offsets.operators.shared.approval import AskOperator
-from airflow_provider_connect_offsets.parameters.fields import Parameters, fields_of
 from airflow_provider_connect_offsets.parameters.taking import accepted, documented
 
 #: How tasks that may be run again are retried.
@@ -172,7 +172,7 @@ def task_group(
     keyword, empty = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.empty
     arguments = [
         *(
-            inspect.Parameter(name, keyword, default=empty if one.is_required() or name in required else one.default)
+            inspect.Parameter(name, keyword, default=empty if one.is_required or name in required else one.default)
             for name, one in known.items()
         ),
         *(inspect.Parameter(name, keyword, default=value) for name, value in more.items()),

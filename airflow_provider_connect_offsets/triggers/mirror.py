@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airflow_provider_connect_offsets.hooks.clients import open_clients
-from airflow_provider_connect_offsets.observe.lag import AwaitedLag, observe_lag
+from airflow_provider_connect_offsets.observe.lag import observe_lag
 from airflow_provider_connect_offsets.observe.waiting import Observation
 from airflow_provider_connect_offsets.parameters.sensors import AwaitedLagParams
 from airflow_provider_connect_offsets.triggers.waiting import WaitingTrigger
@@ -17,6 +17,5 @@ class MirrorLagTrigger(WaitingTrigger):
 
     def observe(self) -> Observation:
         """Observe its offsets and the logs of the source cluster."""
-        awaited = AwaitedLag.parse(**self.awaited.model_dump(include={"topics", "max_lag_records", "max_lag_seconds"}))
         with open_clients(self.awaited, self.awaited.source_kafka_conn_id) as clients:
-            return observe_lag(clients, self.awaited.connector, awaited)
+            return observe_lag(clients, self.awaited.connector, self.awaited)

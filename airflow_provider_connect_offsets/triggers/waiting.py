@@ -24,10 +24,12 @@ from airflow_provider_connect_offsets.hooks.clients import open_clients, open_co
 from airflow_provider_connect_offsets.hooks.failures import PERMANENT, as_event
 from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster
 from airflow_provider_connect_offsets.observe.clients import Origin
-from airflow_provider_connect_offsets.observe.positions import Awaited, observe_positions
+from airflow_provider_connect_offsets.observe.positions import observe_positions
 from airflow_provider_connect_offsets.observe.waiting import Observation, is_in, observe_group, observe_state
+from airflow_provider_connect_offsets.offsets.json_codec import encode
+from airflow_provider_connect_offsets.offsets.requests.fields import Parameters, argument
+from airflow_provider_connect_offsets.offsets.requests.values import Text
 from airflow_provider_connect_offsets.operations.stages import steps
-from airflow_provider_connect_offsets.parameters.fields import Parameters, Text, argument
 from airflow_provider_connect_offsets.parameters.sensors import (
     AwaitedGroupParams,
     AwaitedPositionParams,
@@ -65,11 +67,11 @@ class WaitingTrigger(BaseTrigger, ABC):
         super().__init__()  # type: ignore[no-untyped-call]
         self.most = most
         self.until = until
-        self.awaited = self.parameters(**awaited)
+        self.awaited = self.parameters.parse(**awaited)
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """Return the path of the class, and its arguments as values of JSON."""
-        arguments = {"most": self.most, "until": self.until, **self.awaited.model_dump()}
+        arguments = {"most": self.most, "until": self.until, **encode(self.awaited.values())}
         return f"{type(self).__module__}.{type(self).__qualname__}", arguments
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
@@ -205,12 +207,11 @@ class ConnectorPositionTrigger(WaitingTrigger):
 
     def observe(self) -> Observation:
         """Observe its positions and the logs."""
-        awaited = Awaited.parse(**self.awaited.model_dump(include={"topics", "partitions", "position", "max_lag"}))
         connector, kafka = self.awaited.connector, self.awaited.kafka_conn_id
         if not kafka:
             raise InvalidRequest(f"{connector!r}: kafka_conn_id must name the cluster that its positions refer to.")
         with open_clients(self.awaited, kafka) as clients:
-            return observe_positions(clients, connector, awaited)
+            return observe_positions(clients, connector, self.awaited)
 
 
 class ConsumerGroupInactiveTrigger(WaitingTrigger):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
-from airflow_provider_connect_offsets.offsets.requests.snapshots import ALL
+from airflow_provider_connect_offsets.offsets.requests.values import ALL
 from airflow_provider_connect_offsets.workspace.layout import Directory, MemberPath
 from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
 

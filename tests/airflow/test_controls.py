@@ -19,6 +19,7 @@ from airflow_provider_connect_offsets import dags
 from airflow_provider_connect_offsets.connect.protocols import ConnectorStatus, State
 from airflow_provider_connect_offsets.connect.strimzi import client as strimzi_client
 from airflow_provider_connect_offsets.connect.strimzi.client import ConnectStrimzi
+from airflow_provider_connect_offsets.offsets.requests.fields import fields_of
 from airflow_provider_connect_offsets.operators.connector import StopConnectorOperator
 from airflow_provider_connect_offsets.operators.failover import SnapshotFailoverOperator
 from airflow_provider_connect_offsets.operators.orphans import SnapshotStoredOffsetsOperator
@@ -201,7 +202,7 @@ def test_a_deferred_step_waits_at_the_same_resource(
 
 def test_the_timeout_of_strimzi_is_described() -> None:
     """Where anybody reads what the default is."""
-    description = WaitingParams.model_fields["timeout"].description
+    description = fields_of(WaitingParams)["timeout"].description
 
     assert description is not None
     assert "None: 120, or 300 with control strimzi and strimzi+rest" in description

@@ -14,7 +14,7 @@ from jinja2 import Environment
 
 from airflow_provider_connect_offsets import dags
 from airflow_provider_connect_offsets.exceptions import InvalidInput
-from airflow_provider_connect_offsets.parameters.fields import Section
+from airflow_provider_connect_offsets.offsets.requests.fields import Section
 from airflow_provider_connect_offsets.task_groups.form import as_arguments
 
 DAG_FILES = Path(__file__).parents[2] / "dags"

@@ -195,9 +195,9 @@ def test_a_flow_is_described_once(name: str, given: str, configured: str) -> Non
     mirror = ConnectorInfo("mirror", ConnectorType.SOURCE, config)
 
     with pytest.raises(InvalidRequest, match=f"{name} is '{given}', but 'mirror' is configured with '{configured}'"):
-        described_flow(FailoverParams.model_validate({name: given}), mirror)
+        described_flow(FailoverParams.parse(**{name: given}), mirror)
 
-    assert described_flow(FailoverParams.model_validate({name: configured}), mirror) == Flow.of(config)
+    assert described_flow(FailoverParams.parse(**{name: configured}), mirror) == Flow.of(config)
 
 
 def test_a_missing_connection_says_how_to_add_it() -> None:

@@ -260,7 +260,7 @@ def test_an_unknown_control_is_refused(control: str) -> None:
 @pytest.mark.usefixtures("made")
 def test_each_thread_of_a_snapshot_has_its_own_client() -> None:
     """A client is not meant for several threads."""
-    with open_snapshot_clients(SnapshotConnectionParams(control=Control.STRIMZI)) as clients:
+    with open_snapshot_clients(SnapshotConnectionParams.parse(control=Control.STRIMZI)) as clients:
         stores = clients.stores
 
     assert len({id(store) for store in stores}) == AT_ONCE

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
 from typing import cast
@@ -80,7 +79,7 @@ class RemovalOfOrphans(Row):
             key = key_bytes(name, {"filename": f"{number}.txt"})
             self.sandbox.target.produce(self.topic, [b'{"position":5}'], keys=[key])
         self.directory = OrphansDirectory((self.folder / uuid4().hex).as_uri())
-        requested = OrphanRequest.parse(topic=self.topic, connectors="first|second", now=datetime.now(tz=UTC))
+        requested = OrphanRequest(topic=self.topic, connectors="first|second")
         with self.clients() as clients:
             assert clients.topic is not None
             take_orphan_snapshot(requested, cast("ConnectRest", clients.control), clients.topic, self.directory)

@@ -286,17 +286,3 @@ def test_spark_submit(directory: FailoverDirectory, tmp_path: Path) -> None:
 
     user.assert_kept()
     assert read_json(directory.summary)["commit"] == 2
-
-
-def test_many_records_are_divided_among_more_tasks(spark: SparkSession, directory: FailoverDirectory) -> None:
-    """A task that sorts too many of them runs out of the driver's memory, while the flow is stopped."""
-    write_observation(directory, compared=100)
-    few = translate_job.shuffle_partitions(spark, directory)
-    for own, megabytes in ((directory, 100), (directory.forward, 60)):
-        part = Path(own.record_digests.removeprefix("file://"), "part.parquet")
-        part.parent.mkdir(parents=True)
-        with part.open("wb") as file:
-            file.truncate(megabytes * 2**20)
-
-    assert few == spark.sparkContext.defaultParallelism
-    assert translate_job.shuffle_partitions(spark, directory) == 10

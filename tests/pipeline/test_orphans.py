@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.offsets.plan import plan_digest
-from airflow_provider_connect_offsets.offsets.requests.orphans import Orphan, OrphanRequest
+from airflow_provider_connect_offsets.offsets.requests.orphans import Orphan, OrphanRequest, OrphanSearch
 from airflow_provider_connect_offsets.pipeline import orphans_job
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.files import read_bytes, read_json, write_json
@@ -56,7 +56,8 @@ class Search:
     ) -> None:
         """Write what the job reads."""
         now = NOON + timedelta(hours=1)
-        request = OrphanRequest.parse(topic=TOPIC, connectors=connectors, older_than=older_than, now=now)
+        search = OrphanSearch.parse(offsets_topic=TOPIC, connectors=connectors, older_than=older_than)
+        request = OrphanRequest.of(search, now=now)
         write_json(self.directory.request, request.as_json())
         write_json(self.directory.known, {"connectors": list(known)})
         write_dataset(self.directory.stored_records, STORED_RECORDS, map(_row, records))

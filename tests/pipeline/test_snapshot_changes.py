@@ -180,9 +180,10 @@ def test_the_report_names_findings_worst_first(comparison: Comparison) -> None:
 def test_every_rule_of_a_comparison_is_documented() -> None:
     """The DAG's documentation and the Param name each of them."""
     from airflow_provider_connect_offsets.dags.connector_offsets_snapshot import connector_offsets_snapshot
-    from airflow_provider_connect_offsets.parameters.snapshots import ClusterSnapshotParams
+    from airflow_provider_connect_offsets.offsets.requests.fields import fields_of
+    from airflow_provider_connect_offsets.offsets.requests.snapshots import SnapshotRequest
 
-    listed = str(ClusterSnapshotParams.model_fields["fail_on"].description)
+    listed = str(fields_of(SnapshotRequest)["fail_on"].description)
     text = str(connector_offsets_snapshot.__doc__)
 
     assert all(rule.value in listed and f"`{rule.value}`" in text for rule in COMPARED)

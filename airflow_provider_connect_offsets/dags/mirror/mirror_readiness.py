@@ -7,7 +7,8 @@ from typing import Any
 
 from airflow_provider_connect_offsets import task_groups
 from airflow_provider_connect_offsets.dags.ready import ready_dag
-from airflow_provider_connect_offsets.parameters.flow import ReadinessThresholdsParams
+from airflow_provider_connect_offsets.offsets.requests.fields import fields_of
+from airflow_provider_connect_offsets.offsets.requests.readiness import Thresholds
 from airflow_provider_connect_offsets.task_groups.observing import READINESS
 
 
@@ -41,5 +42,5 @@ def mirror_readiness(**values: Any) -> None:
     `mirror_readiness(params={"source_connector": "orders-mirror", "checkpoint_connector": "orders-checkpoints"})`. The
     Params' defaults are the names of a dedicated MirrorMaker 2.
     """
-    thresholds = {name: values.pop(name) for name in ReadinessThresholdsParams.model_fields}
+    thresholds = {name: values.pop(name) for name in fields_of(Thresholds)}
     task_groups.mirror_readiness(thresholds=thresholds, **values)

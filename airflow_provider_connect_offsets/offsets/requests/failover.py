@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 from typing import Any
@@ -12,8 +11,16 @@ from zlib import crc32
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
-from airflow_provider_connect_offsets.offsets.requests.patterns import selection
-from airflow_provider_connect_offsets.offsets.requests.values import count, optional_count, share
+from airflow_provider_connect_offsets.offsets.requests.fields import (
+    Parameters,
+    Section,
+    limit,
+    optional,
+    optional_count,
+    required,
+    share,
+)
+from airflow_provider_connect_offsets.offsets.requests.values import Pattern, PatternOrAll, Text
 
 #: Records of either log of a partition that are compared at most, and records of all partitions together. A million of
 #: them take about 20 seconds on two cores, while the flow is stopped.
@@ -51,90 +58,103 @@ class Move(StrEnum):
     SKIP = "skip"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailoverRequest(JsonRecord):
+class GroupsToMove(Parameters, section=Section.LIMITS):
+    """Which groups go to the other cluster, and what has to be true for it; for failover and failback alike."""
+
+    groups: PatternOrAll = required(
+        "Groups",
+        "Regular expression that matches whole names of consumer groups.",
+        section=Section.WHAT,
+        example="orders-.*",
+        default=".*",
+    )
+    source_connector: Text = optional(
+        "MirrorSource",
+        "Name of the flow's MirrorSourceConnector; needed if planned.",
+        section=Section.WHAT,
+        example="orders-mirror",
+        default="",
+    )
+    checkpoint_connector: Text = optional(
+        "MirrorCheckpoint",
+        "Name of the flow's MirrorCheckpointConnector, to be stopped as well. Empty: none.",
+        section=Section.WHAT,
+        example="orders-checkpoints",
+        default="",
+    )
+    topics: Pattern = optional(
+        "Topics",
+        "Regular expression that matches whole names of the source. Empty: all topics.",
+        section=Section.WHAT,
+        example="orders-.*",
+        default=None,
+    )
+    rewind: Pattern = optional(
+        "May go back",
+        "Regular expression of groups that may be set back on the target if they are further there. Empty: none.",
+        example="orders-.*",
+        default=None,
+    )
+    min_coverage: float = share(
+        "Coverage", "Share of the partitions that must be translated; with less nothing is committed.", default=1.0
+    )
+    max_rereads: int | None = optional_count(
+        "Re-reads",
+        "How many records may be read again, all groups together; with more nothing is committed. Empty: of each "
+        "partition as many as the preview says.",
+        example=500,
+        default=None,
+    )
+    compared: int = limit(
+        "Records compared",
+        "How many records of either log are read at most, for each partition, to prove exact offsets; of what lies "
+        "before, only single records.",
+        default=DEFAULT_COMPARED,
+    )
+    compared_total: int = limit(
+        "Records compared, in all",
+        "How many records are read at most while the flow is stopped, of both logs and all partitions together: those "
+        "of the groups that have least left to read. The preview names the partitions that get less than they need.",
+        default=DEFAULT_COMPARED_TOTAL,
+    )
+    search_timeout: int = limit(
+        "Search timeout",
+        "Seconds in which single records may be searched for offset mappings. After it the partitions that are left "
+        "get what is known without, so that groups may read more again.",
+        default=DEFAULT_SEARCH_TIMEOUT,
+    )
+
+
+class FailoverRequest(GroupsToMove, JsonRecord):
     """Which groups go from one cluster to the other, and the conditions for it.
 
     Attributes:
         mode: Whether the source is alive.
         flow: The flow from the cluster that the groups leave; of a failback the one that leads back, even if no
             connector runs it.
-        groups: Pattern for whole names of consumer groups.
-        topics: Pattern for whole names of source topics; None: all.
-        rewind: Pattern for whole names of groups that may go back on the target; None: no group.
-        min_coverage: Share of the concerned partitions, 0 to 1, that must be translated.
-        max_rereads: Records that all groups together may read again; None: of each partition as many as the preview
-            predicted.
-        compared: Records of either log of a partition that are read at most to prove exact offsets.
-        compared_total: The same, of both logs and all partitions together.
-        search_timeout: Seconds in which single records are searched for offset mappings; what was found until then
-            counts.
         reads_committed: True if MirrorSource skips records of aborted transactions.
         trust_checkpoints: True if, without the source, groups also move where checkpoints are the only evidence.
-        source_connector: Name of the flow's MirrorSourceConnector; empty: none.
-        checkpoint_connector: Name of its MirrorCheckpointConnector; empty: none.
         forward: Of a failback, the flow that once brought the records to the cluster that the groups leave; else None.
         forward_connector: Name of the MirrorSourceConnector of ``forward``; empty: none.
     """
 
     mode: Mode
     flow: Flow
-    groups: str
-    topics: str | None = None
-    rewind: str | None = None
-    min_coverage: float = 1.0
-    max_rereads: int | None = None
-    compared: int = DEFAULT_COMPARED
-    compared_total: int = DEFAULT_COMPARED_TOTAL
-    search_timeout: int = DEFAULT_SEARCH_TIMEOUT
     reads_committed: bool = False
     trust_checkpoints: bool = True
-    source_connector: str = ""
-    checkpoint_connector: str = ""
     forward: Flow | None = None
     forward_connector: str = ""
 
     @classmethod
-    def parse(  # noqa: PLR0913 - what a person typed, each by its name
-        cls,
-        *,
-        planned: bool,
-        groups: str,
-        topics: str = "",
-        rewind: str = "",
-        min_coverage: object = 1.0,
-        max_rereads: object = "",
-        compared: object = DEFAULT_COMPARED,
-        compared_total: object = DEFAULT_COMPARED_TOTAL,
-        search_timeout: object = DEFAULT_SEARCH_TIMEOUT,
-        **others: Any,
-    ) -> FailoverRequest:
-        """Parse what a person typed, numbers also as texts; raises :class:`InvalidRequest`.
+    def parse(cls, *, planned: bool = True, **given: Any) -> FailoverRequest:
+        """Parse what was given; raises :class:`InvalidRequest`.
 
         Args:
             planned: Whether the source is alive.
-            groups: Pattern for whole names; empty: all.
-            topics: Pattern for whole names; empty: all.
-            rewind: Pattern for whole names; empty: no group.
-            min_coverage: A number from 0 to 1.
-            max_rereads: A whole number; empty: as many as the preview predicted.
-            compared: A whole number.
-            compared_total: A whole number.
-            search_timeout: A whole number.
-            others: The other attributes, as they are.
+            given: The attributes; of those of :class:`GroupsToMove` also as a person typed them.
         """
-        request = cls(
-            mode=Mode.PLANNED if planned else Mode.UNPLANNED,
-            groups=selection(groups, param="groups") or ".*",
-            topics=selection(topics, param="topics"),
-            rewind=selection(rewind, param="rewind"),
-            min_coverage=share(min_coverage, param="min_coverage"),
-            max_rereads=optional_count(max_rereads, param="max_rereads"),
-            compared=count(compared, param="compared"),
-            compared_total=count(compared_total, param="compared_total"),
-            search_timeout=count(search_timeout, param="search_timeout"),
-            **others,
-        )
+        mode = Mode.PLANNED if planned else Mode.UNPLANNED
+        request = cls(**cls.parsed({**given, "mode": mode}))
         request.refuse_impossible()
         return request
 

@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
 from airflow_provider_connect_offsets.offsets.requests.patterns import NamePattern, typed_pattern
-from airflow_provider_connect_offsets.offsets.requests.request import Request, To
+from airflow_provider_connect_offsets.offsets.requests.place import To
+from airflow_provider_connect_offsets.offsets.requests.request import Request
 
 # Two schemes of one store: Hadoop's and fsspec's.
 _SAME_SCHEME = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "abfss": "abfs", "az": "abfs"}

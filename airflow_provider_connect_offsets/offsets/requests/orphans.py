@@ -5,48 +5,77 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
-from airflow_provider_connect_offsets.offsets.requests.values import ago
+from airflow_provider_connect_offsets.offsets.requests.fields import Parameters, Section, optional, required
+from airflow_provider_connect_offsets.offsets.requests.values import Text, ago
 
 
-@dataclass(frozen=True, slots=True)
-class OrphanRequest(JsonRecord):
+def _java_pattern(value: object, _param: str) -> str | None:
+    return ("" if value is None else str(value)).strip() or None
+
+
+#: A regular expression that Spark alone matches; Java reads it, and the job refuses what it can't read.
+JavaPattern = Annotated[str | None, _java_pattern]
+
+
+class OrphanSearch(Parameters, section=Section.WHAT):
+    """Which stored offsets are searched for."""
+
+    connectors: JavaPattern = optional(
+        "Connectors",
+        "Regular expression that matches whole names of deleted connectors. Empty: all.",
+        example="orders-.*",
+        default=None,
+    )
+    older_than: Text = optional(
+        "Older than",
+        "ISO 8601 duration: only connectors none of whose offsets was written since. Empty: of any age.",
+        example="P30D",
+        default="",
+    )
+    offsets_topic: Text = required(
+        "Offsets topic",
+        "The offset.storage.topic of the Connect cluster's workers.",
+        section=Section.CONNECTIONS,
+        example="connect-offsets",
+        default="connect-offsets",
+    )
+
+
+class OrphanRequest(OrphanSearch, JsonRecord):
     """Which orphaned offsets to find, and in which topic.
 
     Attributes:
         topic: The worker's ``offset.storage.topic``.
-        connectors: Java pattern for whole names of connectors; None: all.
         written_before: Only connectors none of whose offsets was written since (UTC); None: of any age. All offsets of
             a connector are taken or none: half of them would be worse than either.
     """
 
     topic: str
-    connectors: str | None = None
     written_before: datetime | None = None
 
     @classmethod
-    def parse(cls, *, topic: str, connectors: str = "", older_than: str = "", now: datetime) -> OrphanRequest:
-        """Parse what a person typed.
+    def of(cls, search: OrphanSearch, *, now: datetime) -> OrphanRequest:
+        """Return the request of a search.
 
         Args:
-            topic: The worker's ``offset.storage.topic``.
-            connectors: Pattern for whole names; empty: all.
-            older_than: ISO 8601 duration, back from ``now``; empty: of any age.
+            search: What is searched for.
             now: The moment that ``older_than`` counts from.
 
         Raises:
             InvalidRequest: No topic is given, or ``older_than`` is no duration.
         """
-        if not topic.strip():
+        topic, text = search.offsets_topic.strip(), search.older_than.strip()
+        if not topic:
             raise InvalidRequest("offsets_topic: name the worker's offset.storage.topic, like connect-offsets.")
-        text = older_than.strip()
         try:
             before = ago(text, now=now) if text else None
         except ValueError as error:
             raise InvalidRequest(f"older_than: {text!r} is no ISO 8601 duration, like P30D or PT12H.") from error
-        return cls(topic.strip(), connectors.strip() or None, before)
+        return cls(**search.values(), topic=topic, written_before=before)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,45 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from airflow_provider_connect_offsets.exceptions import InvalidRequest
-from airflow_provider_connect_offsets.offsets.requests.values import count
+from airflow_provider_connect_offsets.offsets.requests.fields import Parameters, Section, count, flag, required
+from airflow_provider_connect_offsets.offsets.requests.values import Flag, Name
 
 
-@dataclass(frozen=True, slots=True)
-class PoisonRequest:
-    """Which sink, and how much may be done to it.
+class PoisonRequest(Parameters, section=Section.LIMITS):
+    """Which sink has failed, how far its topics are read, and what is kept of a record."""
 
-    Attributes:
-        connector: Name of the sink.
-        max_skips: Most records that one run skips.
-        max_records: Most records that are read in each partition.
-        keep_content: Whether key, value and headers of a record are kept; else only where it was, and its digest.
-        dry_run: Whether only to read: nothing is stopped, and the sink's configuration stays.
-    """
-
-    connector: str
-    max_skips: int = 1
-    max_records: int = 10_000
-    keep_content: bool = True
-    dry_run: bool = False
-
-    @classmethod
-    def parse(
-        cls,
-        *,
-        connector: str,
-        max_skips: object = 1,
-        max_records: object = 10_000,
-        keep_content: bool = True,
-        dry_run: bool = False,
-    ) -> PoisonRequest:
-        """Parse what a person typed; raises :class:`InvalidRequest`."""
-        if not connector.strip():
-            raise InvalidRequest("connector: name the sink that failed.")
-        skips, records = count(max_skips, param="max_skips"), count(max_records, param="max_records")
-        for name, number in (("max_skips", skips), ("max_records", records)):
-            if number < 1:
-                raise InvalidRequest(f"{name}: {number} is less than 1.")
-        return cls(connector, skips, records, keep_content, dry_run)
+    connector: Name = required("Connector", "Name of the failed sink.", section=Section.WHAT, example="orders-sink")
+    max_skips: int = count(
+        "Records at most",
+        "How many records the run skips at most; if the sink fails again after that, the run fails.",
+        default=1,
+    )
+    max_records: int = count(
+        "Records to read",
+        "How many offsets are read from the committed position of each partition, to find the record without a run of "
+        "the sink.",
+        default=10_000,
+    )
+    keep_content: Flag = flag(
+        "Keep content",
+        "Whether key, value, headers and error message of a record are kept; if not, only where it was, its sizes and "
+        "a digest.",
+        section=Section.SAFETY,
+        default=True,
+    )
+    dry_run: Flag = flag(
+        "Dry run",
+        "Whether only to read, and to say which record it is; nothing is stopped or changed then.",
+        section=Section.SAFETY,
+        default=False,
+    )

@@ -3,84 +3,99 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from typing import Annotated, Any
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
-from airflow_provider_connect_offsets.offsets.requests.patterns import selection
-from airflow_provider_connect_offsets.offsets.requests.values import MAX_COUNT, count, share
+from airflow_provider_connect_offsets.offsets.requests.fields import (
+    Parameters,
+    Section,
+    argument,
+    fields_of,
+    limit,
+    optional,
+    prefilled,
+    share,
+)
+from airflow_provider_connect_offsets.offsets.requests.values import Name, OptionalName, PatternOrEmpty
 
-_SHARE = "min_coverage"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Thresholds(JsonRecord):
+class Thresholds(Parameters, JsonRecord, section=Section.LIMITS):
     """Values beyond which a finding is an error; 0: the finding is shown only.
 
     What MirrorMaker 2 has done since its worker last flushed offsets (``offset.flush.interval.ms``, by default a
     minute) is not observed, so thresholds in seconds should exceed that.
-
-    Attributes:
-        max_lag_records: Records of a partition that are not replicated yet.
-        max_lag_seconds: Age of the oldest of them, in seconds.
-        max_sync_age: Seconds in which records were replicated without an offset sync.
-        max_checkpoint_age: Seconds by which a checkpoint may be older than the syncs allow.
-        stuck_after: Seconds without progress in spite of a lag.
-        min_coverage: Share of a group's partitions, 0 to 1, that a failover would translate; of a planned failover and
-            of one without the source.
-        max_rereads: Records that a group would read again after a planned failover.
     """
 
-    max_lag_records: int = 0
-    max_lag_seconds: int = 300
-    max_sync_age: int = 600
-    max_checkpoint_age: int = 600
-    stuck_after: int = 300
-    min_coverage: float = 0.9
-    max_rereads: int = 0
+    max_lag_records: int = limit(
+        "Records",
+        "How many records of a partition may not be replicated yet. 0: not judged.",
+        default=0,
+    )
+    max_lag_seconds: int = limit(
+        "Seconds",
+        "How old the oldest record that is not replicated may be. More than the workers' offset.flush.interval.ms, "
+        "as what they have not flushed yet is not observed. 0: not judged.",
+        default=300,
+    )
+    max_sync_age: int = limit(
+        "Age of syncs",
+        "Seconds for which records may be replicated without an offset sync. 0: not judged.",
+        default=600,
+    )
+    max_checkpoint_age: int = limit(
+        "Age of checkpoints",
+        "Seconds for which a checkpoint may stay behind what the offset syncs allow. 0: not judged.",
+        default=600,
+    )
+    stuck_after: int = limit(
+        "Stuck after",
+        "Seconds without progress in spite of a lag, by the history. 0: not judged.",
+        default=300,
+    )
+    min_coverage: float = share(
+        "Coverage",
+        "Share of each group's partitions that a failover now would have to translate, planned or not.",
+        default=0.9,
+    )
+    max_rereads: int = limit(
+        "Re-reads",
+        "How many records a group may read again after a planned failover now. 0: not judged.",
+        default=0,
+    )
 
     @classmethod
-    def parse(cls, values: Mapping[str, object]) -> Thresholds:
-        """Parse thresholds by name, numbers or texts; raises :class:`InvalidRequest`."""
-        known = {field.name for field in fields(cls)}
-        unknown = sorted(set(values) - known)
-        if unknown:
+    def by_name(cls, given: Mapping[str, object]) -> Thresholds:
+        """Parse thresholds by name, numbers or texts; raises :class:`InvalidRequest`, also for an unknown name."""
+        known = fields_of(cls)
+        if unknown := sorted(set(given) - set(known)):
             raise InvalidRequest(f"There is no threshold {unknown[0]!r}; there are {', '.join(sorted(known))}.")
-        return cls(**{name: _threshold(name, str(value).strip()) for name, value in values.items()})
+        return cls.parse(**given)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadinessRequest(JsonRecord):
-    """Which flow and groups to report on.
-
-    Attributes:
-        source_connector: Name of the flow's MirrorSourceConnector.
-        checkpoint_connector: Name of its MirrorCheckpointConnector; empty: only replication is observed, and the report
-            says that groups are not translated.
-        groups: Pattern for whole names of consumer groups; empty: all.
-        thresholds: Values beyond which a finding is an error.
-    """
-
-    source_connector: str
-    checkpoint_connector: str = ""
-    groups: str = ""
-    thresholds: Thresholds = Thresholds()
-
-    @classmethod
-    def parse(
-        cls, *, source_connector: str, checkpoint_connector: str, groups: str, thresholds: Mapping[str, object]
-    ) -> ReadinessRequest:
-        """Parse what a person typed; raises :class:`InvalidRequest`."""
-        if not source_connector.strip():
-            raise InvalidRequest("source_connector: name the flow's MirrorSourceConnector.")
-        return cls(
-            source_connector=source_connector.strip(),
-            checkpoint_connector=checkpoint_connector.strip(),
-            groups=selection(groups, param="groups") or "",
-            thresholds=Thresholds.parse(thresholds),
-        )
+def _thresholds(value: Any, _param: str) -> Thresholds:
+    return value if isinstance(value, Thresholds) else Thresholds.by_name(value or {})
 
 
-def _threshold(name: str, text: str) -> Any:
-    return share(text, param=name) if name == _SHARE else count(text, param=name, most=MAX_COUNT)
+class ReadinessRequest(Parameters, JsonRecord, section=Section.WHAT):
+    """Which flow is observed, and which of its groups."""
+
+    source_connector: Name = prefilled(
+        "Source connector", "Name of the flow's MirrorSourceConnector.", default="MirrorSourceConnector"
+    )
+    checkpoint_connector: OptionalName = optional(
+        "Checkpoint connector",
+        "Name of the flow's MirrorCheckpointConnector. Empty: nothing is reported of groups.",
+        example="orders-checkpoints",
+        default="",
+    )
+    groups: PatternOrEmpty = optional(
+        "Groups",
+        "Regular expression that matches whole names of the source's consumer groups. Empty: all.",
+        example="orders-.*",
+        default="",
+    )
+    thresholds: Annotated[Thresholds, _thresholds] = argument(
+        "Thresholds by name (``offsets.requests.readiness.Thresholds``); 0: a finding is only shown.",
+        default=Thresholds(),
+    )

@@ -3,75 +3,84 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Annotated, Any
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
-from airflow_provider_connect_offsets.offsets.requests.patterns import selection
-from airflow_provider_connect_offsets.offsets.requests.values import ago
+from airflow_provider_connect_offsets.offsets.requests.fields import Parameters, Section, argument, flag, required
+from airflow_provider_connect_offsets.offsets.requests.place import Topics
+from airflow_provider_connect_offsets.offsets.requests.values import Flag, Name, Text, ago
 
 _HASH = 8
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayRequest(JsonRecord):
+def _moment(value: object, param: str) -> datetime:
+    text = value.isoformat() if isinstance(value, datetime) else str(value)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InvalidRequest(f"{param}: {text!r} is no ISO 8601 time, like 2026-01-31T00:00:00+00:00.") from error
+    if moment.tzinfo is None:
+        raise InvalidRequest(f"{param}: {text!r} has no time zone; add its offset, like {text}+00:00.")
+    return moment
+
+
+class ReplayLimits(Parameters, section=Section.LIMITS):
+    """How long a replay may take, and whether a part of the interval will do."""
+
+    replay_limit: Text = required(
+        "Longest replay",
+        "ISO 8601 duration: a replay that has not delivered its interval by then is undone.",
+        example="PT2H",
+        default="PT1H",
+    )
+    partial: Flag = flag(
+        "Replay what is left",
+        "Whether to replay the rest of an interval if its first records may have been deleted.",
+        default=False,
+    )
+
+
+class Interval(Topics, ReplayLimits):
+    """The interval of a connector that is delivered once more, always of all partitions of its topics."""
+
+    connector: Name = argument("Name of the connector.")
+    begins: Annotated[datetime, _moment] = argument("ISO 8601 time with offset: records from then on are delivered.")
+    ends: Annotated[datetime, _moment] = argument("ISO 8601 time with offset: records before then are delivered.")
+
+
+class ReplayRequest(Interval, JsonRecord):
     """A bounded replay.
 
     Attributes:
-        connector: The connector whose records are delivered again; it keeps running.
-        clone: Name of the temporary connector that delivers them.
-        begins: Records with this timestamp or a later one are delivered.
-        ends: Records before this timestamp are delivered.
-        topics: Pattern for whole names of topics; None: all that the connector reads.
-        partial: Whether the rest of an interval is delivered if its first records may have been deleted.
+        clone: Name of the temporary connector that delivers the interval.
         limit_seconds: How long the delivery may take.
     """
 
-    connector: str
     clone: str
-    begins: datetime
-    ends: datetime
-    topics: str | None = None
-    partial: bool = False
     limit_seconds: float = 3600.0
 
     @classmethod
-    def parse(  # noqa: PLR0913 - each has its own meaning
-        cls,
-        *,
-        connector: str,
-        run: str,
-        begins: str,
-        ends: str,
-        topics: str = "",
-        partial: bool = False,
-        limit: str = "PT1H",
-        now: datetime,
-    ) -> ReplayRequest:
-        """Parse a request.
+    def of(cls, interval: Interval, *, run: str, now: datetime) -> ReplayRequest:
+        """Return the request of a replay.
 
         Args:
-            connector: Name of the connector.
+            interval: What is delivered once more.
             run: The run that requests it, which gives the clone its name.
-            begins: ISO 8601 time with offset.
-            ends: Likewise.
-            topics: Pattern for whole names of topics; empty: all.
-            partial: Whether the rest of an interval is delivered if its first records may have been deleted.
-            limit: ISO 8601 duration: how long the delivery may take.
             now: The time now.
 
         Raises:
-            InvalidRequest: A value can't be parsed, or the interval is empty or ends in the future.
+            InvalidRequest: The interval is empty or ends in the future, or its limit is no duration.
         """
-        if not connector.strip():
-            raise InvalidRequest("Nothing was created: no connector is named, so there is nothing to replay.")
-        since, until = _moment(begins, param="begins"), _moment(ends, param="ends")
-        if since >= until:
-            raise InvalidRequest(f"Nothing was created: the interval from {begins} to {ends} is empty.")
-        if until > now:
+        begins, ends, limit = interval.begins, interval.ends, interval.replay_limit
+        if begins >= ends:
             raise InvalidRequest(
-                f"Nothing was created: the interval ends at {until.isoformat()}, which is in the future. Replay it "
+                f"Nothing was created: the interval from {begins.isoformat()} to {ends.isoformat()} is empty."
+            )
+        if ends > now:
+            raise InvalidRequest(
+                f"Nothing was created: the interval ends at {ends.isoformat()}, which is in the future. Replay it "
                 "once it has passed."
             )
         try:
@@ -80,15 +89,14 @@ class ReplayRequest(JsonRecord):
             raise InvalidRequest(f"replay_limit: {limit!r} is no ISO 8601 duration, like PT1H or PT90M.") from error
         if duration <= timedelta(0):
             raise InvalidRequest(f"replay_limit: {limit!r} leaves no time to deliver anything.")
-        return cls(
-            connector=connector,
-            clone=clone_name(connector, run=run, begins=since, ends=until),
-            begins=since,
-            ends=until,
-            topics=selection(topics, param="topics"),
-            partial=partial,
-            limit_seconds=duration.total_seconds(),
-        )
+        clone = clone_name(interval.connector, run=run, begins=begins, ends=ends)
+        return cls(**interval.values(), clone=clone, limit_seconds=duration.total_seconds())
+
+    @classmethod
+    def parse(cls, **given: Any) -> ReplayRequest:
+        """Parse what a person typed: parameters of :class:`Interval`, and the other arguments of :meth:`of`."""
+        others = {name: given.pop(name) for name in ("run", "now") if name in given}
+        return cls.of(Interval.parse(**given), **others)
 
     @property
     def interval(self) -> str:
@@ -105,13 +113,3 @@ def clone_name(connector: str, *, run: str, begins: datetime, ends: datetime) ->
     """Return the name of the clone that a run uses for an interval: equal for each attempt, and no other run's."""
     text = f"{connector}\n{run}\n{begins.isoformat()}\n{ends.isoformat()}"
     return f"{clone_prefix(connector)}{hashlib.sha256(text.encode()).hexdigest()[:_HASH]}"
-
-
-def _moment(text: str, *, param: str) -> datetime:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise InvalidRequest(f"{param}: {text!r} is no ISO 8601 time, like 2026-01-31T00:00:00+00:00.") from error
-    if moment.tzinfo is None:
-        raise InvalidRequest(f"{param}: {text!r} has no time zone; add its offset, like {text}+00:00.")
-    return moment

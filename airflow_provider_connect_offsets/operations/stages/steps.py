@@ -30,7 +30,7 @@ from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.family import Config
 from airflow_provider_connect_offsets.offsets.kept_config import reconfigured
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
-from airflow_provider_connect_offsets.offsets.requests.request import To
+from airflow_provider_connect_offsets.offsets.requests.place import To
 from airflow_provider_connect_offsets.words import counted
 
 log = logging.getLogger(__name__)

@@ -12,6 +12,7 @@ from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Inv
 from airflow_provider_connect_offsets.hooks.clients import require_control
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.settings import poison_days, workspace_uri
+from airflow_provider_connect_offsets.offsets.requests.poison import PoisonRequest
 from airflow_provider_connect_offsets.operators.shared.common import (
     Interruptible,
     new_directory,
@@ -24,7 +25,7 @@ from airflow_provider_connect_offsets.operators.shared.common import (
 from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
 from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams, Control
-from airflow_provider_connect_offsets.parameters.poison import ApprovedRecordsParams, PoisonedSinkParams
+from airflow_provider_connect_offsets.parameters.poison import ApprovedRecordsParams
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import PartParams, WaitingParams
 from airflow_provider_connect_offsets.workspace.layout import PoisonDirectory
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 class _PoisonOperator(ReportedOperator):
     """A task on a sink that has failed."""
 
-    parameters: ClassVar[Models] = (PoisonedSinkParams, ConnectorConnectionParams, WaitingParams, PartParams)
+    parameters: ClassVar[Models] = (PoisonRequest, ConnectorConnectionParams, WaitingParams, PartParams)
     preset: ClassVar[dict[str, Any]] = {"multiple_outputs": True}
 
     def execute(self, context: Context) -> Any:
@@ -77,7 +78,7 @@ class _PoisonOperator(ReportedOperator):
         from airflow_provider_connect_offsets.operations.poison.kept_records import KeptRecords
         from airflow_provider_connect_offsets.operations.poison.poisoned_sink import PoisonedSink
 
-        request = self.given(PoisonedSinkParams).request()
+        request = self.given(PoisonRequest)
         connections = self.given(ConnectorConnectionParams)
         if not connections.kafka_conn_id:
             raise InvalidInput(f"{request.connector!r}: kafka_conn_id must name the Kafka cluster that the sink reads.")

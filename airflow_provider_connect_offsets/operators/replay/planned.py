@@ -9,6 +9,7 @@ from airflow.providers.common.compat.sdk import AirflowSkipException
 
 from airflow_provider_connect_offsets.hooks.clients import require_control
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.offsets.requests.replay import Interval, ReplayRequest
 from airflow_provider_connect_offsets.operators.apply import ApproveOffsetPlanOperator
 from airflow_provider_connect_offsets.operators.shared.common import (
     new_directory,
@@ -20,7 +21,7 @@ from airflow_provider_connect_offsets.operators.shared.common import (
 )
 from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
 from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator, refuse_errors
-from airflow_provider_connect_offsets.parameters.backfill import IntervalParams, WindowParams
+from airflow_provider_connect_offsets.parameters.backfill import WindowParams
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams, Control
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import PartParams, PlanAgeParams, RunParams
@@ -41,20 +42,20 @@ class SnapshotReplayOperator(ReportedOperator):
     Returns the URI of the run's directory, which all later tasks take as ``run_uri``.
     """
 
-    parameters: ClassVar[Models] = (IntervalParams, ConnectorConnectionParams, PartParams)
+    parameters: ClassVar[Models] = (Interval, ConnectorConnectionParams, PartParams)
 
     def execute(self, context: Context) -> str:
         """Write the snapshot."""
         from airflow_provider_connect_offsets.observe.replay import take_replay_snapshot
 
         with failing_clearly():
-            run, given = ReplayDirectory(new_directory(self, context).uri), self.given(IntervalParams)
+            run, given = ReplayDirectory(new_directory(self, context).uri), self.given(Interval)
             require_control(
                 self.given(ConnectorConnectionParams).control,
                 *(Control.REST, Control.STRIMZI, Control.STRIMZI_REST),
                 why="a replay creates a connector, and a storage can't.",
             )
-            request = given.request(run=run_key(context), now=datetime.now(tz=UTC))
+            request = ReplayRequest.of(given, run=run_key(context), now=datetime.now(tz=UTC))
             with open_connect(self.given(ConnectorConnectionParams), patient=False) as clients:
                 count = take_replay_snapshot(request, clients, run)
         self.log.info(

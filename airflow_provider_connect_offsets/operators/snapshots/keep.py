@@ -9,14 +9,11 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.settings import workspace_uri
+from airflow_provider_connect_offsets.offsets.requests.snapshots import SnapshotRequest
 from airflow_provider_connect_offsets.operators.shared.common import new_directory, report_at, report_written, run_key
 from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
 from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator
-from airflow_provider_connect_offsets.parameters.snapshots import (
-    ClusterSnapshotParams,
-    KeptSnapshotsParams,
-    SnapshotConnectionParams,
-)
+from airflow_provider_connect_offsets.parameters.snapshots import KeptSnapshotsParams, SnapshotConnectionParams
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import FoundParams, PartParams
 from airflow_provider_connect_offsets.words import counted
@@ -37,7 +34,7 @@ class SnapshotConnectClusterOperator(ReportedOperator):
     and ``connect_conn_id``. Returns the URI of the run's directory, which the later tasks take as ``run_uri``.
     """
 
-    parameters: ClassVar[Models] = (ClusterSnapshotParams, SnapshotConnectionParams, PartParams)
+    parameters: ClassVar[Models] = (SnapshotRequest, SnapshotConnectionParams, PartParams)
 
     def execute(self, context: Context) -> str:
         """Take the snapshot; fails before it reads anything if the request is invalid."""
@@ -47,7 +44,7 @@ class SnapshotConnectClusterOperator(ReportedOperator):
 
         with failing_clearly():
             directory = ComparisonDirectory(new_directory(self, context).uri)
-            request, named = self.given(ClusterSnapshotParams).request(), self.given(SnapshotConnectionParams)
+            request, named = self.given(SnapshotRequest), self.given(SnapshotConnectionParams)
             with open_snapshot_clients(named) as clients:
                 names = select(clients.control.connectors(), request.connectors)
                 root = series_root(

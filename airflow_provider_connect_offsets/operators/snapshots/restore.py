@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar
 
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.offsets.requests.snapshots import ALL
+from airflow_provider_connect_offsets.offsets.requests.values import ALL
 from airflow_provider_connect_offsets.operators.shared.common import new_directory, open_connect
 from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams

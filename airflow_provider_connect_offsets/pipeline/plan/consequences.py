@@ -7,7 +7,8 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.families import MirrorSource, OffsetReset, Sink
 from airflow_provider_connect_offsets.offsets.plan import Action
-from airflow_provider_connect_offsets.offsets.requests.request import Request, To
+from airflow_provider_connect_offsets.offsets.requests.place import To
+from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
 from airflow_provider_connect_offsets.pipeline.plan.effects import is_astray, is_changed
 from airflow_provider_connect_offsets.pipeline.plan.subjects import Subject

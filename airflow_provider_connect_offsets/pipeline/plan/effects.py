@@ -17,7 +17,8 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
 from airflow_provider_connect_offsets.offsets.plan import Action
-from airflow_provider_connect_offsets.offsets.requests.request import Request, To
+from airflow_provider_connect_offsets.offsets.requests.place import To
+from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.pipeline.plan.subjects import Subject
 from airflow_provider_connect_offsets.pipeline.verdicts import sentence
 

@@ -15,7 +15,8 @@ from airflow_provider_connect_offsets.offsets.families import (
     OffsetReset,
 )
 from airflow_provider_connect_offsets.offsets.families.elsewhere import kept_elsewhere
-from airflow_provider_connect_offsets.offsets.requests.request import Request, To
+from airflow_provider_connect_offsets.offsets.requests.place import To
+from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity, Verdict
 from airflow_provider_connect_offsets.pipeline.frames import PlanFrames, few_rows, matches_whole
 from airflow_provider_connect_offsets.pipeline.jvm import pattern_problem

@@ -17,7 +17,8 @@ from airflow_provider_connect_offsets.offsets.families import (
     OffsetReset,
     family_named,
 )
-from airflow_provider_connect_offsets.offsets.requests.request import Request, To, suffix_of
+from airflow_provider_connect_offsets.offsets.requests.place import To
+from airflow_provider_connect_offsets.offsets.requests.request import Request, suffix_of
 from airflow_provider_connect_offsets.offsets.verdicts import Verdict
 from airflow_provider_connect_offsets.pipeline.frames import few_rows
 

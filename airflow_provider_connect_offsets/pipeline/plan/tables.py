@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.exceptions import InvalidDocument
-from airflow_provider_connect_offsets.offsets.requests.columns import LAST, POSITION, TableColumns
+from airflow_provider_connect_offsets.offsets.requests.place import LAST, POSITION, TableColumns
 from airflow_provider_connect_offsets.offsets.requests.request import Request, suffix_of
 from airflow_provider_connect_offsets.pipeline.jvm import JVM_ERRORS, root_cause
 from airflow_provider_connect_offsets.pipeline.plan import family_columns, queries

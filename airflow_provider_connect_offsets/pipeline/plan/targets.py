@@ -25,7 +25,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.families import MAX_LONG, OffsetReset
-from airflow_provider_connect_offsets.offsets.requests.request import PartitionSet, Request, To
+from airflow_provider_connect_offsets.offsets.requests.place import PartitionSet, To
+from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.pipeline.frames import PlanFrames, matches_whole
 from airflow_provider_connect_offsets.pipeline.plan import family_columns
 from airflow_provider_connect_offsets.pipeline.plan.subjects import Subjects, is_consumed

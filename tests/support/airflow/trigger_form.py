@@ -8,7 +8,7 @@ from airflow.sdk import Param
 from playwright.sync_api import Locator, expect
 
 from airflow_provider_connect_offsets import dags
-from airflow_provider_connect_offsets.parameters.fields import Section
+from airflow_provider_connect_offsets.offsets.requests.fields import Section
 
 _TYPED_AT_MOST = 5
 

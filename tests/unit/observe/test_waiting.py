@@ -12,9 +12,10 @@ import pytest
 from airflow_provider_connect_offsets.connect.protocols import ConnectorControl, ConnectorStatus, State, TaskStatus
 from airflow_provider_connect_offsets.exceptions import NotRunning
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.observe.lag import AwaitedLag, observe_lag, replicated
-from airflow_provider_connect_offsets.observe.positions import Awaited, observe_positions
+from airflow_provider_connect_offsets.observe.lag import observe_lag, replicated
+from airflow_provider_connect_offsets.observe.positions import observe_positions
 from airflow_provider_connect_offsets.observe.waiting import Observation, observe_state
+from airflow_provider_connect_offsets.offsets.requests.place import Awaited, AwaitedLag
 from tests.support.rows.made_up_cluster import MadeUpCluster, MadeUpFlow, MadeUpLog
 
 

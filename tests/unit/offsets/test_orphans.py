@@ -7,19 +7,25 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
-from airflow_provider_connect_offsets.offsets.requests.orphans import OrphanRequest
+from airflow_provider_connect_offsets.offsets.requests.orphans import OrphanRequest, OrphanSearch
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
 
 
+def requested(**typed: str) -> OrphanRequest:
+    return OrphanRequest.of(OrphanSearch.parse(**typed), now=NOW)
+
+
 def test_a_request_is_written_and_read() -> None:
     """With the moment that was resolved once, so that a retry finds the same."""
-    request = OrphanRequest.parse(topic=" connect-offsets ", connectors="files-.*", older_than="P30D", now=NOW)
+    request = requested(offsets_topic=" connect-offsets ", connectors="files-.*", older_than="P30D")
 
-    assert request == OrphanRequest("connect-offsets", "files-.*", NOW - timedelta(days=30))
+    assert (request.topic, request.written_before) == ("connect-offsets", NOW - timedelta(days=30))
     assert request.as_json() == {
         "topic": "connect-offsets",
         "connectors": "files-.*",
+        "older_than": "P30D",
+        "offsets_topic": " connect-offsets ",
         "written_before": "2026-01-01T12:00:00+00:00",
     }
     assert OrphanRequest.from_json(request.as_json()) == request
@@ -27,21 +33,24 @@ def test_a_request_is_written_and_read() -> None:
 
 def test_empty_fields_select_all_of_any_age() -> None:
     """They are null in JSON."""
-    request = OrphanRequest.parse(topic="t", now=NOW)
+    request = requested(offsets_topic="t")
 
-    assert request == OrphanRequest("t", None, None) == OrphanRequest.parse(topic="t", connectors=" ", now=NOW)
-    assert request.as_json() == {"topic": "t", "connectors": None, "written_before": None}
+    earlier = OrphanRequest.from_json({"topic": "t", "connectors": None, "written_before": None})
+
+    assert request == requested(offsets_topic="t", connectors=" ")
+    assert (request.connectors, request.written_before) == (None, None)
     assert OrphanRequest.from_json(request.as_json()) == request
+    assert (earlier.topic, earlier.connectors, earlier.written_before) == ("t", None, None)
 
 
 @pytest.mark.parametrize("older_than", ["30", "a month", "P", "P999999999D"])
 def test_invalid_durations(older_than: str) -> None:
     """The sentence shows a valid one."""
     with pytest.raises(InvalidRequest, match=f"older_than: '{older_than}' is no ISO 8601 duration, like P30D or PT12H"):
-        OrphanRequest.parse(topic="t", older_than=older_than, now=NOW)
+        requested(offsets_topic="t", older_than=older_than)
 
 
 def test_a_topic_is_needed() -> None:
     """The sentence says which."""
     with pytest.raises(InvalidRequest, match=r"name the worker's offset\.storage\.topic"):
-        OrphanRequest.parse(topic=" ", now=NOW)
+        requested(offsets_topic=" ")

@@ -20,14 +20,13 @@ import airflow_provider_connect_offsets
 from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, UnreadablePattern
 from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
-from airflow_provider_connect_offsets.observe.lag import AwaitedLag
-from airflow_provider_connect_offsets.observe.positions import Awaited
 from airflow_provider_connect_offsets.observe.waiting import consumes
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
-from airflow_provider_connect_offsets.offsets.requests.orphans import OrphanRequest
+from airflow_provider_connect_offsets.offsets.requests.orphans import OrphanSearch
 from airflow_provider_connect_offsets.offsets.requests.patterns import NamePattern, configured_pattern, typed_pattern
+from airflow_provider_connect_offsets.offsets.requests.place import Awaited, AwaitedLag
 from airflow_provider_connect_offsets.offsets.requests.readiness import ReadinessRequest
 from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.operations.fleet import select
@@ -82,7 +81,7 @@ def test_an_invalid_typed_pattern_is_refused_in_one_sentence(param: str, text: s
 
 def test_a_pattern_for_orphans_may_be_javas() -> None:
     """Only Spark matches their names."""
-    assert OrphanRequest.parse(topic="t", connectors=r"\p{Alpha}+", now=NOW).connectors == r"\p{Alpha}+"
+    assert OrphanSearch.parse(connectors=r"\p{Alpha}+").connectors == r"\p{Alpha}+"
 
 
 @pytest.mark.parametrize("text", [r"\p{Alpha}+", r"\Qa.b\E", "(?<name>a)", "[a-z&&[^b]]", "[a[bc]]", r"a\h"])

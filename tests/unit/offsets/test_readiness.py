@@ -42,7 +42,7 @@ def test_a_request_is_written_and_read() -> None:
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        ({"source_connector": " "}, "name the flow's MirrorSourceConnector"),
+        ({"source_connector": " "}, "source_connector: ' ' names no connector"),
         ({"groups": "a("}, r"groups: 'a\(' is no regular expression"),
         ({"thresholds": {"max_lag_records": "-1"}}, "max_lag_records: '-1' is not a whole number, 0 or greater"),
         ({"thresholds": {"min_coverage": "90"}}, "min_coverage: '90' is not a share from 0 to 1"),
@@ -56,7 +56,7 @@ def test_an_invalid_value_is_refused_in_one_sentence(values: dict[str, object], 
     whole = {"source_connector": "flow", "checkpoint_connector": "", "groups": "", "thresholds": {}}
 
     with pytest.raises(InvalidRequest, match=sentence):
-        ReadinessRequest.parse(**{**whole, **values})  # type: ignore[arg-type]
+        ReadinessRequest.parse(**{**whole, **values})
 
 
 def advice(source: dict[str, str], checkpoint: dict[str, str] | None = None) -> dict[str, Advice]:

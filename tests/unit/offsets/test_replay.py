@@ -83,13 +83,13 @@ def test_what_no_interval_bounds_is_refused_by_its_class(family: str, config: di
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"connector": ""}, "no connector is named"),
+        ({"connector": ""}, "connector: '' names no connector"),
         ({"ends": GIVEN["begins"]}, "is empty"),
         ({"ends": "2026-05-04T00:00:00+00:00"}, "ends at 2026-05-04T00:00:00.*, which is in the future"),
         ({"begins": "2026-05-01"}, "begins: '2026-05-01' has no time zone"),
         ({"begins": "yesterday"}, "begins: 'yesterday' is no ISO 8601 time"),
-        ({"limit": "1 hour"}, "replay_limit: '1 hour' is no ISO 8601 duration"),
-        ({"limit": "PT0S"}, "leaves no time"),
+        ({"replay_limit": "1 hour"}, "replay_limit: '1 hour' is no ISO 8601 duration"),
+        ({"replay_limit": "PT0S"}, "leaves no time"),
     ],
 )
 def test_a_request_that_makes_no_sense_is_refused(given: dict[str, str], said: str) -> None:

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 import pytest
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
-from airflow_provider_connect_offsets.offsets.requests.columns import TableColumns
-from airflow_provider_connect_offsets.offsets.requests.request import PartitionSet, Request, To
+from airflow_provider_connect_offsets.offsets.requests.place import PartitionSet, TableColumns, To
+from airflow_provider_connect_offsets.offsets.requests.request import Request
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
 
@@ -22,7 +22,7 @@ def parsed(to: str, value: str | None = None, topics: str | None = None, partiti
 @pytest.mark.parametrize("to", ["earliest", "latest", "current", "clear"])
 def test_requests_without_a_value(to: str) -> None:
     """Blanks are no value."""
-    assert parsed(to) == parsed(to, "  ") == Request("flow", To(to))
+    assert parsed(to) == parsed(to, "  ") == Request(connector="flow", to=To(to))
     with pytest.raises(InvalidRequest, match=f"to={to} takes no value, but '5' was given"):
         parsed(to, "5")
 
@@ -241,7 +241,7 @@ def test_columns_of_a_table(text: str, columns: TableColumns) -> None:
         ("query", "topic=", "'topic=' in 'topic=' is not one of"),
         ("query", "topic=a,topic=b", "'topic=b' in"),
         ("query", "position=a,last=b", "names both position"),
-        ("offset", "topic=a", "to=offset reads no table, but columns='topic=a' was given"),
+        ("offset", "topic=a", "to=offset reads no table, but columns='topic=a,partition=partition' was given"),
     ],
 )
 def test_invalid_columns(to: str, text: str, sentence: str) -> None:
