@@ -1,9 +1,11 @@
-"""A parameter that is added to a model, in one line of a copy of the package, is everywhere that it belongs."""
+"""A parameter that is added to a model, in one line of a copy of the package, is everywhere that it belongs.
+
+One is added as the guide in CONTRIBUTING.md does it, and judged there.
+"""
 
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +14,8 @@ import pytest
 
 pytest.importorskip("griffe", reason="the reference is made with the dependency group docs")
 
-from docs.docstrings import PACKAGE, TOP
+from docs.docstrings import PACKAGE
+from tests.support.programs.guides import copied
 
 ADDED = "ticket"
 LINE = f'    {ADDED}: int = count("Ticket", "Number of the change ticket.", default=7)\n'
@@ -70,9 +73,11 @@ PROGRAM = f"""if True:
     from {PACKAGE}.offsets.requests.replay import ReplayRequest
     from {PACKAGE}.offsets.requests.request import Request
     from {PACKAGE}.offsets.requests.snapshots import SnapshotRequest
+    from {PACKAGE}.pipeline.failover.translation_summary import errors_of
     from docs import reference_pages, stubs
 
     FROM, TO = "2026-01-30T00:00:00+00:00", "2026-01-31T00:00:00+00:00"
+    SUMMARY = {{"covered": 5, "partitions": 5, "max_rereads": 0, "mismatched": 0}}
     found = {{}}
     for model, (_, made, parse) in {MODELS!r}.items():
         on = [encode(eval(parse))["{ADDED}"]]
@@ -87,16 +92,16 @@ PROGRAM = f"""if True:
         found[model] = on
     texts = {{name: stubs.stub(name).count("{ADDED}: int | str") for name in ("dags", "operators", "task_groups")}}
     pages = [page.name for page in reference_pages.PAGES if "`{ADDED}`" in reference_pages.renewed(page.read_text())]
-    print(json.dumps([found, texts, pages]))
+    guided = FailoverRequest.parse(planned=False, flow=Flow(source_alias="a", target_alias="b"), max_groups="3")
+    print(json.dumps([found, texts, pages, errors_of(guided, {{**SUMMARY, "groups": 4}})]))
 """
 
 
 def test_a_parameter_is_one_line(tmp_path: Path) -> None:
     """It is on the form, an argument with its type, in docs, parsed in one sentence, and in the job's request."""
-    copied = shutil.copytree(TOP / PACKAGE, tmp_path / PACKAGE, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(TOP / "docs", tmp_path / "docs", ignore=shutil.ignore_patterns("__pycache__", "*.png"))
+    copy = copied(tmp_path, "A parameter")
     for model, (module, _, _) in MODELS.items():
-        file = Path(copied, "offsets", "requests", f"{module}.py")
+        file = copy / PACKAGE / "offsets" / "requests" / f"{module}.py"
         before, name, after = file.read_text().partition(f"class {model}(")
         docstring, quotes, body = after.partition('"""\n')
         future = "from __future__ import annotations\n"
@@ -104,12 +109,13 @@ def test_a_parameter_is_one_line(tmp_path: Path) -> None:
         file.write_text(text.replace(future, f"{future}{FIELDS}"))
 
     program = [sys.executable, "-c", PROGRAM]
-    done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(program, cwd=copy, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr[-3000:]
-    found, texts, pages = json.loads(done.stdout.splitlines()[-1])
+    found, texts, pages, errors = json.loads(done.stdout.splitlines()[-1])
     parsed = [12, f"{ADDED}: 'none' is not a whole number, 1 or greater."]
     expected = {model: [*parsed, *(["Ticket", 7] if made else [])] for model, (_, made, _) in MODELS.items()}
     assert found == expected
     assert all(texts.values()), texts
+    assert errors == ["4 groups would be moved, more than max_groups (3)."]
     assert pages == ["dags.md", "operators.md", "task_groups.md"]
