@@ -121,10 +121,6 @@ def by_connector(rows: DataFrame) -> DataFrame:
     )
 
 
-# A compacted topic has at most a few million records: more tasks would cost time and write a file each.
-DEFAULTS = {"spark.sql.shuffle.partitions": "8"}
-
-
 def run(spark: SparkSession, directory: OrphansDirectory) -> dict[str, Any]:
     """Find the orphans that the request of ``directory`` selects, write the dataset, and return the summary."""
     document = begin(spark, directory)
@@ -173,4 +169,4 @@ def _line(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, "written_at": written_at.isoformat(timespec="milliseconds")}
 
 
-JOB = Job.of_one_run("orphans", run, OrphansDirectory, DEFAULTS)
+JOB = Job.of_one_run("orphans", run, OrphansDirectory)

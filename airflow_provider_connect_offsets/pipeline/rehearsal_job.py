@@ -63,4 +63,4 @@ def _text(value: str) -> bytes:
     return struct.pack(">h", len(value)) + value.encode()
 
 
-JOB = Job.of_one_run("rehearsal", rehearse, FailoverDirectory, {})
+JOB = Job.of_one_run("rehearsal", rehearse, FailoverDirectory)

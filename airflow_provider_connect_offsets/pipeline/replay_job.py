@@ -114,10 +114,6 @@ def _expiring() -> Column:
     )
 
 
-# A replay has one connector's partitions: more tasks and adaptive execution would only cost time.
-DEFAULTS = {"spark.sql.shuffle.partitions": "2", "spark.sql.adaptive.enabled": "false"}
-
-
 def run(spark: SparkSession, directory: ReplayDirectory) -> dict[str, Any]:
     """Plan the replay of ``directory``, write the datasets, and return the summary."""
     request = ReplayRequest.from_json(begin(spark, directory))
@@ -154,4 +150,4 @@ def summarise(rows: DataFrame, judged: DataFrame, request: ReplayRequest) -> dic
     return {**names, **counts, **judged_plan(sampled(judged)), "planned_at": now()}
 
 
-JOB = Job.of_one_run("replay", run, ReplayDirectory, DEFAULTS)
+JOB = Job.of_one_run("replay", run, ReplayDirectory)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from pyspark import SparkConf, SparkContext
@@ -19,6 +21,12 @@ QUIET = {"spark.ui.enabled": "false", "spark.python.sql.dataFrameDebugging.enabl
 # Readers of datasets expect microseconds in UTC. An overflow must be an error, not a wrong offset.
 REQUIRED = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS", "spark.sql.ansi.enabled": "true"}
 
+# Bytes of datasets for each task of a shuffle. A task sorts its rows several times at once, and with a driver's default
+# memory it fails at about 50 MB.
+TASK_BYTES = 16 * 2**20
+# Least tasks on a cluster, which may add cores while a job runs.
+CLUSTER_TASKS = 8
+
 _Run = TypeVar("_Run", bound=Directory)
 
 
@@ -30,22 +38,31 @@ class Job:
         name: what ``job.py`` calls it; Spark's application is named after it
         usage: its arguments, for people
         run: what it does, with a session and its arguments
-        takes: how many arguments there may be
-        defaults: Spark settings for what users have not set
+        takes: how many arguments there may be; the first one is the run directory
+        tasks: into how many tasks a shuffle of small datasets is divided on one machine; 0: one per core, so that all
+            end at the same time
+        defaults: other Spark settings for what users have not set
     """
 
     name: str
     usage: str
     run: Callable[[SparkSession, list[str]], object]
     takes: Collection[int]
+    tasks: int = 0
     defaults: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of_one_run(
-        cls, name: str, run: Callable[[SparkSession, _Run], object], kind: type[_Run], defaults: Mapping[str, str]
+        cls,
+        name: str,
+        run: Callable[[SparkSession, _Run], object],
+        kind: type[_Run],
+        *,
+        tasks: int = 0,
+        defaults: Mapping[str, str] = MappingProxyType({}),
     ) -> Job:
-        """A job whose only argument is a run directory of that ``kind``."""
-        return cls(name, "RUN_DIRECTORY", lambda spark, arguments: run(spark, kind(*arguments)), {1}, defaults)
+        """A job whose only argument is a run directory of that ``kind``; ``tasks`` and ``defaults``: as attributes."""
+        return cls(name, "RUN_DIRECTORY", lambda spark, arguments: run(spark, kind(*arguments)), {1}, tasks, defaults)
 
     def main(self, arguments: list[str]) -> int:
         """Run as a Spark application, and return the exit code."""
@@ -53,6 +70,7 @@ class Job:
             sys.stderr.write(f"usage: job.py {self.name} {self.usage}\n")
             return 2
         spark = open_session(f"connect-offsets {self.name}", self.defaults)
+        fit(spark, arguments[0], tasks=self.tasks)
         self.run(spark, arguments)
         jvm.stop(spark)
         return 0
@@ -80,6 +98,26 @@ def open_session(name: str, defaults: Mapping[str, str]) -> SparkSession:
     for setting, value in REQUIRED.items():
         conf.set(setting, value)
     return SparkSession.builder.appName(name).config(conf=conf).getOrCreate()
+
+
+def fit(spark: SparkSession, uri: str, *, tasks: int = 0) -> None:
+    """Divide shuffles into as many tasks as the datasets of a run need, unless the user has set how many.
+
+    Small datasets on one machine get ``tasks`` (0: one per core) without adaptive execution, which would plan each
+    stage again and arrive at as many.
+
+    Args:
+        spark: the session
+        uri: the run directory
+        tasks: least number of tasks on one machine
+    """
+    context = spark.sparkContext
+    cores, is_local = context.defaultParallelism, str(context.master).startswith("local")
+    needed = math.ceil(jvm.size_of(spark, uri) / TASK_BYTES)
+    least = tasks or cores if is_local else max(CLUSTER_TASKS, cores)
+    set_default(spark, "spark.sql.shuffle.partitions", str(max(least, needed)))
+    if is_local and needed <= least:
+        set_default(spark, "spark.sql.adaptive.enabled", "false")
 
 
 def read_no_paths(spark: SparkSession) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from airflow.sdk import TaskGroup
 
-from airflow_provider_connect_offsets.offsets.requests.replay import Interval
+from airflow_provider_connect_offsets.offsets.requests.replay import ReplayInterval
 from airflow_provider_connect_offsets.operators import apply, fleet, plan, restore, snapshot
 from airflow_provider_connect_offsets.operators import mirror_reset as reset
 from airflow_provider_connect_offsets.operators.replay import made, planned
@@ -34,7 +34,7 @@ from airflow_provider_connect_offsets.task_groups.wiring import PLANNED, task_gr
 CHANGE = (ConnectorChangeParams, ApprovalParams, ConnectorConnectionParams, SparkConnectionParams)
 FLEET = (FleetChangeParams, FleetLimitsParams, ApprovalParams, ConnectorConnectionParams, SparkConnectionParams)
 GROUPS = (GroupChangeParams, GroupLimitsParams, ApprovalParams, GroupConnectionParams, SparkConnectionParams)
-REPLAY = (Interval, ApprovalParams, ConnectorConnectionParams, SparkConnectionParams)
+REPLAY = (ReplayInterval, ApprovalParams, ConnectorConnectionParams, SparkConnectionParams)
 RESET = (FlowResetParams, ApprovalParams, FlowConnectionParams, SparkConnectionParams)
 
 _CHANGE = tasks(

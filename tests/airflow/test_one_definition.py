@@ -28,7 +28,7 @@ MODELS = {
         ("mirror_failover", "mirror_failover"),
         "FailoverRequest.parse(planned=False, flow=Flow(source_alias='a', target_alias='b'), ticket='12')",
     ),
-    "Interval": (
+    "ReplayInterval": (
         "replay",
         None,
         "ReplayRequest.parse(connector='c', begins=FROM, ends=TO, run='r', now=datetime.now(tz=UTC), ticket='12')",

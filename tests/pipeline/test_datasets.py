@@ -90,6 +90,32 @@ def test_a_default_yields_to_what_is_set(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize(
+    ("megabytes", "tasks", "expected"), [(0, 5, ("5", "false")), (80, 5, ("5", "false")), (100, 5, ("7", None))]
+)
+def test_large_datasets_are_divided_among_more_tasks(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    megabytes: int,
+    tasks: int,
+    expected: tuple[str, str | None],
+) -> None:
+    """A task that sorts too many rows runs out of the driver's memory, while a connector may be stopped."""
+    part = tmp_path / "forward" / "record_digests" / "part.parquet"
+    part.parent.mkdir(parents=True)
+    with part.open("wb") as file:
+        file.truncate(megabytes * 2**20)
+    chosen: dict[str, str] = {}
+
+    monkeypatch.setattr(session, "set_default", lambda _, setting, value: chosen.update({setting: value}))
+
+    session.fit(spark, tmp_path.as_uri(), tasks=tasks)
+
+    names = ("spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled")
+    assert tuple(map(chosen.get, names)) == expected
+
+
+@pytest.mark.parametrize(
     ("words", "modules"),
     [
         (("SparkSession.builder", ".conf.set("), {"session"}),

@@ -107,7 +107,13 @@ def test_the_last_record_of_each_key_of_a_connector_that_is_gone(search: Search)
     assert read_json(search.directory.summary) == summary
     assert summary.pop("found_at") > "2026-"
     assert summary == {
-        "request": {"topic": TOPIC, "connectors": None, "written_before": None},
+        "request": {
+            "connectors": None,
+            "older_than": "",
+            "offsets_topic": TOPIC,
+            "topic": TOPIC,
+            "written_before": None,
+        },
         "problem": None,
         "known": 2,
         "existing": 1,

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from pyspark.sql import SparkSession
 
-from airflow_provider_connect_offsets.pipeline.failover import translate_job
 from airflow_provider_connect_offsets.pipeline.failover.worth_reading import nearest_first
 from airflow_provider_connect_offsets.pipeline.translate.records import MARGIN
-from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from tests.support.rows.frames import frame_of
-from tests.support.rows.written_failover import write_observation
 
 _RANGES = (
     "topic string, kafka_partition int, target_topic string, forward boolean, read_as string, "
@@ -111,18 +106,3 @@ def test_a_log_that_retention_has_cut_is_read_from_its_beginning(spark: SparkSes
 def test_nothing_to_be_chosen(spark: SparkSession) -> None:
     """No partition, or none that the target has."""
     assert chosen(spark, 20) == []
-
-
-def test_many_records_are_divided_among_more_tasks(spark: SparkSession, tmp_path: Path) -> None:
-    """A task that sorts too many of them runs out of the driver's memory, while the flow is stopped."""
-    directory = FailoverDirectory(tmp_path.as_uri())
-    write_observation(directory)
-    few = translate_job.shuffle_partitions(spark, directory)
-    for own, megabytes in ((directory, 100), (directory.forward, 60)):
-        part = Path(own.record_digests.removeprefix("file://"), "part.parquet")
-        part.parent.mkdir(parents=True)
-        with part.open("wb") as file:
-            file.truncate(megabytes * 2**20)
-
-    assert few == spark.sparkContext.defaultParallelism
-    assert translate_job.shuffle_partitions(spark, directory) == 10

@@ -42,7 +42,7 @@ class ReplayLimits(Parameters, section=Section.LIMITS):
     )
 
 
-class Interval(Topics, ReplayLimits):
+class ReplayInterval(Topics, ReplayLimits):
     """The interval of a connector that is delivered once more, always of all partitions of its topics."""
 
     connector: Name = argument("Name of the connector.")
@@ -50,7 +50,7 @@ class Interval(Topics, ReplayLimits):
     ends: Annotated[datetime, _moment] = argument("ISO 8601 time with offset: records before then are delivered.")
 
 
-class ReplayRequest(Interval, JsonRecord):
+class ReplayRequest(ReplayInterval, JsonRecord):
     """A bounded replay.
 
     Attributes:
@@ -62,7 +62,7 @@ class ReplayRequest(Interval, JsonRecord):
     limit_seconds: float = 3600.0
 
     @classmethod
-    def of(cls, interval: Interval, *, run: str, now: datetime) -> ReplayRequest:
+    def of(cls, interval: ReplayInterval, *, run: str, now: datetime) -> ReplayRequest:
         """Return the request of a replay.
 
         Args:
@@ -94,9 +94,9 @@ class ReplayRequest(Interval, JsonRecord):
 
     @classmethod
     def parse(cls, **given: Any) -> ReplayRequest:
-        """Parse what a person typed: parameters of :class:`Interval`, and the other arguments of :meth:`of`."""
+        """Parse what a person typed: parameters of :class:`ReplayInterval`, and the other arguments of :meth:`of`."""
         others = {name: given.pop(name) for name in ("run", "now") if name in given}
-        return cls.of(Interval.parse(**given), **others)
+        return cls.of(ReplayInterval.parse(**given), **others)
 
     @property
     def interval(self) -> str:

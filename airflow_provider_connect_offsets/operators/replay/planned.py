@@ -9,7 +9,7 @@ from airflow.providers.common.compat.sdk import AirflowSkipException
 
 from airflow_provider_connect_offsets.hooks.clients import require_control
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.offsets.requests.replay import Interval, ReplayRequest
+from airflow_provider_connect_offsets.offsets.requests.replay import ReplayInterval, ReplayRequest
 from airflow_provider_connect_offsets.operators.apply import ApproveOffsetPlanOperator
 from airflow_provider_connect_offsets.operators.shared.common import (
     new_directory,
@@ -42,14 +42,14 @@ class SnapshotReplayOperator(ReportedOperator):
     Returns the URI of the run's directory, which all later tasks take as ``run_uri``.
     """
 
-    parameters: ClassVar[Models] = (Interval, ConnectorConnectionParams, PartParams)
+    parameters: ClassVar[Models] = (ReplayInterval, ConnectorConnectionParams, PartParams)
 
     def execute(self, context: Context) -> str:
         """Write the snapshot."""
         from airflow_provider_connect_offsets.observe.replay import take_replay_snapshot
 
         with failing_clearly():
-            run, given = ReplayDirectory(new_directory(self, context).uri), self.given(Interval)
+            run, given = ReplayDirectory(new_directory(self, context).uri), self.given(ReplayInterval)
             require_control(
                 self.given(ConnectorConnectionParams).control,
                 *(Control.REST, Control.STRIMZI, Control.STRIMZI_REST),

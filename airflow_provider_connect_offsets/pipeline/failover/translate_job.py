@@ -8,7 +8,6 @@ final translation is also compared with its preview.
 from __future__ import annotations
 
 from contextlib import ExitStack
-from math import ceil
 from typing import Any
 
 from pyspark.sql import DataFrame, Observation, SparkSession
@@ -30,7 +29,7 @@ from airflow_provider_connect_offsets.pipeline.failover.translation_summary impo
 from airflow_provider_connect_offsets.pipeline.failover.unplanned import Remains
 from airflow_provider_connect_offsets.pipeline.failover.worth_reading import to_be_found, write_ranges
 from airflow_provider_connect_offsets.pipeline.frames import few_rows, is_finished, read_dataset, shaped, write_dataset
-from airflow_provider_connect_offsets.pipeline.session import Job, begin, set_default
+from airflow_provider_connect_offsets.pipeline.session import Job, begin
 from airflow_provider_connect_offsets.pipeline.summary import now, write_summary
 from airflow_provider_connect_offsets.pipeline.translate.home import replicated
 from airflow_provider_connect_offsets.pipeline.translate.ledger import newest
@@ -38,10 +37,6 @@ from airflow_provider_connect_offsets.pipeline.translate.mirror_records import c
 from airflow_provider_connect_offsets.workspace import flow_schemas, schemas
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
-CLUSTER_PARTITIONS = 8
-# Bytes of record digests that a task gets at most: about 700,000 records. It sorts them several times at once, and with
-# the default memory of a driver it fails at three times as many.
-TASK_BYTES = 16 * 2**20
 DEFAULTS = {
     # By default, Spark would read each dataset, a few files of a few megabytes, on one core.
     "spark.sql.files.openCostInBytes": "64KB",
@@ -173,22 +168,8 @@ def _beyond(
     return beyond_approval(final, shown, request=request, rereads=rereads)
 
 
-def shuffle_partitions(spark: SparkSession, directory: FailoverDirectory) -> int:
-    """One per core, so that all end at the same time; more for many records, and on a cluster, which may add cores."""
-    context = spark.sparkContext
-    cores = context.defaultParallelism
-    least = cores if str(context.master).startswith("local") else max(CLUSTER_PARTITIONS, cores)
-    size = sum(jvm.size_of(spark, one.record_digests) for one in (directory, directory.forward))
-    return max(least, ceil(size / TASK_BYTES))
-
-
 def _run(spark: SparkSession, arguments: list[str]) -> None:
-    directories = [FailoverDirectory(one) for one in arguments]
-    set_default(spark, "spark.sql.shuffle.partitions", str(shuffle_partitions(spark, directories[0])))
-    if str(spark.sparkContext.master).startswith("local"):
-        # Adaptive execution would plan each stage again and arrive at one partition per core, too.
-        set_default(spark, "spark.sql.adaptive.enabled", "false")
-    run(spark, *directories)
+    run(spark, *map(FailoverDirectory, arguments))
 
 
 JOB = Job(

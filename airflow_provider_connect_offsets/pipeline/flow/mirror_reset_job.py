@@ -22,7 +22,7 @@ from airflow_provider_connect_offsets.pipeline.frames import (
     write_dataset,
 )
 from airflow_provider_connect_offsets.pipeline.plan.plan import Planned, plan
-from airflow_provider_connect_offsets.pipeline.plan.plan_job import DEFAULTS, publish, summarise
+from airflow_provider_connect_offsets.pipeline.plan.plan_job import publish, summarise
 from airflow_provider_connect_offsets.pipeline.plan.subjects import read_subjects
 from airflow_provider_connect_offsets.pipeline.session import Job, begin
 from airflow_provider_connect_offsets.pipeline.summary import write_summary
@@ -73,4 +73,4 @@ def _plan_flow(
     }
 
 
-JOB = Job.of_one_run("mirror-reset", run, ResetDirectory, DEFAULTS)
+JOB = Job.of_one_run("mirror-reset", run, ResetDirectory, tasks=2)

@@ -50,11 +50,6 @@ from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirect
 
 KEEP = 672
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# At most thousands of partitions and some hundred thousand positions of groups: more tasks would only cost time.
-DEFAULTS = {
-    "spark.sql.shuffle.partitions": "4",
-    "spark.sql.adaptive.enabled": "false",
-}
 
 
 def run(spark: SparkSession, directory: ReadinessDirectory, *, keep: int = KEEP) -> dict[str, Any]:
@@ -193,5 +188,5 @@ JOB = Job(
     usage="RUN_DIRECTORY [KEEP]",
     run=_run,
     takes={1, 2},
-    defaults=DEFAULTS,
+    tasks=4,
 )

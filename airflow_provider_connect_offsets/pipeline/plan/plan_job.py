@@ -22,9 +22,6 @@ from airflow_provider_connect_offsets.pipeline.summary import judged_plan, now, 
 from airflow_provider_connect_offsets.workspace.layout import FleetPaths, RunDirectory
 from airflow_provider_connect_offsets.workspace.schemas import VERDICTS
 
-# A plan has few rows: more tasks and adaptive execution would only cost time.
-DEFAULTS = {"spark.sql.shuffle.partitions": "2", "spark.sql.adaptive.enabled": "false"}
-
 # How many classes Spark keeps that it generated for queries; by default 100, which the queries of four plans push out
 # before the next plans can use them. It is fixed when the session starts.
 GENERATED_CLASSES = {"spark.sql.codegen.cache.maxEntries": "1000"}
@@ -94,4 +91,4 @@ def _summary(request: Request, counts: Counts, sample: Sequence[Mapping[str, Any
     }
 
 
-JOB = Job.of_one_run("plan", run, FleetPaths, {**DEFAULTS, **GENERATED_CLASSES})
+JOB = Job.of_one_run("plan", run, FleetPaths, tasks=2, defaults=GENERATED_CLASSES)

@@ -45,8 +45,6 @@ from airflow_provider_connect_offsets.workspace.snapshots import (
 )
 
 _UNEXPECTED = (OffsetChange.VANISHED, OffsetChange.MOVED_BACK, OffsetChange.JUMPED, OffsetChange.STUCK)
-# At most some hundred thousand partitions: more tasks would cost time and write a file each.
-DEFAULTS = {"spark.sql.shuffle.partitions": "4"}
 
 
 def run(spark: SparkSession, directory: ComparisonDirectory) -> dict[str, Any]:
@@ -125,4 +123,4 @@ def _connector_lines(rows: DataFrame) -> list[dict[str, Any]]:
     return first_rows(by_connector, F.desc("odd"), lag, moved, "connector")
 
 
-JOB = Job.of_one_run("offset-changes", run, ComparisonDirectory, DEFAULTS)
+JOB = Job.of_one_run("offset-changes", run, ComparisonDirectory)
