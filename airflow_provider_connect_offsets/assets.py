@@ -1,10 +1,10 @@
-"""Airflow's assets for what is changed: the offsets of a connector or a consumer group.
+"""Airflow assets for the offsets that are changed: a connector's, or a consumer group's.
 
 Each applied change is an event of such an asset, so a DAG whose ``schedule`` is one of them runs after it::
 
     DAG("totals_again", schedule=connector_asset("Jf2C…", "orders-sink"))
 
-An asset's name is its URI: Airflow takes assets of the same URI and different names for different ones.
+An asset's name is its URI: Airflow treats assets with the same URI but different names as different assets.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from airflow.sdk import Asset, AssetAlias
 
 #: The scheme of the URIs; ``get_provider_info`` registers it.
 SCHEME = "connect-offsets"
-#: Every applied change belongs to it: a DAG with ``schedule=ANY_CHANGE`` runs after each.
+#: Alias of the events of all applied changes: a DAG with ``schedule=ANY_CHANGE`` runs after each change.
 ANY_CHANGE = AssetAlias("connect-offsets")
 _GROUPS = "groups"
 _ALL = "*"
@@ -25,7 +25,7 @@ def connector_asset(cluster: str, connector: str) -> Asset:
     """Return the asset of a connector's offsets, ``connect-offsets://<cluster>/<connector>``.
 
     Args:
-        cluster: Name of the Connect cluster as in datasets: the id of the Kafka cluster that its workers use; of a
+        cluster: Name of the Connect cluster as in datasets: the id of the Kafka cluster that its workers use; for a
             standalone worker that is changed in its storage, the path of its offsets file.
         connector: The connector's name.
     """

@@ -13,7 +13,7 @@ from tenacity.wait import wait_base
 
 Reading = TypeVar("Reading")
 
-# Seconds between two lines on the progress of one reading.
+# Seconds between two log lines on progress.
 _REPORTED_EVERY = 10.0
 # Waiting too long is downtime, so the wait is short at first and never longer than a tenth of a second.
 _SHORT = tenacity.wait_exponential(multiplier=0.02, max=0.1)

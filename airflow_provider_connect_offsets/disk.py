@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def make(directory: Path, *, umask: int) -> None:
-    """Make a directory, and those above it, unless it is there; ``Path.mkdir`` gives its mode to the last one only."""
+    """Make a directory and its missing parents, all with ``umask``; ``Path.mkdir`` gives its mode to the last only."""
     if not directory.is_dir():
         make(directory.parent, umask=umask)
         try:
@@ -43,7 +43,7 @@ def replace(
 def create(path: Path, content: bytes, *, umask: int) -> bool:
     """Publish a file unless it exists, and return whether this call did; of two callers only one succeeds.
 
-    By a hard link, which is atomic, unlike opening with ``O_EXCL`` and then writing. Arguments as of :func:`replace`.
+    A hard link is atomic, unlike opening with ``O_EXCL`` and then writing. Arguments: see :func:`replace`.
     """
     temporary = _temporary(path, content, umask)
     try:
@@ -57,7 +57,7 @@ def create(path: Path, content: bytes, *, umask: int) -> bool:
 
 
 def _temporary(path: Path, content: bytes, umask: int) -> Path:
-    """Write a file that, from its first byte on, only those may read who may read the published one."""
+    """Write a temporary file that has the mode of the published file from its first byte on."""
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 & ~umask)
     try:

@@ -88,7 +88,7 @@ class Unreachable(StoreError):
 
 
 class NobodyThere(Unreachable):
-    """Nobody is at the addresses of a connection, in a task that only observes: a name is unknown, a port closed."""
+    """No process is at a connection's addresses (unknown name, closed port), in a task that only observes."""
 
 
 class ConnectionRefused(Unreachable):
@@ -120,7 +120,7 @@ class NotReconciled(StoreError):
 
 
 class Conflict(StoreError):
-    """A resource of Kubernetes was changed since it was read (HTTP 409), so nothing was written; read it again."""
+    """A Kubernetes resource was changed after it was read (HTTP 409), so nothing was written; read it again."""
 
 
 class NotStopped(StoreError):
@@ -156,7 +156,7 @@ class WorkspaceUnwritable(ConnectOffsetsError):
 
 
 class Unforeseen(ConnectOffsetsError):
-    """An error that is none of this package's own prevented an undo; all others were undone nevertheless."""
+    """An error from outside this package prevented an undo; everything else was undone nevertheless."""
 
     @classmethod
     def of(cls, error: Exception, undo: str) -> ConnectOffsetsError:

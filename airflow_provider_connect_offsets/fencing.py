@@ -1,7 +1,7 @@
 """Fencing: every request that changes a system first asks whether this process may still change it.
 
-The door (``saga.door``) sets the question for as long as an operation has its lease; all clients ask it right before
-each changing request, and before each repeat of one. Outside of an operation nothing is asked. Kafka Connect itself
+``saga.door`` sets the question for as long as an operation has its lease. All clients ask it right before each
+request that changes something, and before each retry. Outside of an operation nothing is asked. Kafka Connect itself
 knows no fencing tokens, so a request that is already on the wire can't be called back.
 """
 
@@ -15,13 +15,13 @@ from typing import TypeAlias
 #: Raises :class:`~.exceptions.Overlap` or :class:`~.exceptions.JournalLost` if nothing may be changed any more.
 Question: TypeAlias = Callable[[], None]
 
-# Of a thread, so that each connector of a fleet, whose clients may be shared, is fenced by its own lease.
+# Each thread has its own, so that each connector of a fleet, whose clients may be shared, is fenced by its own lease.
 _QUESTION: ContextVar[Question | None] = ContextVar("fencing question", default=None)
 
 
 @contextmanager
 def fenced(question: Question) -> Iterator[None]:
-    """Ask ``question``, besides that of an enclosing block, before each changing request in this block."""
+    """Ask ``question`` before each changing request in this block, after the question of an enclosing block."""
     enclosing = _QUESTION.get()
 
     def both() -> None:
@@ -37,7 +37,7 @@ def fenced(question: Question) -> Iterator[None]:
 
 
 def ask() -> None:
-    """Raise what the question raises; called by clients right before each request that changes something."""
+    """Ask the question, and raise what it raises; clients call this right before each request that changes anything."""
     question = _QUESTION.get()
     if question is not None:
         question()

@@ -1,4 +1,4 @@
-"""The one mask: what of a text may be shown, whoever has written it, in time that grows with its length only.
+"""Masks the secrets in a text, whoever has written it, in time that grows with its length only.
 
 An address keeps its scheme and host, a setting its name. What a system answers, what a connector's trace says, what a
 file system complains about and what an approver reads all pass through here.
@@ -10,12 +10,12 @@ import re
 from base64 import b64decode
 
 MASK = "********"
-#: Words in the names of secrets; one more that is taken for a secret does no harm, but for MongoDB's resume tokens.
+#: Words in the names of secrets. Masking one name too many does no harm, except for MongoDB's resume tokens.
 HIDDEN_NAMES = (
     r"password|passwd|passphrase|secret|(?<!resume.)token|credential|jaas|api.?key|access.?key|account.?key|"
     r"private.?key|signature"
 )
-# The same in a text, where a short word may be part of another one.
+# Names of secrets in a text, where a short word may be part of another one.
 _NAMED = rf"(?:{HIDDEN_NAMES}|(?<![a-z])(?:pwd|sig)(?![a-z]))[\w.-]{{0,40}}"
 _QUOTED = r"\"(?:[^\"\\]|\\.)*\"?|N?'(?:[^'\\]|\\.)*'?|\\\"[^\"\\]*\\?\"?"
 # Settings, parameters of a URL, JSON, and secrets of SQL: IDENTIFIED BY 'x', PASSWORD 'x'.
@@ -30,13 +30,13 @@ _ENCODED = re.compile(r"(?<![\w+/])[A-Za-z0-9+/]{12,}={0,2}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 # What separates one address from the next.
 _BETWEEN = re.compile(r"([\s,]+)")
-# Within an address a login may begin after one of these, too: behind the name of a setting.
+# Within an address a login may also begin after one of these characters, behind the name of a setting.
 _BEGINS = re.compile(r"[;=]")
 _MOST_BEGINNINGS = 50
 
 
 def one_line(text: str) -> str:
-    """Mask a text of another system, and keep it on its line of a log, which control characters would end or colour."""
+    """Mask a text of another system, and replace control characters, which would end or colour its line in a log."""
     return masked(_CONTROL.sub(" ", text))
 
 
@@ -44,7 +44,7 @@ def masked(text: str) -> str:
     """Mask the secrets in a text.
 
     These are logins in addresses, values of settings and parameters that are named like secrets, passwords in SQL,
-    tokens of a header ``Authorization``, and logins as it encodes them.
+    tokens of an ``Authorization`` header, and logins in base64, as that header has them.
     """
     text = _ASSIGNED.sub(lambda found: f"{found[1] or found[3]}{MASK}", _without_logins(text))
     text = _AUTHORIZED.sub(rf"\1{MASK}", text)
@@ -59,7 +59,7 @@ def _without_logins(text: str) -> str:
 
 
 def _address(address: str) -> str:
-    """Mask an address: with a scheme up to the last ``@``, else a login and a password up to the first."""
+    """Mask an address's login: up to the last ``@`` if it has a scheme, else a login and a password up to the first."""
     scheme, separator, rest = address.partition("://")
     if separator and "@" in rest:
         login, _, host = rest.rpartition("@")
@@ -74,7 +74,7 @@ def _address(address: str) -> str:
 
 
 def _begins_with_login(text: str) -> bool:
-    """Whether what is before the last ``@`` of an address is a login, and no host and path: ``host:8020/a``."""
+    """Whether the text before the last ``@`` of an address is a login, not a host and path like ``host:8020/a``."""
     authority, slash, _path = text.partition("/")
     login, colon, password = authority.partition(":")
     return not slash or "@" in authority or bool(login and colon and not password.isdigit())

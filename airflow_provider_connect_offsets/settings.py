@@ -1,4 +1,4 @@
-"""Options of ``[connect_offsets]`` as Airflow finds them, for what runs without it: files, and the shell."""
+"""Options of ``[connect_offsets]`` as Airflow finds them, for code that runs without Airflow: files and the shell."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SECTION = "connect_offsets"
 
 
 def option(name: str, default: str = "") -> str:
-    """Return an option: a variable, or else ``airflow.cfg``; raises :class:`InvalidInput` for a file that is none."""
+    """Return an option from its variable, else ``airflow.cfg``; raises :class:`InvalidInput` for an unreadable file."""
     variable = os.environ.get(f"AIRFLOW__{_SECTION.upper()}__{name.upper()}")
     if variable is not None:
         return variable or default
@@ -45,7 +45,7 @@ def umask() -> int:
 
 @lru_cache(maxsize=4)
 def _section(file: Path, _changed: int) -> tuple[tuple[str, str], ...]:
-    """Read the options of a file, once for each of its states: Airflow's has two thousand lines."""
+    """Read the options of a file, and again only after it changes: Airflow's file has two thousand lines."""
     parser = RawConfigParser()
     try:
         with file.open(encoding="utf-8") as lines:  # parser.read would pass over a file that this user may not read

@@ -1,4 +1,4 @@
-"""Words that all rooms share: a number with its noun."""
+"""Words that all packages share: a number with its noun."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Diff: the differences of two documents of offsets, one line for each partition."""
+"""Diff: the differences between two offset documents, one line for each partition."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from airflow_provider_connect_offsets.words import counted
 
 
 def show(left: Mapping[str, Offsets], right: Mapping[str, Offsets], *, connectors: frozenset[str]) -> None:
-    """Write a line for each partition that differs; ``connectors``: which ones, empty: all."""
+    """Write a line for each partition that differs; ``connectors``: the connectors to compare, all if empty."""
     names = sorted(name for name in left.keys() | right.keys() if not connectors or name in connectors)
     count = 0
     for name in names:
@@ -32,7 +32,7 @@ def differing(before: Offsets, after: Offsets) -> Iterator[str]:
 
 
 def _distance(was: str | None, now: str | None) -> str:
-    """Write by how much the only number of an offset has grown; empty if an offset has another shape."""
+    """Return by how much an offset's only field, a number, has grown; empty if either offset has another shape."""
     first, second = _number(was), _number(now)
     return "" if first is None or second is None else f" ({second - first:+,})"
 

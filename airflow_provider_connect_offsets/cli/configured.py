@@ -1,4 +1,4 @@
-"""What ``[connect_offsets]`` says on this machine: the shell obeys the same ``protected`` and ``allowed`` as DAGs."""
+"""Options of ``[connect_offsets]`` on this machine: the shell obeys the same ``protected`` and ``allowed`` as DAGs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from airflow_provider_connect_offsets.workspace.layout import journal_root
 
 
 def guards() -> Guards:
-    """Return the names that may be changed here; raises :class:`InvalidInput` for what can't be read."""
+    """Return the names that may be changed here; raises :class:`InvalidInput` for an option that can't be read."""
     return Guards(
         protected=NamePatterns.parse(option("protected"), option="protected"),
         allowed=NamePatterns.parse(option("allowed"), option="allowed"),
@@ -20,7 +20,7 @@ def guards() -> Guards:
 def journal_store(workspace: str) -> JournalStore:
     """Return where the journals of a workspace are kept, and the key that signs them.
 
-    ``[connect_offsets] journal`` is that of the runs of Airflow, and not of this user's own workspace.
+    ``[connect_offsets] journal`` has the journals of Airflow's runs, not those of this user's own workspace.
     """
     if workspace == own_workspace():
         return JournalStore(journal_root(workspace))

@@ -1,4 +1,4 @@
-"""Copy: the offsets of connectors that have got an own topic."""
+"""Copy: copies the offsets of connectors that have been given an offsets topic of their own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from airflow_provider_connect_offsets.words import counted
 
 
 def copy(opened: WorkerStorage, connectors: list[str]) -> None:
-    """Copy the offsets that a connector's own topic lacks, and prove them.
+    """Copy the offsets that a connector's own topic lacks, and read them back.
 
     Args:
         opened: The workers' storage.

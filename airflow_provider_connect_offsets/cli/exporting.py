@@ -21,11 +21,11 @@ from airflow_provider_connect_offsets.words import counted
 def export(opened: WorkerStorage, *, connectors: frozenset[str], from_beginning: bool, target: Path | None) -> None:
     """Write offsets as JSON; a message names requested connectors that have none.
 
-    Raises :class:`StoreDamaged` for those whose offsets can't be read, once all others are written.
+    Raises :class:`StoreDamaged` for connectors whose offsets can't be read, once all others are written.
 
     Args:
         opened: The workers' storage.
-        connectors: Which connectors; empty: all.
+        connectors: The connectors to export; empty: all.
         from_beginning: True to export overwritten offsets as well.
         target: The file, which is replaced as a whole; None: standard output.
     """

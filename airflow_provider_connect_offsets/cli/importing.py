@@ -28,7 +28,7 @@ from airflow_provider_connect_offsets.words import counted
 
 
 def read_document(text: str, connectors: frozenset[str]) -> dict[str, Offsets]:
-    """Parse a document; ``connectors``: which ones, empty: all. Raises :class:`InvalidDocument`."""
+    """Parse a document; ``connectors``: whose offsets to return, all if empty. Raises :class:`InvalidDocument`."""
     try:
         body = load_json(text)
     except (ValueError, RecursionError) as error:
@@ -41,7 +41,7 @@ def read_document(text: str, connectors: frozenset[str]) -> dict[str, Offsets]:
 
 
 def _of_rest(body: object, connectors: frozenset[str]) -> str:
-    """Return whose offsets the answer of ``GET /connectors/{c}/offsets`` holds, which does not name it; else ''."""
+    """Return the only requested connector if ``body`` is an answer of ``GET /connectors/{c}/offsets``; else ''."""
     if not isinstance(body, dict) or set(body) != {"offsets"} or connectors == {"offsets"}:
         return ""
     if len(connectors) != 1:
@@ -81,7 +81,7 @@ def plan(opened: WorkerStorage, document: Mapping[str, Offsets]) -> list[StoredC
 
 
 def _differing(requested: Offsets, stored: Offsets) -> Offsets:
-    """Return what differs; of several entries for one partition the last one counts."""
+    """Return the requested entries that differ from the stored ones; the last entry of a partition counts."""
     now, last = stored.stored(), {entry.partition: entry for entry in requested}
     return Offsets.of(entry for entry in last.values() if now.get(entry.partition) != entry.offset)
 
@@ -137,7 +137,7 @@ def write(
         workspace: URI of the workspace whose journals exclude other imports and Airflow's runs; None: this user's own.
         keep: Called before the first write.
     """
-    # Without a workspace there are only imports, which the journal of the storage excludes.
+    # Without a workspace only other imports can interfere, and the journal of the storage excludes them.
     connectors = [change.connector for change in changes] if workspace else []
     _imports(opened, workspace).write(changes, connectors=connectors, keep=keep)
 

@@ -1,4 +1,4 @@
-"""The journals of operations of the shell: their owner, and this user's own workspace."""
+"""What the shell's operations need for their journals: an owner, and this user's own workspace."""
 
 from __future__ import annotations
 

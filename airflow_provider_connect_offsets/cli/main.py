@@ -31,7 +31,7 @@ from airflow_provider_connect_offsets.cli.options import (
 from airflow_provider_connect_offsets.cli.recover import recover
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, InvalidInput, LeftStopped
 
-# A comma, but for one behind a backslash.
+# A comma that does not follow a backslash.
 _SEPARATOR = re.compile(r"(?<!\\),")
 
 if TYPE_CHECKING:
@@ -98,8 +98,8 @@ def import_(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Write the offsets of a JSON document to the storage.
 
-    Listed offsets are overwritten, null removes one, and those that are not listed stay. Refused while a worker runs a
-    connector that is listed: stop the connector, or the process. What a killed import has left is undone first.
+    Listed offsets are overwritten, null removes an offset, and all others stay. The import is refused while a worker
+    runs a listed connector: stop the connector, or the process. What a killed import has left is undone first.
     """
     from airflow_provider_connect_offsets.cli import importing
 
@@ -178,10 +178,10 @@ def orphans(
     "--connectors", multiple=True, metavar="NAME,NAME", required=True, help="The connectors that have got a topic."
 )
 def copy(config: Path | None, connectors: tuple[str, ...], flow: str | None, *, force: bool) -> None:
-    """Copy offsets to the topic that a connector has just got.
+    """Copy offsets to the topic that a connector has just been given.
 
-    That topic is its offsets.storage.topic. Connect itself does not read them from the workers' topic, and would begin
-    anew.
+    That topic is the connector's offsets.storage.topic. Connect itself does not read the offsets from the workers'
+    topic, so without the copy the connector would begin anew.
     """
     from airflow_provider_connect_offsets.cli import copying
 

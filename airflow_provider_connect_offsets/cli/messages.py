@@ -10,7 +10,7 @@ from airflow_provider_connect_offsets.kafka.topic_reader import Progress
 
 
 def tell(text: str) -> None:
-    """Write a line."""
+    """Write a line to standard error."""
     sys.stderr.write(f"{text}\n")
 
 

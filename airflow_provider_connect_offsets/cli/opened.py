@@ -39,7 +39,7 @@ class WorkerStorage:
     Attributes:
         config: The worker's properties.
         storage: Its offsets topic or file.
-        forced: True to write though workers run, which may overwrite it.
+        forced: True to write although workers run, which may overwrite what is written.
     """
 
     config: WorkerConfig
@@ -53,7 +53,7 @@ class WorkerStorage:
 
     @property
     def control(self) -> StorageControl:
-        """The control over the workers' connectors; its REST clients log in as of :func:`open_rest`."""
+        """The control over the workers' connectors; :func:`open_rest` opens its REST clients."""
         configured = (*self.config.listeners, *_listed(os.environ.get("CONNECT_OFFSETS_URLS", "")))
         opening = partial(open_rest, configured)
         return StorageControl(self.storage, opening, rest_urls=self.config.listeners, forced=self.forced)
@@ -94,7 +94,7 @@ class WorkerStorage:
 
         Args:
             progress: Shows how much is read.
-            names: Only these are read; empty: all.
+            names: The connectors to read; empty: all.
             damaged: Gets each connector whose offsets can't be read, and the error.
         """
         only = names or None
@@ -109,7 +109,7 @@ class WorkerStorage:
         names: frozenset[str] = frozenset(),
         damaged: Damaged = raised,
     ) -> Iterator[tuple[str, Offsets]]:
-        """Yield all stored offsets, also overwritten ones; a file has only the last ones. As :meth:`read_all`."""
+        """Yield all stored offsets, also overwritten ones; a file has only the last ones. Else see :meth:`read_all`."""
         if isinstance(self.storage, TopicStorage):
             return self.storage.history(progress, names=names or None, damaged=damaged)
         return self.read_all(progress, names=names, damaged=damaged)
@@ -121,7 +121,7 @@ def open_storage(path: Path, flow: str | None, *, forced: bool = False) -> Worke
     Args:
         path: The properties file.
         flow: Which flow of a dedicated MirrorMaker 2, like ``A->B``; None: the only one.
-        forced: As of :class:`WorkerStorage`.
+        forced: See :class:`WorkerStorage`.
 
     Raises:
         InvalidInput: The properties can't be used.
@@ -146,13 +146,13 @@ def open_storage(path: Path, flow: str | None, *, forced: bool = False) -> Worke
 def open_rest(configured: tuple[str, ...], urls: tuple[str, ...], timeout: float) -> ConnectRest:
     """Open the REST API of workers.
 
-    Credentials are those of ``CONNECT_OFFSETS_LOGIN`` and ``CONNECT_OFFSETS_PASSWORD``, and go only to the hosts of
+    Credentials come from ``CONNECT_OFFSETS_LOGIN`` and ``CONNECT_OFFSETS_PASSWORD``, and are sent only to the hosts of
     ``configured`` URLs.
 
     Args:
         configured: URLs that were configured.
         urls: The URLs to open.
-        timeout: Seconds of each request.
+        timeout: Seconds to wait for the end of a rebalance and for starting workers.
     """
     from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 
@@ -202,7 +202,7 @@ def _listed(text: str) -> tuple[str, ...]:
 
 
 def _client_of(config: WorkerConfig, connector: Mapping[str, str]) -> Mapping[str, Any]:
-    """Return the client settings of a connector's own offsets topic: those of its producer."""
+    """Return the client settings for a connector's own offsets topic, which are its producer's."""
     prefix = "producer.override."
     override = {name.removeprefix(prefix): value for name, value in connector.items() if name.startswith(prefix)}
     return config.override(override, trusted=_listed(os.environ.get("CONNECT_OFFSETS_BROKERS", ""))).settings

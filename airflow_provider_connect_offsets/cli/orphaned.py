@@ -43,7 +43,7 @@ def show(
 
     Raises:
         InvalidInput: The worker's properties do not name a list of connectors.
-        NotRemoved: Some were left.
+        NotRemoved: Some offsets are still stored.
         LeftStopped: It is unknown how many were removed.
         StoreError: A system does not answer, or refuses.
     """
@@ -71,7 +71,7 @@ def show(
 
 
 def _finish(opened: WorkerStorage, topic: OffsetsTopic, workspace: str) -> None:
-    """Finish a dead removal: it may have written all its tombstones, so that the search would find nothing."""
+    """Finish a removal whose process died: it may have written all tombstones, and a search would find nothing."""
     from airflow_provider_connect_offsets.operations.orphans import orphans_journal
     from airflow_provider_connect_offsets.operations.registry import reached
     from airflow_provider_connect_offsets.saga import settle

@@ -1,4 +1,4 @@
-"""The command ``connect-offsets recover``: what of a dead run it settles, and which options that takes."""
+"""The command ``connect-offsets recover``, which settles what a dead run has left, and the options that it takes."""
 
 from __future__ import annotations
 
@@ -75,10 +75,10 @@ def recover(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Undo, or finish, what a dead run has left of CONNECTOR.
 
-    It does what the next run of the same DAG would do. With --groups: what it has left of the consumer groups on
-    --target-kafka. With --group: what a change of offsets has left of that group, on --kafka. With --offsets-topic:
-    finish its removal of orphaned offsets from that topic, on --kafka. With --config: undo what an import into that
-    storage has left; without --workspace, an import that was run without it, too.
+    It does what the next run of the same DAG would do. With --groups: for the consumer groups on --target-kafka. With
+    --group: for that group, whose offsets were changed on --kafka. With --offsets-topic: finish a removal of orphaned
+    offsets from that topic, on --kafka. With --config: undo what an import into that storage has left; give --workspace
+    if the import had it.
     """
     from airflow_provider_connect_offsets.cli import recovering
     from airflow_provider_connect_offsets.saga import Toward

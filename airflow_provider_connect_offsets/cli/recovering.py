@@ -54,8 +54,8 @@ def opened(  # noqa: PLR0913 - one for each option
         namespace: Namespace of that resource; None: that of the current context of kubectl.
         kafka: Address, or JSON file of client settings, of the cluster whose logs the positions refer to; None: not
             needed.
-        source_kafka: The same of the source of a flow that was reset.
-        target_kafka: The same of its target.
+        source_kafka: Likewise, of the source cluster of a flow that was reset; None: not needed.
+        target_kafka: Likewise, of the target cluster of that flow, or None.
     """
     with ExitStack() as stack:
         connect = _connect(stack, url, strimzi_cluster, namespace)
@@ -94,7 +94,7 @@ def _connect(stack: ExitStack, url: str | None, strimzi_cluster: str | None, nam
 def show(workspace: str | None) -> None:
     """Print a line for each operation that is unfinished; raises :class:`JournalDamaged` once all others are shown.
 
-    ``workspace``: None: this user's own.
+    ``workspace``: URI of the workspace; None: this user's own.
     """
     count, damaged = 0, list[JournalDamaged]()
     workspace = workspace or own_workspace()
@@ -120,8 +120,8 @@ def recover(workspace: str, connector: str, *, toward: Toward, run: str | None, 
         workspace: URI of the workspace.
         connector: The connector.
         toward: Whether to finish or undo it.
-        run: The run whose lease is ended, though it has not run out; None: none.
-        systems: Its systems, as of :func:`opened`.
+        run: The run whose lease is ended although it has not run out; None: no lease is ended.
+        systems: The systems to open, see :func:`opened`.
 
     Raises:
         Overlap: Another run changes the connector.
@@ -133,7 +133,7 @@ def recover(workspace: str, connector: str, *, toward: Toward, run: str | None, 
 
 
 def recover_group(workspace: str, group: str, kafka: str, *, toward: Toward, run: str | None) -> None:
-    """Finish or undo what was left of a consumer group on the Kafka ``kafka``; else as :func:`recover`."""
+    """Finish or undo what was left of a consumer group on the Kafka ``kafka``; otherwise as :func:`recover`."""
     with KafkaCluster(_settings(kafka)) as cluster:
         clients = replace(group_clients(cluster, workspace, timeout=_TIMEOUT), journal=journal_store(workspace))
         _settle(journal_of(clients, group), clients, f"of {group!r}", toward=toward, run=run)
@@ -149,7 +149,7 @@ def _settle(
 
 
 def _elsewhere(workspace: str, journal: Journal) -> str:
-    """Say which operations on a resource of that name, of another cluster, are unfinished; empty if none is."""
+    """Describe unfinished operations on a resource of that name in another cluster; empty if there are none."""
     segment = journal.uri.rpartition("/")[2]
     lefts = [one.left() for one in journals(journal_store(workspace)) if one.resource == segment]
     lines = [_line(*left) for left in lefts if left is not None]
@@ -162,7 +162,7 @@ def _elsewhere(workspace: str, journal: Journal) -> str:
 
 
 def recover_groups(workspace: str, target: str, *, run: str | None) -> None:
-    """Commit again what groups of ``target`` lack that a dead run deleted; ``run``, errors: as of :func:`recover`."""
+    """Commit the offsets of groups on ``target`` that a dead run deleted; ``run``, errors: see :func:`recover`."""
     with KafkaCluster(_settings(target)) as cluster:
         clients = replace(group_clients(cluster, workspace, timeout=_TIMEOUT), journal=journal_store(workspace))
         _settle(groups_journal(clients), clients, f"of the groups on {target}", run=run)
@@ -171,8 +171,8 @@ def recover_groups(workspace: str, target: str, *, run: str | None) -> None:
 def recover_orphans(workspace: str, topic: str, *, url: str, kafka: str, run: str | None) -> None:
     """Finish what a dead run has begun to remove from an offsets topic.
 
-    ``url``: a worker's REST API, which lists the existing connectors. ``kafka``: the topic's cluster, as of
-    :func:`opened`. ``run``, errors: as of :func:`recover`.
+    ``url``: a worker's REST API, which lists the existing connectors. ``kafka``: the topic's cluster, as in
+    :func:`opened`. ``run``, errors: see :func:`recover`.
     """
     with opened(workspace, url=url) as connect, OffsetsTopic(_settings(kafka), topic) as stored:
         clients = replace(connect, topic=stored)

@@ -1,4 +1,4 @@
-"""Consumer groups of plain applications behind the two protocols of connectors, so that a change of both is the same.
+"""Consumer groups of plain applications behind the two protocols of connectors, so that both are changed alike.
 
 A group takes the place of a connector: it is STOPPED while it has no members. Nothing here starts or stops a member.
 """
@@ -52,7 +52,7 @@ class GroupOffsets(ConnectorControl):
         return {name: ConnectorOverview(self.info(name), self.status(name)) for name in self.connectors()}
 
     def info(self, connector: str) -> ConnectorInfo:
-        """Return the topics of which the group has a committed offset, as the setting ``topics``.
+        """Return the topics for which the group has a committed offset, as the setting ``topics``.
 
         Raises :class:`UnknownConnector` for a group that does not exist or isn't a consumer group, and store errors.
         """
@@ -89,7 +89,7 @@ class GroupOffsets(ConnectorControl):
         return "stop its applications" if state is State.STOPPED else "start its applications"
 
     def read_offsets(self, connector: str) -> Offsets:
-        """Return the committed offsets of a group; none for one that does not exist. Raises store errors."""
+        """Return the committed offsets of a group; empty if the group does not exist. Raises store errors."""
         committed = self._committed(connector)
         return Offsets.of(
             Entry.of(_FAMILY.partition_of(where, {}), _FAMILY.offset_at(offset)) for where, offset in committed.items()
@@ -100,7 +100,7 @@ class GroupOffsets(ConnectorControl):
 
         Partitions that already have their offset keep its metadata. librdkafka can't remove the offset of one
         partition (Kafka's request OffsetDelete), so for a removal the group is deleted, and all offsets that stay are
-        committed again, with their metadata. Whoever calls this must have made all offsets durable before.
+        committed again, with their metadata. The caller must have made all offsets durable before.
 
         Raises:
             NotStopped: The group has members.
@@ -141,7 +141,7 @@ class GroupOffsets(ConnectorControl):
         return committed
 
     def _state(self, group: str) -> GroupStatus:
-        """Return the state of a group; raises :class:`UnknownConnector` for one that isn't a consumer group."""
+        """Return the state of a group; raises :class:`UnknownConnector` if it isn't a consumer group."""
         status = self._groups.state(group)
         if status.kind:
             raise UnknownConnector(left_alone(group, status.kind))

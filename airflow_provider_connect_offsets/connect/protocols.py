@@ -12,7 +12,7 @@ from airflow_provider_connect_offsets.masking import one_line
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, Family, family_of
 
-#: A setting has this value as long as a new connector is kept from working, until it is STOPPED.
+#: Value of settings that keep a new connector from working until it is STOPPED.
 HELD = "held-until-stopped"
 
 
@@ -41,7 +41,7 @@ class TaskStatus:
 class ConnectorStatus:
     """State of a connector and of its tasks, as in ``GET /connectors/{c}/status``.
 
-    ``requested``: the state that the resource of Strimzi requests which this status was read from; None without one.
+    ``requested``: if the status was read from a resource of Strimzi, the state that the resource requests; else None.
     """
 
     state: State
@@ -55,7 +55,7 @@ class ConnectorStatus:
         """Whether the state will change without anyone's request.
 
         Workers write UNASSIGNED and RESTARTING. Strimzi's operator may have observed a connector a moment before it
-        reached the state that its resource requests, and looks again up to two minutes later.
+        reached the state that its resource requests, and observes it again up to two minutes later.
         """
         if self.state in {State.UNASSIGNED, State.RESTARTING}:
             return True
@@ -98,7 +98,7 @@ class ConnectorInfo:
 
     @property
     def is_held(self) -> bool:
-        """Whether it is a new connector whose creation did not end: it is kept from working."""
+        """Whether it is a new connector whose creation is not complete, and which is kept from working."""
         return HELD in self.config.values()
 
     @property
@@ -158,7 +158,7 @@ class ConnectorControl(Protocol):
     """Observes, starts and stops connectors; ``stop``, ``pause`` and ``resume`` return before the state changes.
 
     Attributes:
-        by_resource: Whether states are requested in resources of Strimzi, whose operator sets back any other state.
+        by_resource: Whether states are requested in resources of Strimzi, whose operator reverts any other state.
     """
 
     by_resource: ClassVar[bool] = False
@@ -167,7 +167,7 @@ class ConnectorControl(Protocol):
         """Raise :class:`~.exceptions.Unsupported` if offsets of no connector can be changed."""
 
     def addresses(self, connector: str) -> frozenset[str]:
-        """Return addresses that only this Connect cluster has, if its name in journals may be another one's as well.
+        """Return addresses that only this Connect cluster has, if another cluster may have the same name in journals.
 
         Connect's REST API does not say which cluster answers, only which Kafka cluster its workers use, and on which
         workers a connector is.
@@ -176,7 +176,7 @@ class ConnectorControl(Protocol):
         return frozenset()
 
     def cluster_names(self) -> tuple[str, str]:
-        """Return what journals and datasets name the Connect cluster by, and its other name; empty if it has none."""
+        """Return the name of the Connect cluster in journals and datasets, and its other name, empty if it has none."""
         return "", ""
 
     def connectors(self) -> list[str]:
@@ -196,7 +196,7 @@ class ConnectorControl(Protocol):
         return polled(lambda: self.status(connector), until, timeout=timeout, clock=clock)
 
     def prepare(self, connector: str) -> None:
-        """Do what needs no STOPPED connector before its offsets are altered; nothing by default."""
+        """Prepare a change of offsets, as far as the connector need not be STOPPED for it; by default do nothing."""
         del connector
 
     def stop(self, connector: str) -> None:
@@ -216,13 +216,13 @@ class ConnectorControl(Protocol):
 
 
 class ConnectorRegistry(Protocol):
-    """Creates, configures and deletes connectors; a storage of offsets can do nothing of that."""
+    """Creates, configures and deletes connectors; a storage of offsets can do none of that."""
 
     def plugins(self) -> Mapping[str, ConnectorType]:
         """Return the connector classes that are installed, with their types."""
 
     def create(self, name: str, config: Mapping[str, str], *, initial_state: State, like: str = "") -> ConnectorInfo:
-        """Create a connector in ``initial_state``; what is no configuration, as labels, is as of connector ``like``."""
+        """Create a connector in ``initial_state``; copy what isn't configuration (labels) from connector ``like``."""
 
     def update_config(self, name: str, config: Mapping[str, str]) -> ConnectorInfo:
         """Replace the whole configuration of a connector; its state stays."""
@@ -231,7 +231,7 @@ class ConnectorRegistry(Protocol):
         """Delete a connector; the offsets of a source stay stored."""
 
     def configure_by_hand(self, name: str) -> str:
-        """Say what a person does to change a configuration; as ``ConnectorControl.by_hand``."""
+        """Say what a person does to change a configuration, like ``ConnectorControl.by_hand``."""
 
     def delete_by_hand(self, name: str) -> str:
-        """Say what a person does to delete a connector; as ``ConnectorControl.by_hand``."""
+        """Say what a person does to delete a connector, like ``ConnectorControl.by_hand``."""

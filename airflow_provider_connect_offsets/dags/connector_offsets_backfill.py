@@ -37,7 +37,7 @@ def connector_offsets_backfill(**values: Any) -> None:
     """### Deliver a data interval again
 
     Each run delivers the records of its **data interval** again: on a schedule, or whenever you trigger it. Like any
-    change (`connector_offsets_change`) that is planned, approved, made, read back, and undone if anything fails.
+    change (`connector_offsets_change`), this is planned, approved, made, read back, and undone if anything fails.
 
     | mode | what is delivered again | how |
     |---|---|---|

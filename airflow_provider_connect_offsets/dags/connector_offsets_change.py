@@ -31,7 +31,7 @@ def connector_offsets_change(**values: Any) -> None:
     partitions; empty, they select all.
 
     **What happens**: Airflow takes a snapshot, and a Spark job plans and checks the change. Someone approves the plan
-    (Required Actions). Only then the connector is stopped, altered, read back and resumed in its prior state, which
+    (Required Actions). Only then is the connector stopped, altered, read back and resumed in its prior state, which
     takes seconds. If anything fails, its prior offsets and state are restored, and the run fails. Each run writes a
     report; the tasks' logs name it.
     """

@@ -35,10 +35,10 @@ def connector_offsets_copy(**values: Any) -> None:
     the copy would not find its offsets, a consumer group that both would share. Someone approves what it says (Required
     Actions). Then `copy` creates the copy STOPPED, writes and reads back its offsets, deletes the original (`rename`)
     or resumes it (`stop_original`), and gives the copy the state that the original had. If anything fails before that
-    deletion or resume, the original is as it was, and nothing is left of the copy; if `copy` is killed,
-    `release` sees to that.
+    deletion or resume, the original is as it was, and nothing is left of the copy; if `copy` is killed, `release` makes
+    sure of that.
 
-    A copy (without `rename`) runs in addition to the original: what both read and write alike is delivered twice.
+    Without `rename`, the copy runs in addition to the original, so what both of them read and write is delivered twice.
     """
     check = Task(task_id="check", operator=CheckCopyOperator).make(values, **RETRIES)
     approve = ask(Task(task_id="approve", operator=ApproveCopyOperator), values, summary=check.output)

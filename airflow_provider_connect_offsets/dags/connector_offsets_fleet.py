@@ -17,8 +17,8 @@ def connector_offsets_fleet(**values: Any) -> None:
     expression). `to`, `value`, `topics` and `partitions` have the same meaning.
 
     **What happens**: Airflow takes a snapshot of all these connectors, and one Spark application plans and checks the
-    change of each. An error in any plan refuses them all. Someone approves them once (Required Actions). Only then they
-    are changed, `max_down` at a time; each is stopped, altered, read back and resumed by itself. If one fails, it is
+    change of each. An error in any plan refuses them all. Someone approves them once (Required Actions). Only then are
+    they changed, `max_down` at a time; each is stopped, altered, read back and resumed by itself. If one fails, it is
     restored and the others continue, until `max_failures` have failed: then no further one is stopped. The run fails if
     any connector was not changed, and its report lists them, worst first.
     """

@@ -19,8 +19,8 @@ def connector_offsets_restore(**values: Any) -> None:
     **What happens**: the snapshot is read back and checked. Connectors that no longer exist, or that read other topics
     now, are named; a connector of another class refuses the restore. Then it goes on as `connector_offsets_fleet`: one
     Spark application plans each connector, and shows how many records would be delivered again or never. Someone
-    approves all plans once (Required Actions). Only then they are applied, `max_down` connectors at a time; one that
-    fails gets the offsets of before the restore again, and after `max_failures` no further one is stopped.
+    approves all plans once (Required Actions). Only then are they applied, `max_down` connectors at a time. A connector
+    that fails gets its offsets from before the restore again, and after `max_failures` no further one is stopped.
 
     A partition that has an offset now and had none in the snapshot keeps it, unless `clear_new` is true. Positions are
     checked against the logs of the one cluster that `kafka_conn_id` names: restore MirrorSources and sinks of different

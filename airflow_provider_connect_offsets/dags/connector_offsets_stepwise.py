@@ -23,7 +23,7 @@ from airflow_provider_connect_offsets.parameters.connections import ConnectorCon
 from airflow_provider_connect_offsets.task_groups.changes import CHANGE
 from airflow_provider_connect_offsets.task_groups.wiring import Task, ask
 
-#: Seconds for which the connector is leased to the next task of the run.
+#: Seconds for which the run holds the lease of the connector between two tasks.
 LEASE_SECONDS = 3600
 
 

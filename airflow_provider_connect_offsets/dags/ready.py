@@ -32,7 +32,7 @@ def ready_dag(
     The function's docstring is the DAG's documentation in Airflow, in Markdown. The decorated function takes arguments
     of ``airflow.sdk.DAG``, which replace the defaults: ``params`` gives other defaults of Params by name, and
     ``default_args`` and ``tags`` are added. ``pinned`` gives values of Params that nobody who triggers the DAG can
-    change; ``approval_timeout``, ``approvers`` (names of users) and ``notifiers`` are those of the question. It raises
+    change; ``approval_timeout``, ``approvers`` (names of users) and ``notifiers`` apply to the approval. It raises
     :class:`InvalidInput` for a Param that the DAG does not have.
 
     Args:
@@ -40,8 +40,8 @@ def ready_dag(
         description: One line on what the DAG does.
         hours: Hours after which a task is ended.
         tags: Tags in addition to ``kafka-connect`` and ``offsets``.
-        scheduled_with: A Param that the DAG file has to give before the DAG has its default schedule. Nobody has set up
-            the DAG before, so each of its runs would fail.
+        scheduled_with: A Param that the DAG file must give for the DAG to have its default schedule; without it, each
+            scheduled run would fail. Empty: the DAG always has it.
         defaults: Other arguments of ``airflow.sdk.DAG``.
     """
 

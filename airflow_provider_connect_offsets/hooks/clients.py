@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def require_control(control: str, *ways: Control, why: str) -> None:
-    """Raise :class:`InvalidRequest` unless ``control`` is one of ``ways``; ``why``: a sentence about the others."""
+    """Raise :class:`InvalidRequest` unless ``control`` is one of ``ways``; ``why``: a sentence that says why not."""
     if _parsed(control) not in ways:
         raise InvalidRequest(f"Nothing was touched: {why} So control must be {_listed(ways)}, not {control}.")
 
@@ -29,14 +29,14 @@ def open_connect_cluster(
     rest_timeout: float | None = None,
     patient: bool = True,
 ) -> Iterator[Clients]:
-    """Open a Connect cluster, without clients of Kafka, and without its name, which might have to be asked for.
+    """Open a Connect cluster, without Kafka clients, and without its name, which might take a request.
 
     Args:
-        reached: Its connections, and how it is reached; not ``groups``, which are of no Connect cluster.
-        timeout: Seconds that Strimzi's operator may take; None: as ``control`` has it.
+        reached: Its connections and ``control``; not ``groups``, as consumer groups belong to no Connect cluster.
+        timeout: Seconds that Strimzi's operator may take; None: the default of ``control``.
         rest_timeout: Seconds to wait for the end of a rebalance, and for a worker that does not know a connector yet;
-            None: as the hook has it.
-        patient: Whether to wait for Connect's workers although nobody is at any of their addresses.
+            None: the hook's default.
+        patient: Whether to wait for Connect's workers even if no process is at any of their addresses.
 
     Raises:
         InvalidInput: A connection is missing or can't be used, or ``control`` is unknown.
@@ -85,12 +85,12 @@ def open_clients(
     Args:
         reached: Connections of the Connect cluster, and how it is reached; ``control`` may also be ``groups``, which
             needs ``kafka_conn_id`` alone.
-        kafka_conn_id: Connection of the Kafka cluster whose logs the positions refer to; of a sink also the cluster of
-            its consumer group. None: without logs and groups.
+        kafka_conn_id: Connection of the Kafka cluster whose logs the positions refer to; for a sink also the cluster of
+            its consumer group. None: the clients have neither logs nor groups.
         database_conn_id: Connection of the PostgreSQL that a Debezium connector reads. None: offsets are not
             compared with its replication slot.
-        timeout: Seconds to wait for each state of a connector; None: as ``control`` has it.
-        patient: Whether to wait for workers and brokers although nobody is at any of their addresses.
+        timeout: Seconds to wait for each state of a connector; None: the default of ``control``.
+        patient: Whether to wait for workers and brokers even if no process is at any of their addresses.
 
     Raises:
         InvalidInput: A connection is missing or can't be used, or ``control`` is unknown.
@@ -131,8 +131,8 @@ def open_flow(
 
     Args:
         connections: The connections of the flow.
-        timeout: Seconds to wait for each state of a connector; None: as ``control`` has it.
-        patient: Whether to wait for workers and brokers although nobody is at any of their addresses.
+        timeout: Seconds to wait for each state of a connector; None: the default of ``control``.
+        patient: Whether to wait for workers and brokers even if no process is at any of their addresses.
 
     Raises:
         InvalidInput: A connection is missing or can't be used.

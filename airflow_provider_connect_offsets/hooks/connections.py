@@ -71,7 +71,7 @@ def flag_of(connection: Connection, name: str) -> bool:
 
 @contextmanager
 def naming(connection: Connection, *, field: str = "") -> Iterator[None]:
-    """Begin the message of each :class:`InvalidInput` of the block with the connection, and a field of it if given."""
+    """Prefix the message of each :class:`InvalidInput` of the block with the connection and, if given, its field."""
     try:
         yield
     except InvalidInput as error:

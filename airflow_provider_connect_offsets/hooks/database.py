@@ -1,4 +1,4 @@
-"""The database that a source connector reads, by an Airflow connection of its provider."""
+"""The database that a source connector reads, opened through an Airflow connection of its provider."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _EXAMPLE = "--conn-type postgres --conn-host orders-db --conn-login debezium --c
 
 @dataclass(frozen=True, slots=True)
 class AirflowDatabase:
-    """Queries by the hook of a provider; each opens a connection of its own, as they are minutes apart."""
+    """A database, queried by its provider's hook; each query opens its own connection, as they are minutes apart."""
 
     conn_id: str
     hook: DbApiHook

@@ -39,8 +39,8 @@ def open_failover(
     Args:
         connections: Its connections.
         planned: False: the source is gone, so only the target is opened.
-        timeout: Seconds to wait for each state of a connector; None: as ``control`` has it.
-        patient: Whether to wait for workers and brokers although nobody is at any of their addresses.
+        timeout: Seconds to wait for each state of a connector; None: the default of ``control``.
+        patient: Whether to wait for workers and brokers even if no process is at any of their addresses.
 
     Raises:
         InvalidInput: ``control`` can't stop a flow, or a connection is missing or can't be used.

@@ -20,7 +20,7 @@ from airflow_provider_connect_offsets.exceptions import (
     UnknownConnector,
 )
 
-#: Errors that another attempt would end with too. Any other (a worker that is down, a rebalance) may pass by itself.
+#: Errors that another attempt would meet again. Any other (a worker that is down, a rebalance) may pass by itself.
 PERMANENT = (InvalidInput, AccessDenied, NobodyThere, UnknownConnector, Rejected, DatasetError, ChangeError)
 
 
@@ -29,7 +29,7 @@ def failing_clearly(*, except_for: type[ConnectOffsetsError] | None = None) -> I
     """Fail a task without retries, with one readable sentence, if a retry can't help; let other errors be retried.
 
     Args:
-        except_for: Errors that are retried in any case; None: no others.
+        except_for: A class of permanent errors that are retried nevertheless; None: no permanent error is retried.
 
     Raises:
         AirflowFailException: One of :data:`PERMANENT` was raised.

@@ -41,12 +41,11 @@ def kafka_cluster(conn_id: str = DEFAULT_CONN_ID, *, patient: bool = True) -> Ka
 
     Args:
         conn_id: The connection.
-        patient: Whether requests wait for brokers although nobody is at any address; a task that changes nothing need
-            not.
+        patient: Whether requests wait for brokers even if none is at any address; a task that changes nothing need not.
 
     Raises:
         InvalidInput: As ``kafka_config``.
-        NobodyThere: Not ``patient``, and no broker can be reached. Other store errors as of ``Brokers.greet``.
+        NobodyThere: Not ``patient``, and no broker can be reached. Other store errors: see ``Brokers.greet``.
     """
     cluster = KafkaCluster(kafka_config(conn_id))
     if not patient:
@@ -55,12 +54,12 @@ def kafka_cluster(conn_id: str = DEFAULT_CONN_ID, *, patient: bool = True) -> Ka
 
 
 def offsets_topic(conn_id: str, topic: str) -> OffsetsTopic:
-    """Open the offsets topic of a Connect cluster that works on this Kafka; raises as ``kafka_config`` does."""
+    """Open the offsets topic of a Connect cluster that uses this Kafka cluster; raises as ``kafka_config`` does."""
     return OffsetsTopic(kafka_config(conn_id), topic)
 
 
 class _Settings(KafkaBaseHook):
-    """The provider's hook, whose client is here the settings themselves."""
+    """The provider's hook, which returns the settings themselves instead of a client."""
 
     def _get_client(self, config: dict[str, Any]) -> dict[str, Any]:
         # The form stores empty fields too, which librdkafka would read as settings.

@@ -31,7 +31,7 @@ class KafkaConnectHook(BaseHook):
     Args:
         connect_conn_id: Connection of the Connect cluster.
         timeout: Seconds to wait for rebalances and starting workers.
-        patient: Whether to wait for workers although nobody is at any address.
+        patient: Whether to wait for workers even if no process is at any of their addresses.
     """
 
     conn_name_attr = "connect_conn_id"
@@ -84,7 +84,7 @@ class KafkaConnectHook(BaseHook):
         return f"Connectors with offsets in the {opened.origin}: {len(names)}; running workers: {running}."
 
     def _test_strimzi(self) -> str:
-        """Read the resource by the default Kubernetes connection: which one a DAG names is unknown here."""
+        """Read the resource through the default Kubernetes connection: which one a DAG names is unknown here."""
         from airflow_provider_connect_offsets.hooks.strimzi import open_strimzi
 
         through = ConnectParams().kubernetes_conn_id
@@ -92,7 +92,7 @@ class KafkaConnectHook(BaseHook):
             return f"{strimzi.describe()} Read by the Kubernetes connection {through!r}; a DAG may name another one."
 
     def _open(self, timeout: float) -> ConnectRest:
-        # Imported late: Airflow loads this module also for the names of its fields only.
+        # Imported late: Airflow also loads this module just for the names of its fields.
         from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 
         return ConnectRest(self.endpoint(), timeout=timeout, patient=self.patient)

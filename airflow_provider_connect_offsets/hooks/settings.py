@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def workspace_uri() -> str:
     """Return the URI under which datasets, journals and reports are stored; default: a folder in ``AIRFLOW_HOME``.
 
-    Raises :class:`DatasetError` for one with a login.
+    Raises :class:`DatasetError` for a URI with a login.
     """
     configured = _option("workspace")
     if configured:
@@ -48,7 +48,7 @@ def four_eyes() -> bool:
 def poison_days() -> float | None:
     """Return for how many days the content of poison records is kept (``poison_days``); None: for ever.
 
-    Raises :class:`InvalidInput` for an option that is no such number.
+    Raises :class:`InvalidInput` if the option is not a number of days.
     """
     text = _option("poison_days") or "30"
     try:
@@ -83,10 +83,10 @@ def configured(clients: Clients) -> Clients:
 
 
 class GuardedParameters(TakesParameters):
-    """Operators and sensors whose URIs are readable ones, whoever gives them."""
+    """Base of operators and sensors that accept readable URIs only, whoever gives them."""
 
     def given(self, model: type[Model]) -> Model:
-        """Parse as the base class does; raises :class:`InvalidRequest` for a URI that may not be read, too."""
+        """Parse as the base class does; also raises :class:`InvalidRequest` for a URI that may not be read."""
         values = super().given(model)
         for name, field in fields_of(model).items():
             if URI in field.marks and (uri := getattr(values, name)):

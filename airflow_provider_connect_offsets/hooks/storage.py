@@ -51,7 +51,7 @@ def open_storage(connect_conn_id: str) -> Clients:
             "(with storage_kafka_conn_id and group_id) or offsets_file in its extra."
         )
     storage = StandaloneFile(Path(str(file))) if file else TopicStorage(_topics(connection, extra))
-    # The worker of a file is asked by its configured URL; those of a topic are members of their group.
+    # The worker of an offsets file is reached at its configured URL; workers of a topic are members of their group.
     configured = endpoint_of(connection).urls if file and connection.host else ()
 
     def open_rest(urls: tuple[str, ...], timeout: float) -> ConnectRest:

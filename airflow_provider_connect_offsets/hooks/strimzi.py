@@ -30,11 +30,11 @@ def open_strimzi(
     namespace. ``strimzi_namespace`` is by default the namespace of the Kubernetes connection, else ``default``.
 
     Args:
-        connect_conn_id: Connection of the Connect cluster. Without the default one, nothing is named.
-        kubernetes_conn_id: Connection of the Kubernetes cluster. Without ``kubernetes_default``, the cluster in which
-            Airflow runs, or the default kubeconfig file.
+        connect_conn_id: Connection of the Connect cluster. Without the default connection, the defaults above apply.
+        kubernetes_conn_id: Connection of the Kubernetes cluster. If ``kubernetes_default`` does not exist, it is the
+            cluster in which Airflow runs, or the default kubeconfig file.
         timeout: Seconds to wait for the operator.
-        patient: False: raise at once if nobody is at the API server's address.
+        patient: False: raise at once if no process is at the API server's address.
 
     Raises:
         InvalidInput: The Kubernetes provider is not installed, or a connection is missing or can't be used.
@@ -64,7 +64,7 @@ async def changed(kubernetes_conn_id: str, resource: CustomResource, *, seconds:
     Args:
         kubernetes_conn_id: Connection of the Kubernetes cluster.
         resource: The resource as it was read.
-        seconds: How long.
+        seconds: How long to watch.
 
     Returns:
         True if it changed, or if that is unknown because the watch broke off.
@@ -91,7 +91,7 @@ async def changed(kubernetes_conn_id: str, resource: CustomResource, *, seconds:
                 timeout_seconds=max(1, round(seconds)),
             ):
                 return True
-    # ValueError: it is no JSON, or has a line that is longer than two events.
+    # ValueError: the stream is no JSON, or has a line that is longer than two events.
     except (ApiException, ClientError, OSError, TimeoutError, ValueError) as error:
         log.info("The watch of %s broke off: %s", resource, error)
         await asyncio.sleep(min(1.0, seconds))

@@ -85,12 +85,12 @@ class Brokers:
         self._client = None
 
     def greet(self) -> None:
-        """Return when a broker answers; a name that is unknown, a closed port or a certificate is raised at once.
+        """Return when a broker answers; raise at once for an unknown name, a closed port or a certificate error.
 
         Any other request waits for brokers up to the timeout, as they may be restarting.
 
         Raises:
-            NobodyThere: Every address was tried once, and no broker is at any of them, or none that can be talked to.
+            NobodyThere: Every address was tried once, and no broker is there, or this client can't talk to it.
             Unreachable: No broker answered within the timeout.
             AccessDenied: Kafka refuses the credentials.
             StoreError: Kafka answered with another error, or the client is closed.
@@ -122,7 +122,7 @@ class Brokers:
 
         Args:
             purpose: What the call is for, for messages ("list the topics").
-            call: Called with the client; may wait for a future of it.
+            call: Called with the client; may wait for the client's futures.
 
         Raises:
             Unreachable: No broker answered within the timeout.

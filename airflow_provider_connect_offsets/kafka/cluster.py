@@ -49,7 +49,7 @@ class KafkaCluster(RemainingRecords):
 
     @cached_property
     def groups(self) -> ConsumerGroups:
-        """Client of its consumer groups; raises :class:`StoreError` if the cluster's is closed."""
+        """Client of the cluster's consumer groups; raises :class:`StoreError` if this client is closed."""
         if self._client is None:
             raise StoreError(f"The client of {self.servers} is closed.")
         return ConsumerGroups(self._config, timeout=self.timeout)
@@ -69,7 +69,7 @@ class KafkaCluster(RemainingRecords):
         return Spans(self._config, isolation=isolation, timeout=self.timeout)
 
     def partitions(self, topic: str) -> list[TopicPartition]:
-        """Return the partitions of ``topic``; none if it does not exist."""
+        """Return the partitions of ``topic``; empty if it does not exist."""
         return [TopicPartition(topic, number) for number in range(self.topics().get(topic, 0))]
 
     def records(self, topic: str) -> Iterator[TopicRecord]:
@@ -80,7 +80,7 @@ class KafkaCluster(RemainingRecords):
     def full_records(
         self, spans: Mapping[TopicPartition, Span], isolation: Isolation = Isolation.READ_UNCOMMITTED
     ) -> Generator[FullRecord, None, None]:
-        """Yield the records of the spans as a sink is given them, in order in each partition; raises store errors.
+        """Yield the records of the spans as a sink receives them, in order in each partition; raises store errors.
 
         With ``read_committed`` a span ends where the first open transaction begins, at the latest.
         """
@@ -195,7 +195,7 @@ class _NotYet(StoreError):
 
 
 def _as_not_yet(error: StoreError) -> StoreError:
-    """Return the error, or :class:`_NotYet` if the broker still refuses by the former policy."""
+    """Return the error, or :class:`_NotYet` if the broker still refuses because of the former policy."""
     cause = error.__cause__
     refused = isinstance(cause, KafkaException) and cause.args[0].code() == KafkaError.POLICY_VIOLATION
     return _NotYet(str(error)) if refused else error

@@ -1,7 +1,7 @@
-"""The groups of a cluster that aren't consumer groups: those of Connect's workers, share groups, streams groups.
+"""The groups of a cluster that aren't consumer groups: groups of Connect's workers, share groups, streams groups.
 
-For librdkafka's calls for consumer groups they do not exist, or can't be described: a share group (KIP-932) and a
-streams group (KIP-1071) look like a consumer group that nobody has created yet. Its older call lists the names of all.
+librdkafka's calls for consumer groups don't find these groups, or can't describe them: a share group (KIP-932) and a
+streams group (KIP-1071) look like a consumer group that does not exist yet. Its older ``list_groups`` names them all.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
-#: The kind of a group that librdkafka can't name. Only these have positions of their own.
+#: The kind of a group whose kind librdkafka can't name. Of all other groups, only these have positions.
 SHARE_OR_STREAMS = "a share group (KIP-932) or a streams group (KIP-1071)"
 #: The kind of a group whose protocol type is unknown.
 OTHER_TYPE = "a group of another protocol type"

@@ -110,7 +110,7 @@ class ConsumerGroups(Brokers):
     def other_kinds(self, pattern: str = "") -> dict[str, str]:
         """Return the kind of each group that isn't a consumer group, by name.
 
-        :meth:`list_groups` leaves them out, and no call here changes them. Argument and errors are its own.
+        :meth:`list_groups` leaves them out, and no call here changes them. It has the same argument and errors.
         """
         matching = typed_pattern(pattern or ".*", param="groups")
         ask = partial(self.ask, "list the groups", partial(other_kinds, timeout=self.timeout))
@@ -142,13 +142,13 @@ class ConsumerGroups(Brokers):
         return retrying(retry, timeout=self.timeout, wait=tenacity.wait_fixed(_PAUSE))(call)
 
     def offsets(self, group: str) -> dict[TopicPartition, int]:
-        """Return the committed offset of each partition of ``group``, without those that have none."""
+        """Return the committed offset of each partition of ``group`` that has one."""
         return {where: committed.offset for where, committed in self.offsets_of([group])[group].items()}
 
     def offsets_of(self, groups: Iterable[str]) -> dict[str, dict[TopicPartition, Committed]]:
-        """Return the committed offsets of each of ``groups``, of many at the same time; empty for a group without any.
+        """Return the committed offsets of each of ``groups``, many at a time; empty for a group without any.
 
-        Those of a group of another kind are not read.
+        The result is also empty for a group of another kind, which is not read.
 
         Raises:
             StoreError: The offsets of a group can't be read; the message names the first such group.
@@ -168,7 +168,7 @@ class ConsumerGroups(Brokers):
             offsets: Group → partition → offset; an int sets empty metadata.
 
         Returns:
-            Refused group → reason. Kafka refuses a group with members. It sets each partition by itself, so some
+            Refused group → reason. Kafka refuses a group with members. It sets each partition separately, so some
             partitions of a refused group may be set. A group of another kind is refused here.
         """
         statuses = self.states(offsets)  # as for reading: librdkafka does not survive a coordinator that is not ready

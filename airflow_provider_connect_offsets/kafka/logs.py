@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.kafka.brokers import Brokers
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 
 _INTERNAL = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
-# Given a name that no topic can have, librdkafka gets no answer, also not on other topics.
+# Given a name that no topic can have, librdkafka gets no answer, not even about other topics.
 _TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _NAMED_IN_ERROR = 5
 
@@ -27,7 +27,7 @@ class LogBounds:
 
     Attributes:
         log_start: Log start offset: the first offset still there.
-        log_end: Log end offset: the one after the last record.
+        log_end: Log end offset: the offset after the last record.
         lookup_offset: First record at or after the requested moment, ``log_end`` if there is none; None if no moment
             was requested.
     """
@@ -45,7 +45,7 @@ class Retention:
         cleanup_policy: The topic's effective setting ``cleanup.policy``.
         retention_ms: The topic's effective setting ``retention.ms``, in milliseconds; -1: no limit.
         expired_offset: First record no older than ``retention_ms``; None if no record is deleted by age.
-        expiring_offset: The same for a later time, see :meth:`KafkaLogs.retention`.
+        expiring_offset: Like ``expired_offset``, but at a later time, see :meth:`KafkaLogs.retention`.
     """
 
     cleanup_policy: str
@@ -79,7 +79,7 @@ class KafkaLogs(Brokers):
 
         Args:
             partitions: Partitions of existing topics.
-            moment: Looks up the first record at or after this time too; None for none.
+            moment: Time at or after which the first record is looked up too; None: no lookup.
 
         Raises:
             StoreError: Kafka has no answer for a partition; the message names all such partitions.
@@ -111,7 +111,7 @@ class KafkaLogs(Brokers):
         Args:
             bounds: Bounds of the partitions.
             now: Time of ``expired_offset``, with time zone.
-            soon: Time from ``now`` to that of ``expiring_offset``.
+            soon: How much later than ``now`` the time of ``expiring_offset`` is.
 
         Raises:
             StoreError: The settings or offsets can't be read.
@@ -152,7 +152,7 @@ class KafkaLogs(Brokers):
     def _list_offsets(
         self, client: AdminClient, requests: Iterable[Mapping[TopicPartition, OffsetSpec]]
     ) -> list[dict[TopicPartition, int]]:
-        """Send all requests at once; each goes to each leader."""
+        """Send all requests to the partitions' leaders at once, and return the offsets that they answer."""
         pending = [self.request_offsets(client, specs) for specs in requests]
         result: list[dict[TopicPartition, int]] = []
         failed: dict[TopicPartition, KafkaException] = {}
@@ -179,7 +179,7 @@ class KafkaLogs(Brokers):
         return ids
 
     def _failure(self, failed: dict[TopicPartition, KafkaException]) -> StoreError:
-        """Return the most useful one of the errors of all partitions."""
+        """Return the most useful error of all partitions."""
         failure = f"Can't look up offsets of {_named(failed)}"
         by_code = {error.args[0].code(): error for error in failed.values()}
         return min((self.meaning(failure, error) for error in by_code.values()), key=_rank)

@@ -1,4 +1,4 @@
-"""The first record at or after a position, which a reader there has not read yet.
+"""The first record at or after a position, which a reader at that position has not read yet.
 
 Offsets alone do not reveal it: a log that ends with transaction markers ends after its last record, and no reader
 reaches that end. So the record is read. Sources: KIP-98, ``MirrorSourceTask``.
@@ -46,7 +46,7 @@ class RemainingRecords(KafkaLogs):
         """Return the first record at or after each position.
 
         Args:
-            positions: Position of each partition. One outside the log is out of range: then the whole log remains.
+            positions: Position of each partition. If it is outside the log, the whole log remains.
             isolation: Which records a reader is given; for ``read_committed`` an open transaction remains too, because
                 it may be committed.
 
@@ -90,7 +90,7 @@ class RemainingRecords(KafkaLogs):
         return records
 
     def stable_ends(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
-        """Return the start of the first open transaction of each partition; the end if there is none."""
+        """Return the start of the first open transaction of each partition; its log end offset if there is none."""
         if not partitions:
             return {}
         spec: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]

@@ -47,14 +47,14 @@ class Isolation(StrEnum):
 
 
 class Span(NamedTuple):
-    """A part of a log: from offset ``start`` to before ``end``."""
+    """A part of a log: from offset ``start`` up to the offset before ``end``."""
 
     start: int
     end: int
 
 
 class Passed(NamedTuple):
-    """Progress in a partition: read to before ``offset``, with the record just before it, if there is one."""
+    """Progress in a partition: all before ``offset`` is read; ``message`` is the record just before it, if any."""
 
     where: TopicPartition
     offset: int
@@ -77,7 +77,7 @@ class Spans(Brokers):
         self._isolation = isolation
 
     def read(self, spans: Mapping[TopicPartition, Span]) -> Iterator[Passed]:
-        """Read all spans, each in order, and yield also gaps at their ends. Raises store errors.
+        """Read all spans, each in order, and also yield gaps at their ends. Raises store errors.
 
         A span must not start before the log start offset.
         """
@@ -102,13 +102,13 @@ class Spans(Brokers):
                     if reached >= end:
                         del ends[partition]
                         unread.remove(where)
-                        # Otherwise it is read further until all others are at their ends.
+                        # Otherwise this partition would be read on until all others are at their ends.
                         consumer.pause([_at(where, reached)])
 
     def batches(self, spans: Mapping[TopicPartition, Span]) -> Iterator[list[Message]]:
-        """Read all spans, and records that were written after them meanwhile, in librdkafka's order.
+        """Read all spans, in librdkafka's order; records after the end of a span may be among them.
 
-        Faster than :meth:`read`. A batch may be empty. Raises store errors.
+        It is faster than :meth:`read`. A batch may be empty. Raises store errors.
         """
         unread = {where: span.end for where, span in spans.items() if span.end > span.start}
         with reading(self._config, self._isolation, **_LARGE) as consumer:
@@ -141,7 +141,7 @@ class Spans(Brokers):
     def digests_at(
         self, offsets: Mapping[TopicPartition, Iterable[int]], *, timed: Mapping[str, bool]
     ) -> Iterator[Digest]:
-        """Yield digests of single records, without offsets that have no record; otherwise as :meth:`digests`."""
+        """Yield digests of single records, skipping offsets without a record; otherwise like :meth:`digests`."""
         requested = [(where, deque(sorted(set(some)))) for where, some in offsets.items()]
         requested = [(where, left) for where, left in requested if left]
         if not requested:
@@ -208,7 +208,7 @@ def consumed(
 ) -> Iterator[list[Message]]:
     """Yield messages until ``unread``, from which the caller removes partitions, is empty.
 
-    Logs how far it is every few seconds. Raises :class:`StoreError` if none comes within the timeout of ``cluster``.
+    Logs the progress every few seconds. Raises :class:`StoreError` if no message comes within ``cluster.timeout``.
     """
     received, reports, among = SYSTEM_CLOCK.now(), at_intervals(), len(unread)
     while unread:

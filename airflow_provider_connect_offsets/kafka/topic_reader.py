@@ -69,7 +69,7 @@ class FullRecord(NamedTuple):
 
 
 class TopicReader(Spans):
-    """Reads one topic; the arguments are those of :class:`Spans`."""
+    """Reads one topic; ``config`` and ``timeout`` are as in :class:`Spans`."""
 
     def __init__(self, config: Mapping[str, Any], topic: str, *, timeout: float = 15.0) -> None:
         super().__init__(config, timeout=timeout)

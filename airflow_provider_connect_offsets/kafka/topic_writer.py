@@ -23,7 +23,7 @@ Confirmed = Callable[[KafkaError | None, object], None]
 
 
 def task_transactional_ids(group_id: str, connector: str, tasks: int) -> tuple[str, ...]:
-    """Return the transactional ids of a connector's tasks, at least that of the first one, to fence it in any case."""
+    """Return the transactional ids of a connector's tasks; at least the first task's id, so that it can be fenced."""
     return tuple(f"connect-cluster-{group_id}-{connector}-{task}" for task in range(max(tasks, 1)))
 
 
@@ -33,8 +33,8 @@ class TopicWriter:
     Args:
         config: Settings of librdkafka.
         topic: Name of the topic.
-        transactional_ids: Those of the tasks to fence, of which the first one is used for writing; empty to write
-            without a transaction.
+        transactional_ids: Transactional ids of the tasks to fence; the first is used for writing. Empty: write without
+            a transaction.
     """
 
     def __init__(self, config: Mapping[str, Any], topic: str, *, transactional_ids: Sequence[str] = ()) -> None:
@@ -48,7 +48,7 @@ class TopicWriter:
 
         Args:
             records: Key → value; None writes a tombstone.
-            partitions: Partition of a key that is stored already; others are partitioned by their hash.
+            partitions: Partition of each key that is stored already; other keys are partitioned by their hash.
             whose: The connector, for messages.
 
         Raises:
@@ -75,7 +75,7 @@ class TopicWriter:
             raise
 
     def _abort(self, producer: Producer) -> None:
-        """Abort the transaction, for which readers would wait until it times out."""
+        """Abort the transaction; otherwise readers would wait until it times out."""
         try:
             producer.abort_transaction(_FLUSH)
         except KafkaException as error:

@@ -65,10 +65,10 @@ class Logs(Protocol):
     servers: str
 
     def cluster_id(self) -> str:
-        """The cluster's id: ``kafka_cluster`` in datasets."""
+        """Return the cluster's id: ``kafka_cluster`` in datasets."""
 
     def topics(self) -> Mapping[str, int]:
-        """Topic → number of partitions."""
+        """Return the number of partitions of each topic."""
 
     def bounds(
         self, partitions: Iterable[TopicPartition], *, moment: datetime | None = None
@@ -83,7 +83,7 @@ class Logs(Protocol):
     def first_remaining(
         self, positions: Mapping[TopicPartition, int], *, isolation: Isolation = Isolation.READ_UNCOMMITTED
     ) -> Mapping[TopicPartition, Remaining]:
-        """Read the first record at or after each position; a partition without one is missing."""
+        """Read the first record at or after each position; a partition without such a record is missing."""
 
 
 class Database(Protocol):
@@ -119,9 +119,10 @@ class Clients:
         database: The database that a source connector reads. None: its log can't be compared with offsets.
         clock: Measures ``timeout``, and sleeps.
         clusters: Both clusters of a MirrorMaker 2 flow; None for operations on a connector.
-        forward: Of a failback, clients of the flow that brought the records; None for other operations.
+        forward: For a failback, clients of the flow that brought the records; None for other operations.
         cluster: Id of the Kafka cluster that the workers use. Journals name a Connect cluster by it.
-        also: Its other name in journals, by its resource of Strimzi or the workers' service; empty if it has none.
+        also: The Connect cluster's other name in journals, by its Strimzi resource or the workers' service; empty if it
+            has none.
         connections: Parameter → id of the Airflow connection that it named; shown in messages.
         topic: The workers' offsets topic, for a removal of orphaned offsets; None for other operations.
         workspace: URI of the workspace that has the journals.
@@ -149,7 +150,7 @@ class Clients:
 
     @property
     def journals(self) -> JournalStore:
-        """The store of the journals; raises :class:`ValueError` for clients of nothing that changes."""
+        """The store of the journals; raises :class:`ValueError` for clients without a journal and a workspace."""
         if self.journal is None and not self.workspace:
             raise ValueError("clients without a workspace, which has the journals")
         return self.journal or JournalStore(journal_root(self.workspace))
@@ -190,12 +191,12 @@ class Clients:
         return polled(read, until, timeout=self.timeout, clock=self.clock)
 
     def await_status(self, connector: str, until: StatusTest) -> ConnectorStatus:
-        """Return the first status that ``until`` accepts, or the last one after ``timeout`` seconds; store errors."""
+        """Return the first status that ``until`` accepts, or the last in ``timeout`` seconds; raises store errors."""
         return self.control.await_status(connector, until, timeout=self.timeout, clock=self.clock)
 
     def retrying(self, retry: retry_base) -> tenacity.Retrying:
         """Return attempts while ``retry`` accepts their results or errors, for up to ``timeout`` seconds.
 
-        They end as their last attempt did: with its result, or with its error.
+        In the end, the last attempt's result is returned, or its error is raised.
         """
         return retrying(retry, timeout=self.timeout, clock=self.clock)

@@ -48,7 +48,7 @@ class SnapshotClients:
     Attributes:
         control: The control over the connectors.
         stores: Clients of the same store of offsets, each used by one thread at a time.
-        logs: Family → the cluster that its positions refer to; of other families no log is read.
+        logs: Family → the cluster that its positions refer to; for other families no log is read.
         cluster: Name of the Connect cluster, for the datasets.
         origin: Which store is read.
     """
@@ -65,8 +65,8 @@ def take_cluster_snapshot(
 ) -> SnapshotRecord:
     """Write the datasets ``connectors``, ``connector_offsets`` and ``log_bounds``, then the record; change nothing.
 
-    A connector that is deleted meanwhile is left out and named, and so is one whose offsets can't be read. Log ends are
-    read after the offsets, so that a position is never beyond an end that was read too early.
+    A connector that is deleted meanwhile, or whose offsets can't be read, is left out, and the record names it. Log
+    ends are read after the offsets, so that a position is never beyond an end that was read too early.
 
     Args:
         names: The connectors.
@@ -108,9 +108,9 @@ def take_cluster_snapshot(
 
 
 def _read_all(names: Sequence[str], clients: SnapshotClients) -> Iterator[ObservedConnector | ConnectOffsetsError]:
-    """Yield what was read of each connector, or why it could not be read; raises :class:`Unreachable` at the first."""
+    """Yield each connector as read, or why it could not be read; raises :class:`Unreachable` if no worker answers."""
     listed = _listed(names, clients.control)
-    # Made in this thread: an error in the start of another one would break the pool, and be lost.
+    # Made in this thread: if a thread of the pool failed at its start, the pool would break and the error be lost.
     free, own = [offsets_reader(store) for store in clients.stores], local()
 
     def take_reader() -> None:
@@ -132,7 +132,7 @@ def _read_all(names: Sequence[str], clients: SnapshotClients) -> Iterator[Observ
 def _listed(names: Sequence[str], control: ConnectorControl) -> dict[str, ConnectorOverview | ConnectOffsetsError]:
     """Return type, configuration and state of each connector, or why they can't be read."""
     listed = control.overview()
-    # Connect leaves out a connector that has no state yet without saying so.
+    # Connect silently leaves out a connector that has no state yet.
     return {name: listed[name] if name in listed else _or_why(partial(_overview, control, name)) for name in names}
 
 
@@ -161,7 +161,7 @@ class _ReadLogs:
 def _read_logs(observed: Iterable[ObservedConnector], logs: Mapping[str, Logs]) -> _ReadLogs:
     """Read the log ends of all topics with a position.
 
-    A log that can't be read must not cost the positions, which are what a snapshot is for.
+    If a log can't be read, the snapshot is written all the same, as it is made for the positions.
     """
     read = _ReadLogs([], {}, {})
     by_cluster: dict[str, Logs] = {}

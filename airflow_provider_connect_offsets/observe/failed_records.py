@@ -1,7 +1,7 @@
 """The records on which a sink has failed: read from its committed positions, or reported by Connect itself.
 
 Neither the stack trace nor the committed position names the record: conversion happens for a whole poll (up to
-``max.poll.records``) before anything of it is delivered. See ``docs/seen.md``.
+``max.poll.records``) before any record of the poll is delivered. See ``docs/seen.md``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from airflow_provider_connect_offsets.offsets.families import ConnectorType, Top
 
 #: Topic, partition and offset of a record.
 Place: TypeAlias = tuple[str, int, int]
-#: Where headers of a dead letter queue name the record (``DeadLetterQueueReporter``).
+#: Prefix of the headers that name the record in a dead letter queue (``DeadLetterQueueReporter``).
 _HEADER = "__connect.errors."
 _TOPIC_NAME = re.compile(r"[^a-zA-Z0-9._-]")
 
@@ -45,7 +45,7 @@ class FailedSink:
 
     Attributes:
         info: Its configuration, which may have secrets.
-        status: Its state and that of its tasks.
+        status: Its state and its tasks' states.
         positions: The next record to be read of each partition that it reads; None: no offset is committed.
         bounds: Log bounds of these partitions.
     """
@@ -93,7 +93,7 @@ class FailedRecord:
         way: How it was found.
         why: What fails, without the record's content, like ``VALUE_CONVERTER: JsonConverter raises DataException``.
         message: The error's message, which may have content of the record; empty: unknown.
-        certain: Whether no record before it, in its partition, may be the one.
+        certain: Whether the sink fails on no earlier record of the partition.
     """
 
     record: FullRecord
@@ -112,7 +112,7 @@ class FailedRecord:
 
     @property
     def is_next(self) -> bool:
-        """Whether it is the next record that the sink reads: only then it can be skipped without any other."""
+        """Whether it is the next record that the sink reads: only then can it be skipped without skipping others."""
         return self.passed == 0
 
     @property
@@ -135,7 +135,7 @@ def observe_sink(clients: Clients, connector: str) -> FailedSink:
     """Observe a sink, its positions and its logs.
 
     Raises:
-        InvalidRequest: It is no sink, or ``clients`` have no logs.
+        InvalidRequest: It is not a sink, or ``clients`` have no logs.
         UnreadablePattern: Only Java can match its ``topics.regex``.
         StoreError: A system does not answer, or refuses.
     """
@@ -151,10 +151,10 @@ def observe_sink(clients: Clients, connector: str) -> FailedSink:
 
 
 def read_unconvertible(sink: FailedSink, kafka: KafkaCluster, *, most: int) -> list[FailedRecord]:
-    """Read from the committed positions the first record of each partition that the converters can't convert.
+    """Find the first record of each partition, from the committed position on, that the converters can't convert.
 
-    Reads nothing unless a JSON converter failed, as only its rules are known here; and no partition without a committed
-    offset, where ``auto.offset.reset`` decides what is read.
+    Reads nothing unless a JSON converter failed, as only its rules are known here. Leaves out partitions without a
+    committed offset, where ``auto.offset.reset`` decides what is read.
 
     Args:
         sink: The failed sink.
@@ -210,8 +210,8 @@ def read_reported(
 ) -> list[FailedRecord]:
     """Read which records Connect has reported since offset ``since`` of a topic of reports, each once.
 
-    Connect reports a record also if it does not tolerate errors, before the task fails
-    (``RetryWithToleranceOperator.execute``). A record that is before the sink's position by now is left out.
+    Even if Connect does not tolerate errors, it reports the record before the task fails
+    (``RetryWithToleranceOperator.execute``). A record that the sink's position has passed by now is left out.
 
     Raises:
         StoreError: Kafka does not answer, or refuses.
@@ -237,7 +237,7 @@ def _report(report: FullRecord) -> tuple[tuple[TopicPartition, int], Mapping[str
 def _located(
     sink: FailedSink, kafka: KafkaCluster, where: TopicPartition, offset: int, headers: Mapping[str, str]
 ) -> Iterator[FailedRecord]:
-    """Read the reported record, and how many lie between the sink's position and it."""
+    """Read the reported record, and count the records between the sink's position and it."""
     start = sink.start(where)
     if offset < start:
         return
@@ -256,7 +256,7 @@ def _located(
 
 
 def still_next(sink: FailedSink, records: Iterable[FailedRecord]) -> list[FailedRecord]:
-    """Return those records, found before, on which the sink still fails."""
+    """Return the records found before on which the sink still fails: its position has not moved since."""
     return [one for one in records if sink.positions.get(one.record.where, -1) == one.position]
 
 

@@ -88,8 +88,8 @@ def next_records(
 ) -> dict[TopicPartition, int]:
     """Return the offset of the record that a connector reads next, where its position is before that record.
 
-    A marker of a transaction, an aborted record and an offset that compaction removed are offsets without a record.
-    Without the right to read a topic, where they are is unknown: then a warning says so, and none is returned.
+    Transaction markers, aborted records and records that compaction removed leave offsets without a record. If the logs
+    can't be read, a warning says so, and the result is empty.
 
     Args:
         clients: Its clients, with the logs that its positions refer to.
@@ -110,11 +110,11 @@ def next_records(
 def next_record_rows(
     clients: Clients, info: ConnectorInfo, offsets: Offsets, request: Request
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the dataset ``next_records`` of a connector: of the partitions that a request selects."""
+    """Yield the rows of the dataset ``next_records`` for the partitions of a connector that a request selects."""
     selected: dict[TopicPartition, int] = {}
     for entry in offsets if info.family.has_positions else ():
         where = info.family.topic_partition(parse_map(entry.partition))
-        with suppress(InvalidDocument):  # the plan has an error for it
+        with suppress(InvalidDocument):  # the plan reports it as an error
             position = info.family.position_in(entry.offset)
             if where is not None and position is not None and request.selects(where.topic, where.partition):
                 selected[where] = position
@@ -136,7 +136,7 @@ def replicated(
     """Observe all existing partitions that a connector reads or has an offset for.
 
     The stored offsets are read before the logs: time makes the lag look larger, never smaller. Records that the tasks
-    have read and not yet flushed count as left.
+    have read but not yet flushed count as left to read.
 
     Args:
         clients: Clients of the connector, with the logs that its positions refer to.

@@ -119,7 +119,7 @@ def requested_gone(clients: Clients, positions: Iterable[LogPosition]) -> list[O
 
 
 def prior_gone(clients: Clients, positions: Iterable[LogPosition]) -> list[OutOfLog]:
-    """Return the prior positions whose records existed at the stop and were deleted since; raises store errors."""
+    """Return the prior positions whose records existed at the stop but are now deleted; raises store errors."""
     existed = {one.where: one.prior for one in positions if one.prior is not None and one.prior >= one.log_start}
     return [one for one in out_of_log(clients, existed) if one.log is None or one.position < one.log.log_start]
 

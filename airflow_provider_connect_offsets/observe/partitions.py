@@ -1,4 +1,4 @@
-"""Partitions of topics: those that exist, those of a dataset's row, and short lists of many."""
+"""Partitions of topics: which of them exist, which of them a dataset's row is about, and short texts for many."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from airflow_provider_connect_offsets.offsets.families import TopicPartition
 
 
 def existing(logs: Logs, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
-    """Return those of ``partitions`` that exist in the cluster; raises store errors."""
+    """Return the ``partitions`` that exist in the cluster; raises store errors."""
     counts = logs.topics()
     return [where for where in partitions if where.partition < counts.get(where.topic, 0)]
 
@@ -19,7 +19,7 @@ def partitions_of(counts: Mapping[str, int], topics: Iterable[str]) -> list[Topi
     """List all partitions of ``topics``.
 
     Args:
-        counts: Topic → number of partitions; a topic that is missing has none.
+        counts: Topic → number of partitions; a missing topic has no partitions.
         topics: Names of topics.
     """
     return [TopicPartition(topic, number) for topic in topics for number in range(counts.get(topic, 0))]

@@ -50,7 +50,7 @@ def _behind(where: TopicPartition, observed: Replicated, awaited: Awaited) -> st
 
 
 def _is_past(observed: Replicated, target: int) -> bool:
-    """True if no record before ``target`` is left to read."""
+    """Whether no record before ``target`` is left to read."""
     if observed.position is not None and observed.position >= target:
         return True
     if not observed.known:

@@ -43,8 +43,8 @@ def take_replay_snapshot(request: ReplayRequest, clients: Clients, run: ReplayDi
 
     Raises:
         UnknownConnector: The connector does not exist; names similar ones.
-        InvalidRequest: The connector can't be replayed, or may not be here, ``clients`` have no logs, or no partition
-            is selected.
+        InvalidRequest: The connector can't be replayed or is not allowed here, ``clients`` have no logs, or no
+            partition is selected.
         UnreadablePattern: A pattern of its configuration can't be read.
         StoreError: A system does not answer, or refuses.
     """
@@ -74,7 +74,7 @@ class ReplayProgress:
     behind: tuple[Range, ...]
 
     def __str__(self) -> str:
-        """How many offsets were delivered, and up to where in partitions that are behind."""
+        """Say how many offsets were delivered, and up to where in partitions that are behind."""
         total = sum(one.ends - one.begins for one, _position in self.positions)
         delivered = sum(one.delivered(position) for one, position in self.positions)
         at = dict(self.positions)
@@ -88,8 +88,8 @@ def observe_replay(
 ) -> ReplayProgress:
     """Compare the stored positions of a clone with its ranges.
 
-    A range is passed when the next record that the clone would be given is not in it: transaction markers and records
-    that were compacted away at the end of a range are never read.
+    A range is passed when the next record that the clone would read is not in it: at the end of a range there may be
+    transaction markers, or records that were compacted away, which are never read.
 
     Args:
         clients: Clients of the clone.

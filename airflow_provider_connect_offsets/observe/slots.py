@@ -19,7 +19,8 @@ from airflow_provider_connect_offsets.offsets.families.postgres import lsn_text,
 from airflow_provider_connect_offsets.offsets.family import whole_field
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 
-# One row in any case; a standby has no current position, but one up to which it has replayed the log.
+# Returns one row in any case. A standby has no current position; the end of the log that it has replayed takes its
+# place.
 _STATEMENT = """\
 SELECT slot.restart_lsn::text, slot.confirmed_flush_lsn::text, slot.wal_status, coalesce(slot.active, false),
   (CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END)::text
@@ -66,10 +67,10 @@ def has_slot(connector: ConnectorInfo) -> bool:
 
 
 def observe(clients: Clients, connector: ConnectorInfo) -> Slot | None:
-    """Read the slot of a connector; None if it reads none, or ``clients`` have no database.
+    """Read the slot of a connector; None if the connector reads no slot, or ``clients`` have no database.
 
     Raises:
-        InvalidRequest: Its name can't be read from the configuration.
+        InvalidRequest: The slot's name can't be read from the configuration.
         StoreError: The database does not answer, or refuses.
     """
     if clients.database is None or not has_slot(connector):
@@ -94,12 +95,12 @@ def _lsn(text: str | None) -> int | None:
 
 
 def refuse_unsent(clients: Clients, plan: OffsetPlan) -> None:
-    """Raise :class:`Drift` if the slot of a STOPPED connector does not deliver from the LSN of ``plan`` on any more.
+    """Raise :class:`Drift` if the slot of a STOPPED connector no longer delivers from the lowest LSN of ``plan`` on.
 
     The connector may have confirmed more of the log between plan and stop.
 
     Raises:
-        Drift: It does not.
+        Drift: The slot does not exist any more, or has confirmed more than that.
         StoreError: A system does not answer, or refuses.
     """
     if clients.database is None or plan.family.name != DebeziumPostgres.name:

@@ -48,12 +48,12 @@ log = logging.getLogger(__name__)
 
 #: The snapshot marks records that become older than ``retention.ms`` within this time: approval may take as long.
 SOON = timedelta(hours=1)
-# Connectors that are observed one by one; of more, types and states are read with one call.
+# Up to this many connectors are observed one by one; for more, types and states are read with one call.
 FEW = 3
 
 
 def take_snapshot(request: Request, clients: Clients, run: RunDirectory, *, also: Iterable[str] = ()) -> int:
-    """Write the snapshot of one change, and return how many partitions its connector has; as :func:`take_snapshots`."""
+    """Write the snapshot of one change as :func:`take_snapshots` does, and return its connector's number of offsets."""
     [partitions] = take_snapshots([(run, request)], clients, also=also)
     return partitions
 
@@ -63,11 +63,11 @@ def take_snapshots(
 ) -> list[int]:
     """Write ``request.json`` and the datasets ``connectors``, ``connector_offsets`` and ``log_bounds``; change nothing.
 
-    For Debezium connectors for PostgreSQL also ``replication_slots``, without rows if ``clients`` have no database, and
-    for changes that skip records ``next_records``.
+    Also writes ``replication_slots`` for Debezium connectors for PostgreSQL (without rows if ``clients`` have no
+    database), and ``next_records`` for changes that skip records.
 
     Args:
-        requests: The changes, which name one moment at most, and their directories, which share their datasets. A
+        requests: The changes, which name at most one moment, and their directories, which share their datasets. A
             connector that offsets are taken from is observed as well.
         clients: Clients of the connectors.
         also: Names of more connectors to observe.
@@ -99,7 +99,7 @@ def take_snapshots(
     write_dataset(datasets.log_bounds, LOG_BOUNDS, _rows_of_logs(changed, clients, observed_at))
     reading_slots = [one for _, one in changed if slots.has_slot(one.info)]
     if reading_slots:
-        # Without rows if no database is given: a retry must not leave those of an attempt that had one.
+        # Without rows if no database is given: a retry must not leave rows of an attempt that had a database.
         observed = ((one.info.name, slots.observe(clients, one.info)) for one in reading_slots)
         slot_rows = [slot.row(name, observed_at) for name, slot in observed if slot is not None]
         write_dataset(datasets.replication_slots, REPLICATION_SLOTS, slot_rows)
@@ -109,7 +109,7 @@ def take_snapshots(
 def _observe_all(
     requests: Sequence[tuple[RunDirectory, Request]], clients: Clients, also: Iterable[str]
 ) -> dict[str, ObservedConnector]:
-    """Observe the connectors of requests, those that they take offsets from, and more; in this order, by name."""
+    """Observe the connectors of requests, the connectors that they take offsets from, and ``also``, in this order."""
     changed = [request.connector for _, request in requests]
     taken_from = [request.reference for _, request in requests if request.to is To.CONNECTOR and request.reference]
     names = dict.fromkeys([*changed, *taken_from, *also])
@@ -131,7 +131,7 @@ def offsets_reader(store: OffsetStore) -> Callable[[str], Offsets]:
 
 @dataclass(frozen=True, slots=True)
 class ObservedConnector:
-    """A connector as observed: its configuration, its state and that of its tasks, and its offsets."""
+    """A connector as observed: its configuration, its state and its tasks' states, and its offsets."""
 
     info: ConnectorInfo
     status: ConnectorStatus
@@ -139,7 +139,7 @@ class ObservedConnector:
 
 
 def observe_connector(clients: Clients, name: str) -> ObservedConnector:
-    """Observe a connector; raises :class:`UnknownConnector`, which names similar ones, and store errors."""
+    """Observe a connector; raises store errors and :class:`UnknownConnector`, which names similar connectors."""
     try:
         info = clients.control.info(name)
     except UnknownConnector as error:
@@ -240,7 +240,7 @@ def _retention_of(
 def soon_deleted(
     logs: Logs, bounds: Mapping[TopicPartition, LogBounds], *, now: datetime
 ) -> Mapping[TopicPartition, Retention]:
-    """Look up which records retention deletes soon; empty if the brokers refuse."""
+    """Look up which records retention deletes soon; empty after a store error, which is logged."""
     try:
         return logs.retention(bounds, now=now, soon=SOON)
     except StoreError as error:
@@ -249,7 +249,7 @@ def soon_deleted(
 
 
 def _concerned(changed: Sequence[tuple[Request, ObservedConnector]]) -> Callable[[str], bool]:
-    """Whether a topic concerns one of the changes; raises :class:`UnreadablePattern`."""
+    """Return a function that says whether a topic concerns a change; raises :class:`UnreadablePattern`."""
     stored = {topic for _, one in changed for topic in stored_topics(one)}
     patterns = {typed_pattern(request.topics, param="topics") for request, _ in changed if request.topics}
     for _, one in changed:
@@ -276,7 +276,7 @@ def bounds_rows(
     Args:
         bounds: Log start and log end offsets.
         cluster: Id of the Kafka cluster.
-        moment: The moment that was looked up in each log; None: none was.
+        moment: The moment that was looked up in each log; None if nothing was looked up.
         retention: Retention of the logs for which it was looked up.
     """
     for where, log_bounds in bounds.items():

@@ -36,8 +36,8 @@ def stored_of_topic(
 
     Args:
         cluster: The cluster of the topic.
-        name: The topic; without it there are no rows: MirrorMaker 2 creates it with the first record.
-        read: Which records; default: all.
+        name: The topic. If it does not exist, there are no rows: MirrorMaker 2 creates it with the first record.
+        read: Reads records of the topic; default: all records.
 
     Raises:
         StoreError: The cluster does not answer, or refuses.
@@ -55,5 +55,5 @@ def moment_of(milliseconds: int) -> datetime:
 
 
 def has_offset(record: TopicRecord) -> bool:
-    """True if a record of an offsets topic stores an offset; a tombstone or a JSON null stores none."""
+    """Whether a record of an offsets topic stores an offset, as a tombstone or a JSON null does not."""
     return record.value not in (None, b"null")

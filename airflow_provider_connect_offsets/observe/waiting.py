@@ -57,7 +57,7 @@ def observe_state(control: ConnectorControl, connector: str, state: str) -> Obse
 
 
 def observe_group(groups: ConsumerGroups, group: str) -> Observation:
-    """Observe whether a consumer group has no members; an unknown group has none.
+    """Observe whether a consumer group has no members, as is the case for an unknown group.
 
     Raises:
         InvalidRequest: It isn't a consumer group, so its members can't be observed.
@@ -110,13 +110,13 @@ def consumes(info: ConnectorInfo) -> Callable[[str], bool] | None:
 
 
 def is_in(status: ConnectorStatus, state: State, *, tasks: int | None = None) -> bool:
-    """True if a connector and its tasks are in ``state``.
+    """Whether a connector and its tasks are in ``state``.
 
-    A RUNNING connector has at least one task, unless ``tasks`` is 0: then it is configured for none.
+    A RUNNING connector has at least one task, unless ``tasks`` is 0, which means that it is configured for no tasks.
     """
     if state is State.STOPPED:
         return status.is_stopped
-    # A connector that is paused from STOPPED has no tasks; a running one gets them a moment after its state.
+    # A connector that is paused from STOPPED has no tasks; a running connector gets its tasks a moment after its state.
     if state is State.RUNNING and tasks != 0 and not status.tasks:
         return False
     return status.state is state and all(task.state is state for task in status.tasks)

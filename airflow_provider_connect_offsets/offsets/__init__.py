@@ -1,4 +1,4 @@
-"""What an offset is: values and rules. No I/O, no Airflow, no Spark, no Kafka client, standard library only.
+"""What an offset is: values and rules. No I/O, no Airflow, no Spark, no Kafka client; standard library only.
 
 ``document`` REST and KIP-199 documents · ``families`` what offsets mean per connector class (``mirror``:
 MirrorMaker 2's; ``family``: what all share) · ``requests`` requested changes · ``plan`` offsets before and after ·

@@ -72,7 +72,7 @@ class _Settings:
         return (names[0], default, False) if name is None else (name, self.config[name].strip(), True)
 
     def advise(self, *names: str, default: str, judge: dict[str, tuple[Severity, str, str]], otherwise: str) -> Advice:
-        """Judge a value by ``judge``, without what follows a colon; ``otherwise`` is the effect of any other value.
+        """Judge a setting's value up to a colon by ``judge``; ``otherwise`` is the effect of any other value.
 
         ``judge``: value → severity, effect and advice.
         """
@@ -101,7 +101,7 @@ def advise(source: tuple[str, Config], checkpoint: tuple[str, Config] | None) ->
 
     Args:
         source: Name and configuration of the MirrorSource.
-        checkpoint: Those of the MirrorCheckpoint; None if the flow has none.
+        checkpoint: Name and configuration of the MirrorCheckpoint; None if the flow has none.
     """
     advice = [*_of_source(_Settings(*source))]
     if checkpoint is not None:
@@ -208,7 +208,7 @@ def _of_checkpoint(settings: _Settings) -> Iterator[Advice]:
 
 
 def _mismatches(source: tuple[str, Config], checkpoint: tuple[str, Config]) -> Iterator[Advice]:
-    """Yield naming settings in which the connectors differ: one then reads topics that the other never writes."""
+    """Yield advice on differing naming settings: one connector then reads topics that the other never writes."""
     try:
         if Flow.of(source[1]) == Flow.of(checkpoint[1]):
             return

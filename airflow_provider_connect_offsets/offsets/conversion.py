@@ -1,4 +1,4 @@
-"""Whether a sink's converters can convert a record, decided from its bytes; and whether a failure is of one record.
+"""Whether a sink's converters can convert a record, decided from its bytes; and whether a task failed on one record.
 
 A record is said not to convert only if that is certain. What only Java can decide is ``UNKNOWN``: readers of this
 module then let the connector itself decide.
@@ -22,14 +22,14 @@ _JSON = f"{_PACKAGE}json.JsonConverter"
 #: Converters that take any bytes: Java replaces malformed characters.
 _NEVER_FAIL = frozenset({f"{_PACKAGE}storage.StringConverter", f"{_PACKAGE}converters.ByteArrayConverter"})
 
-# Connect wraps the error of a converter, of a transformation, and of a record that the sink itself reported, in this
-# one. A sink system that is down ends a task with another one.
+# Message of the error in which Connect wraps an error of a converter, of a transformation, or of a record that the
+# sink itself reported. A sink system that is down ends a task with another error.
 _OF_ONE_RECORD = "Tolerance exceeded in error handler"
 _BY_JSON = "JsonConverter.toConnectData("
 
 # JsonConverter allows leading zeros, which Python's parser does not.
 _LEADING_ZERO = re.compile(r"(?<![\w.])-?0[0-9]")
-# Jackson's limits are 1000 characters of a number and 1000 levels; below these, neither parser has one.
+# Jackson's limits are 1000 characters of a number and 1000 levels; below these, neither parser has a limit.
 _LONGEST_NUMBER, _DEEPEST = 300, 500
 
 
@@ -110,14 +110,14 @@ def is_of_json(trace: str | None) -> bool:
 
 
 class _OnlyJavaKnowsError(Exception):
-    """Python's parser and Jackson may differ."""
+    """Raised where Python's parser and Jackson may differ."""
 
 
 def _json_converts(raw: bytes, *, envelope: bool) -> Converts:
     text = raw.decode("utf-8", errors="replace")
     start = text.lstrip(" \t\r\n")
     if not start or raw[:3] == b"\xef\xbb\xbf" or 0 in raw[:4] or _is_deep(raw):
-        return Converts.UNKNOWN  # empty; Jackson detects other encodings
+        return Converts.UNKNOWN  # empty, or perhaps in another encoding, which Jackson detects
     try:
         value, end = _DECODER.raw_decode(start)
     except (_OnlyJavaKnowsError, RecursionError):
@@ -132,11 +132,11 @@ def _json_converts(raw: bytes, *, envelope: bool) -> Converts:
 def _in_envelope(value: Any) -> Converts:
     if not isinstance(value, dict) or set(value) != {"schema", "payload"}:
         return Converts.NO
-    return Converts.YES if value["schema"] is None else Converts.UNKNOWN  # whether they fit, Java decides
+    return Converts.YES if value["schema"] is None else Converts.UNKNOWN  # Java decides whether schema and payload fit
 
 
 def _is_deep(raw: bytes) -> bool:
-    """Whether a value may have more levels than parsers allow; cheap, and true too often."""
+    """Whether a value may have more levels than parsers allow: a cheap check, which is true too often."""
     return raw.count(b"[") + raw.count(b"{") > _DEEPEST
 
 

@@ -1,4 +1,4 @@
-"""The offsets of a copied connector: those of the original, as the copy's settings name their source partitions."""
+"""The offsets of a copied connector: the original's, with source partitions named by the copy's settings."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def copied(
     """Return the offsets for a connector with settings ``config``.
 
     Args:
-        offsets: Those of the original.
+        offsets: The original's offsets.
         family: The family of both.
         config: The copy's settings.
         before: The original's settings.
-        reads: True for the topics that the copy reads, so that offsets of others are left out; None: unknown.
+        reads: Whether the copy reads a topic; offsets of other topics are left out. None: unknown, so all are kept.
     """
     return Offsets.of(_entries(offsets, family, config, before, reads))
 
@@ -39,8 +39,8 @@ def _entries(
 def stale_setting(partition: JsonMap, config: Config, *, before: Config) -> str | None:
     """Return the setting whose former value a source partition still has; None if there is none.
 
-    A connector of unknown class makes its source partitions of settings that only it knows (a database, a bucket, a
-    prefix). If one of them is changed, it looks for its offset under another partition, and would not find it.
+    A connector of unknown class builds its source partitions from settings that only it knows (a database, a bucket, a
+    prefix). If the copy changes such a setting, it looks for its offset under another partition and does not find it.
     """
     texts = {value for value in partition.values() if isinstance(value, str) and _is_telling(value)}
     return next((name for name, value in before.items() if value in texts and config.get(name) != value), None)

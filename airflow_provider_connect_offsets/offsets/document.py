@@ -226,7 +226,7 @@ def _entry(item: object, *, where: str) -> Entry:
 def given(offsets: Offsets) -> Offsets:
     """Return offsets that a person gives; raises :class:`InvalidDocument` for a whole number beyond 64 bits.
 
-    A worker would read another number (``JsonConverter`` calls ``longValue``), and none has written such a one.
+    A worker would read another number (``JsonConverter`` calls ``longValue``), and no worker has written such a number.
     """
     for entry in offsets:
         for fields in (entry.partition, entry.offset or "{}"):
@@ -240,12 +240,12 @@ def given(offsets: Offsets) -> Offsets:
 
 
 def load_json(text: str) -> Any:
-    """Read JSON strictly: no field twice, no NaN, but maybe a byte order mark; raises :class:`ValueError`."""
+    """Read JSON; raises :class:`ValueError`, also for a duplicate field and for NaN. A byte order mark is allowed."""
     return json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_unique_fields, parse_constant=_refuse_constant)
 
 
 def _unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a JSON object with the same field twice: which of them counts is unknown."""
+    """Return the fields of a JSON object; refuse one that has a field twice, as it is unknown which of them counts."""
     fields = dict(pairs)
     if len(fields) != len(pairs):
         names = [name for name, _ in pairs]

@@ -21,7 +21,7 @@ MAX_OFFSET = MAX_LONG - 1
 
 
 class Signed(int):
-    """The type of a field that may be negative: a value of a table's column, and no position in a log."""
+    """The type of a field that may be negative: a value of a table's column, not a position in a log."""
 
 
 class ConnectorType(StrEnum):
@@ -33,7 +33,7 @@ class ConnectorType(StrEnum):
 
     @property
     def noun(self) -> str:
-        """What people call it."""
+        """Its name in messages."""
         return "consumer group" if self is ConnectorType.GROUP else "connector"
 
 
@@ -70,7 +70,7 @@ class TopicPartition:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Rules of a connector family; this base class is that of source connectors of unknown class.
+    """Rules of a connector family; this base class has those for source connectors of unknown class.
 
     Attributes:
         name: The family's name in datasets.
@@ -120,12 +120,12 @@ class Family:
             value: What ``source_position`` describes, as a person typed it.
 
         Raises:
-            InvalidRequest: It is something else.
+            InvalidRequest: ``value`` is something else.
         """
         raise NotImplementedError(f"{self.name} offsets are no positions of a source system, so {value} is none")
 
     def only_partition(self, config: Config) -> JsonMap | None:
-        """Return the partition of a connector that has one only; None if it may have more, or it is unknown."""
+        """Return the source partition of a connector that has only one; None if it may have more, or it is unknown."""
         return None
 
     def topic_partition(self, partition: JsonMap) -> TopicPartition | None:
@@ -149,15 +149,15 @@ class Family:
         return OffsetReset.EARLIEST
 
     def reads_committed(self, config: Config) -> bool:
-        """Return whether the connector's consumer is given records of committed transactions only."""
+        """Whether the connector's consumer is given records of committed transactions only."""
         return False
 
     def under(self, partition: JsonMap, config: Config, *, before: Config) -> JsonMap:
-        """Return the source partition as a connector with settings ``config`` names it; ``before`` named it so far.
+        """Return a source partition, named by settings ``before``, as a connector with settings ``config`` names it.
 
-        This base class knows Debezium's connectors, also those without a family, whose partitions have ``topic.prefix``
-        as ``server``, MongoDB's as ``server_id`` (Java class ``io.debezium.connector.common.Partition`` and its
-        subclasses), and leaves those of all others as they are.
+        This base class renames partitions of Debezium's connectors, also of those without a family: they have
+        ``topic.prefix`` as ``server``, MongoDB's as ``server_id`` (Java class
+        ``io.debezium.connector.common.Partition`` and its subclasses). It leaves all other partitions as they are.
         """
         prefix, prior = plain(config, "topic.prefix"), before.get("topic.prefix")
         is_debezium = config.get("connector.class", "").startswith("io.debezium.")
@@ -234,18 +234,18 @@ def flag(config: Config, name: str, *, default: bool) -> bool:
 
 
 def is_default(config: Config, name: str, class_name: str) -> bool:
-    """Whether the setting ``name`` has the class of that simple name, which is its default."""
+    """Whether the setting ``name`` is unset, or is the class of the simple name ``class_name``, its default."""
     return config.get(name, class_name).rpartition(".")[2] == class_name
 
 
 def alternatives(patterns: str, *more: str) -> str:
-    """Return one pattern for a list of patterns with commas between, and ``more``; it matches nothing without any."""
+    """Return one pattern for a comma-separated list of patterns and ``more``; without any it matches nothing."""
     listed = [pattern.strip() for pattern in patterns.split(",") if pattern.strip()]
     return "|".join(f"(?:{pattern})" for pattern in (*listed, *more)) or r"(?!)"
 
 
 def topic_partition(partition: JsonMap, topic_field: str, partition_field: str) -> TopicPartition | None:
-    """Read a Kafka partition from two fields; None if they have none."""
+    """Read a Kafka partition from two fields; None if they are missing or have other types."""
     topic, number = partition.get(topic_field), partition.get(partition_field)
     if isinstance(topic, str) and _is_whole(number):
         return TopicPartition(topic, number)
@@ -253,7 +253,7 @@ def topic_partition(partition: JsonMap, topic_field: str, partition_field: str) 
 
 
 def whole_field(offset: JsonMap | None, field: str) -> int | None:
-    """Read a whole number from a field; None if it has none."""
+    """Read a whole number from a field; None if the field is missing or has another type."""
     value = None if offset is None else offset.get(field)
     return value if _is_whole(value) else None
 

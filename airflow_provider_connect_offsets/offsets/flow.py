@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.offsets.family import Config, plain
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 
-#: The end of the names of topics that every policy renames.
+#: The end of the names of heartbeats topics, which every policy renames.
 HEARTBEATS = "heartbeats"
 SEPARATOR = "replication.policy.separator"
 _KEEPS_SEPARATOR = "replication.policy.internal.topic.separator.enabled"
@@ -106,7 +106,7 @@ class Flow(JsonRecord):
         return replace(self, source_alias=self.target_alias, target_alias=self.source_alias)
 
     def _is_heartbeat(self, topic: str) -> bool:
-        """As ``IdentityReplicationPolicy.looksLikeHeartbeat``: also ``app-heartbeats``."""
+        """Decide as ``IdentityReplicationPolicy.looksLikeHeartbeat``: ``app-heartbeats`` is one, too."""
         return topic.endswith(HEARTBEATS)
 
 

@@ -34,7 +34,7 @@ READS = frozenset(
         "slot.name",
         "topic.prefix",
         "offsets.storage.topic",
-        # How a flow of MirrorMaker 2 names its topics, and which of Kafka's own it leaves out.
+        # How a flow of MirrorMaker 2 names its topics, and whether it replicates heartbeats.
         "heartbeats.replication.enabled",
         "replication.policy.internal.topic.separator.enabled",
         "replication.policy.class",

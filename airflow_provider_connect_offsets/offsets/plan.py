@@ -107,7 +107,7 @@ class OffsetPlan:
         observed_at: datetime | None = None,
         config: Config | None = None,
     ) -> OffsetPlan:
-        """Make a plan of its rows; raises :class:`PlanRefused` if a row is another connector's."""
+        """Make a plan from its rows; raises :class:`PlanRefused` if a row is another connector's."""
         ordered = tuple(sorted(rows, key=lambda row: row.partition))
         other = next((row.connector for row in ordered if row.connector != request.connector), None)
         if other is not None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from airflow_provider_connect_offsets.masking import HIDDEN_NAMES, MASK, masked
 from airflow_provider_connect_offsets.offsets.family import Config
 
-# Names of settings whose values are secrets, of any class; one more that is taken for a secret does no harm.
+# Names of settings whose values are secrets, of any class. Treating one name too many as a secret does no harm.
 _SECRET = re.compile(rf"{HIDDEN_NAMES}|private|keystore", re.IGNORECASE)
 # Names of settings that say where something is sent to, or how it is protected on its way there.
 _ADDRESS = re.compile(
@@ -22,7 +22,7 @@ _REFERENCE = re.compile(r"\$\{[^}]+\}")
 
 
 def is_secret(name: str, value: str) -> bool:
-    """Whether a setting is, or may refer to, something that only the connector may know."""
+    """Whether a setting is a secret, or may refer to one."""
     return bool(_SECRET.search(name) or _REFERENCE.search(value)) or masked(value) != value
 
 
@@ -34,11 +34,11 @@ def shown(name: str, value: str | None) -> str:
 
 
 def redirecting(config: Config, overrides: Mapping[str, str | None]) -> tuple[str, str] | None:
-    """Return an override by which a copy would take a secret that it inherits elsewhere, and that secret's setting.
+    """Return an override that might make a copy send an inherited secret elsewhere, and that secret's setting.
 
     Args:
         config: The settings of the original.
-        overrides: What the copy has instead; None: it has none of that name.
+        overrides: Settings that the copy has instead; None: it lacks that setting.
 
     Returns:
         None if no address is changed, or the copy inherits no secret.

@@ -21,7 +21,7 @@ from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.offsets.plan import plan_digest
 from airflow_provider_connect_offsets.offsets.requests.replay import ReplayRequest
 
-# What a MirrorSource writes in addition to records (MirrorSourceConfig; KIP-1031), and topics that it finds by itself.
+# Turns off what a MirrorSource writes in addition to records (MirrorSourceConfig; KIP-1031), and its search for topics.
 _QUIET_MIRROR = {
     "emit.offset-syncs.enabled": "false",
     "heartbeats.replication.enabled": "false",
@@ -81,7 +81,7 @@ class ReplayRow:
 
 @dataclass(frozen=True, slots=True)
 class Range(JsonRecord):
-    """The offsets of a partition that are delivered: from ``begins`` to before ``ends``; equal: none."""
+    """The offsets of a partition that are delivered: from ``begins`` to before ``ends``; none if they are equal."""
 
     topic: str
     partition: int
@@ -129,7 +129,7 @@ class ReplayPlan:
         observed_at: datetime,
         config: Config | None = None,
     ) -> ReplayPlan:
-        """Make a plan of its rows."""
+        """Make a plan from its rows."""
         ordered = tuple(sorted(rows, key=lambda row: (row.topic, row.kafka_partition)))
         return cls(request, ordered, plan_digest(row.digest() for row in ordered), observed_at, config)
 
@@ -158,7 +158,7 @@ class ReplayPlan:
 
 
 def refuse_unbounded(connector: str, family: Family, config: Config) -> None:
-    """Raise :class:`InvalidRequest` for a connector that can't be cloned for an interval; its class is named."""
+    """Raise :class:`InvalidRequest` for a connector that can't be cloned for an interval; the message says why."""
     class_name = config.get("connector.class", "")
     if family.name not in {Sink.name, MirrorSource.name}:
         raise InvalidRequest(
@@ -185,7 +185,7 @@ def clone_config(config: Config, family: Family, topics: Iterable[str]) -> dict[
     if family.name == MirrorSource.name:
         # MirrorMaker 2 refuses settings of offset syncs where none are emitted (MirrorSourceConnector.validate).
         rest = {name: value for name, value in kept.items() if not name.startswith("offset-syncs")}
-        # Patterns: of the characters of a topic's name only the dot has another meaning in one.
+        # These are patterns: of the characters that a topic's name may have, only the dot has a meaning in them.
         return {**rest, **_QUIET_MIRROR, "topics": ",".join(name.replace(".", "[.]") for name in names)}
     rest = {name: value for name, value in kept.items() if name not in {"consumer.override.group.id", "topics.regex"}}
     return {**rest, "topics": ",".join(names)}

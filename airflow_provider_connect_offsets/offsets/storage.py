@@ -1,8 +1,8 @@
 """Raw keys and values of Connect's stores of source offsets, the same in an offsets topic and in a file.
 
 A key is the compact JSON ``["<connector>",{source partition}]``, a value that of the source offset, or null. Workers
-look up a key by its exact bytes, so the order of its fields counts: that of a ``java.util.HashMap``, of which
-connectors make their maps. Sources: ``OffsetUtils.processPartitionKey``, ``JsonConverter``, ``java.util.HashMap``.
+look up a key by its exact bytes, so the order of its fields matters: it is that of a ``java.util.HashMap``, which
+connectors use. Sources: ``OffsetUtils.processPartitionKey``, ``JsonConverter``, ``java.util.HashMap``.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def parse_value(raw: bytes | None) -> str | None:
 def _canonical_map(raw: bytes) -> str:
     """Read a flat JSON map as canonical JSON; raises :class:`InvalidDocument`.
 
-    A worker reads another number than a whole one of more than 64 bits, and writes none.
+    A whole number of more than 64 bits is refused: a worker would read another number, and writes none.
 
     A text as long as its canonical form is compact and has no field twice, like every text that workers write. Any
     other text is parsed strictly, which takes four times as long.

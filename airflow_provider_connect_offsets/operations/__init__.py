@@ -8,7 +8,9 @@
 - ``groups``: commit and restore of consumer groups
 - ``orphans``: removal of offsets whose connector is gone
 - ``poison``: the record on which a sink fails, found and skipped
-- ``stages``: stages that operations share, and how what a dead process left is settled
+- ``stages``: stages that operations share, and messages about them
+- ``imports``: offsets written into the workers' storage
+- ``registry``: rebuilds stages from a journal, so that what a dead process left can be settled
 
 Nothing is imported here: the modules import confluent-kafka, which parsing a DAG must not do.
 """

@@ -30,10 +30,10 @@ def select(
     """Return the connectors whose whole name matches ``pattern``; raises :class:`InvalidRequest` if none does.
 
     Args:
-        connectors: All of them.
+        connectors: All connectors.
         pattern: Regular expression.
         noun: What they are: connectors, or consumer groups.
-        unlisted: What else has a name, and a sentence that says why it is left out; those that match are named.
+        unlisted: Name → sentence that says why it is left out; the sentences of matching names are shown.
     """
     param = "groups" if noun == ConnectorType.GROUP.noun else "connectors"
     names, requested = sorted(connectors), typed_pattern(pattern, param=param)
@@ -51,7 +51,7 @@ def select(
 
 
 def refuse_incomplete(ended: Mapping[str, object], connectors: Sequence[str], *, noun: str = "connector") -> None:
-    """Raise an error that names the connectors that were not begun or have failed; nothing if there are none.
+    """Raise an error that names the connectors that were not begun or have failed; do nothing if there are none.
 
     Args:
         ended: Connector → its result, or its exception.

@@ -1,4 +1,4 @@
-"""Imports of offsets into the workers' storage, one at a time; the next import undoes what a dead one has written."""
+"""Imports offsets into the workers' storage, one import at a time; the next undoes what a dead import has written."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Imports:
             keep()
             return [ImportOffsets(storage.name, storage, changes, file=partial(journal.file, journal.newest()))]
 
-        # The lease of the storage is the one that removals of orphans need as well.
+        # Removals of orphans need the lease of the storage as well.
         others = [journal.sibling(name) for name in (storage.resource, *connectors)]
         name = f"the import into {storage.name}"
         operation = Operation(journal, name, stages, ImportExplained(), reached(self.clients), others)

@@ -1,4 +1,4 @@
-"""Removes orphaned offsets, one run at a time; the next run finishes what a dead one has begun."""
+"""Removes orphaned offsets, one run at a time; the next run finishes what a dead run has begun."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def remove_orphans(
     keep: Keep | None = None,
     kept: str = "",
 ) -> Removal:
-    """Remove the approved orphans, while no other run removes any from the topic; finishes first what a dead run began.
+    """Remove the approved orphans while no other run removes any from the topic; first finish what a dead run began.
 
     Args:
         directory: Directory of the run.
@@ -42,7 +42,7 @@ def remove_orphans(
         owner: This process.
         digest: Digest of the approved orphans.
         keep: Writes the removed offsets elsewhere as well; None: nowhere else.
-        kept: Which file the error names for importing the removed offsets; empty: that in the run's directory.
+        kept: File that the error names for importing the removed offsets; empty: the file in the run's directory.
 
     Raises:
         Overlap, PlanRefused: Nothing was removed.

@@ -1,4 +1,4 @@
-"""The registry of all stages: rebuilds those of any operation from the journal, and describes how they were settled."""
+"""The registry of all stages: rebuilds an operation's stages from the journal, and describes how they were settled."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Reached(Registry):
     """The registry with clients of everything that can be reached.
 
     Attributes:
-        clients: Clients of each cluster; the first are those of the operation's own.
+        clients: Clients of each cluster; the first are of the operation's own cluster.
     """
 
     clients: tuple[Clients, ...]
@@ -109,7 +109,7 @@ class Reached(Registry):
                 guards.refuse_names(kind, [name])
 
     def explanation(self, record: SagaRecord) -> Explanation:
-        """Return the errors of the record's operation."""
+        """Return the explanation of the record's operation."""
         other = _of_no_connector(record)
         return other[0]() if other else ConnectorExplained(record.resource, self.clients[0].control)
 
@@ -120,20 +120,20 @@ class Reached(Registry):
 
 
 def _of_no_connector(record: SagaRecord) -> tuple[Callable[[], Explanation], Callable[[Settled], str]] | None:
-    """Return the entry of ``_OF_NO_CONNECTOR`` for a record; None if its operation is one of connectors."""
+    """Return the entry of ``_OF_NO_CONNECTOR`` for a record; None if its operation changes connectors."""
     return next((found for title, found in _OF_NO_CONNECTOR.items() if record.of_title(title)), None)
 
 
 def reached(*clients: Clients) -> Reached:
-    """Return the registry with these clients; the first are those of the operation's own cluster."""
+    """Return the registry with these clients; the first are of the operation's own cluster."""
     return Reached(clients)
 
 
 def journal_of(clients: Clients, resource: str) -> Journal:
     """Return the journal of a connector, consumer group or other resource of a Connect cluster.
 
-    A connector of Strimzi's has one lease, whichever way it is changed: any two of the three have a name of the cluster
-    in common. Over REST, the other name is that of its workers, by the address of one.
+    A connector that Strimzi runs has one lease, whichever of the three controls changes it: any two of them have a name
+    of the cluster in common. Over REST, the other name is the name of the workers' service, from a worker's address.
     """
     also = clients.also or workers_of(clients.control.addresses(resource))
     return Journal(clients.journals, cluster=clients.cluster, resource=resource, also=also)
@@ -149,7 +149,7 @@ def on_connector(  # noqa: PLR0913 - each has its own meaning
     explanation: Explanation | None = None,
     others: Sequence[Journal] = (),
 ) -> Operation:
-    """Return an operation on a connector, which its own journal keeps; arguments as of :class:`Operation`."""
+    """Return an operation on a connector, which its own journal keeps; arguments as in :class:`Operation`."""
     how = explanation or ConnectorExplained(connector, clients.control)
     return Operation(
         journal_of(clients, connector), name, stages, how, reached(clients), others, key=key, clock=clients.clock
@@ -159,12 +159,12 @@ def on_connector(  # noqa: PLR0913 - each has its own meaning
 def settle_of(
     clients: Clients, connector: str, owner: Owner, *, run: str | None = None, toward: Toward | None = Toward.BACK
 ) -> Left | None:
-    """Settle what was left of a connector; arguments and errors as of :func:`settle`."""
+    """Settle what was left of a connector; arguments and errors as in :func:`settle`."""
     return settle(journal_of(clients, connector), owner, reached(clients), run=run, toward=toward, clock=clients.clock)
 
 
 def _unreached(record: SagaRecord, stage: StageRecord, clients: tuple[Clients, ...]) -> str:
-    """Say how what was left is settled, where the clients at hand do not reach it."""
+    """Say how a person settles what was left, if the available clients do not reach it."""
     begun = (
         f"Nothing was done: {record.operation} of {record.resource!r} by run {record.owner.run!r} ended before its time"
     )

@@ -40,7 +40,7 @@ class StoredSnapshot:
         uri: Its directory.
         cluster: Id of the Kafka cluster of its Connect cluster.
         connectors: Connector → its row of dataset ``connectors``.
-        offsets: Connector → partition → offset, of those that had one.
+        offsets: Connector → partition → offset, without partitions that had none.
         unread: Connectors whose offsets could not be read when it was taken.
     """
 
@@ -60,7 +60,7 @@ class SnapshotRestore:
 
 
 def read_snapshot(uri: str) -> StoredSnapshot:
-    """Read a kept snapshot, that of the run that took it, or what a run of a change has observed before it.
+    """Read a kept snapshot, the snapshot in the directory of a run that took one, or what a change observed first.
 
     Raises:
         InvalidInput: There is no complete snapshot, or it has another format version.
@@ -69,7 +69,7 @@ def read_snapshot(uri: str) -> StoredSnapshot:
     pointer = files.read_json_if_any(ComparisonDirectory(uri.rstrip("/")).kept)
     snapshot = SnapshotDirectory(uri.rstrip("/") if pointer is None else KeptSnapshot.from_json(pointer).uri)
     record = read_record(snapshot) if files.exists(snapshot.record) else None
-    # What is left of a snapshot that was removed has neither; a part of it must not pass for all.
+    # The remains of a snapshot that was removed have neither; they must not pass for the whole snapshot.
     if record is None and not any(map(files.exists, (snapshot.request, FleetDirectory(snapshot.uri).listing))):
         raise InvalidInput(
             f"snapshot_uri: {snapshot.uri} holds no complete snapshot (no snapshot.json in it). Nothing was changed."
@@ -107,7 +107,7 @@ def restore_of(
 
     Raises:
         InvalidRequest: The snapshot is of another cluster, nothing is selected, or a connector has changed so that the
-            offsets of then mean something else.
+            offsets in the snapshot mean something else.
         StoreError: Connect does not answer, or refuses.
     """
     if snapshot.cluster != clients.cluster:
@@ -147,7 +147,7 @@ def restore_of(
 
 
 def _existing(names: Sequence[str], clients: Clients) -> dict[str, ConnectorInfo]:
-    """Return type and configuration of those of ``names`` that still exist."""
+    """Return type and configuration of each connector in ``names`` that still exists."""
     existing, listed = set(clients.control.connectors()), clients.control.overview()
     # Connect's listing lacks a connector that has no state yet, or whose plugin is missing; it exists all the same.
     return {
@@ -162,7 +162,7 @@ def _rows(restored: Mapping[str, Mapping[str, str | None]]) -> Iterator[dict[str
 
 
 def _refuse_changed(snapshot: StoredSnapshot, known: Mapping[str, ConnectorInfo]) -> None:
-    """Raise :class:`InvalidRequest` if offsets of the snapshot are those of another class or source cluster."""
+    """Raise :class:`InvalidRequest` if a connector had another class or source cluster in the snapshot."""
     changed = []
     for name, info in known.items():
         then, settings = snapshot.connectors[name], kept_config(info.config)

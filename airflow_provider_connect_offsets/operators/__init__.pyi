@@ -214,7 +214,7 @@ class ApproveCopyOperator(ApprovalOperator):
     ) -> None: ...
 
 class CheckCopyOperator(BaseOperator):
-    """Say what a copy or rename would do, and refuse what can't work; the first task of one."""
+    """Say what a copy or rename would do, and refuse what can't work; meant as the first task of a copy or rename."""
     def __init__(
         self,
         *,
@@ -497,7 +497,7 @@ class ApproveOffsetPlanOperator(ApprovalOperator):
     ) -> None: ...
 
 class BeginOffsetChangeOperator(BaseOperator):
-    """Check once more before anything is stopped: the setup of a change, which only records."""
+    """Check once more before anything is stopped: the setup of a change, which leaves the connector as it is."""
     def __init__(
         self,
         *,

@@ -92,10 +92,10 @@ class ApproveOffsetPlanOperator(AskAboutRunOperator):
 
 
 class BeginOffsetChangeOperator(ReportedOperator):
-    """Check once more before anything is stopped: the setup of a change, which only records.
+    """Check once more before anything is stopped: the setup of a change, which leaves the connector as it is.
 
-    Fails if another run is changing the connector, if the plan is older than ``plan_ttl``, as an approval may take its
-    time, outside of ``window``, and with ``control`` storage if the connector's process still runs. Returns connector,
+    Fails outside of ``window``, if another run is changing the connector, if the plan is older than ``plan_ttl`` (an
+    approval may take its time), and with ``control`` storage if the connector's process still runs. Returns connector,
     digest and the connector's state.
     """
 
@@ -191,9 +191,9 @@ class ApplyOffsetPlanOperator(Interruptible, TellsChanges, ReportedOperator):
         *,
         max_failures: int = 1,
     ) -> Iterator[tuple[str, Outcome | Exception]]:
-        """Apply plans, as many at a time as clients are opened, and yield each connector as its change has ended.
+        """Apply plans, as many at a time as clients are opened, and yield each connector when its change has ended.
 
-        Its outcome is written however it ends.
+        The outcome of each change is written, however it ends.
         """
         from airflow_provider_connect_offsets.saga.many import ManySagas
 
@@ -203,7 +203,7 @@ class ApplyOffsetPlanOperator(Interruptible, TellsChanges, ReportedOperator):
             free.put(clients)
 
         def change(plan: OffsetPlan) -> Outcome:
-            clients = free.get()  # no two threads share some
+            clients = free.get()  # no two threads share clients
             try:
                 return _applied(plan, clients, owner, members[plan.connector])
             finally:

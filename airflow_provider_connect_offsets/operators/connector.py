@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from airflow_provider_connect_offsets.observe.clients import Clients
 
-#: Airflow ends a task whose triggerer is gone so many seconds after a living one would have.
+#: If the triggerer is gone, Airflow ends the task this many seconds after the triggerer would have ended the wait.
 GRACE = 60.0
 
 
@@ -65,7 +65,7 @@ class ConnectorOperator(GuardedParameters, BaseOperator):
         return open_connect(self.given(StepConnectionParams), self.given(WaitingParams))
 
     def step(self, clients: Clients, context: Context) -> Any:
-        """Take the step; ``clients``: of its Connect cluster."""
+        """Take the step; ``clients``: clients of the connector's Connect cluster."""
         raise NotImplementedError
 
 
@@ -87,11 +87,11 @@ class _StateOperator(ConnectorOperator):
         self.deferrable = deferrable
 
     def target(self) -> State:
-        """The requested state."""
+        """Return the requested state."""
         return self.requested
 
     def answer(self, before: str) -> str:
-        """What the task returns."""
+        """Return what the task returns; ``before``: the prior state."""
         del before
         return self.target().value
 
@@ -112,7 +112,7 @@ class _StateOperator(ConnectorOperator):
         del context
         with failing_clearly(), self._open() as clients:
             raise_failure(event)
-            # Observed with its tasks, or without any at the timeout: then it has none to wait for.
+            # The trigger has observed the state with tasks, or without any at the timeout: there are none to wait for.
             return self._there(clients, self.target(), event["before"], tasks=0)
 
     def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
@@ -163,7 +163,7 @@ class StopConnectorOperator(_StateOperator):
     requested = State.STOPPED
 
     def answer(self, before: str) -> str:
-        """The state before."""
+        """Return the state before."""
         return before
 
 
@@ -183,7 +183,7 @@ class ResumeConnectorOperator(_StateOperator):
     state: str
 
     def target(self) -> State:
-        """The requested state; raises :class:`InvalidRequest` for any other."""
+        """Return the requested state; raises :class:`InvalidRequest` for any other than these three."""
         return requested_state(self.connector, self.state)
 
 
@@ -199,7 +199,7 @@ class GetConnectorOffsetsOperator(ConnectorOperator):
     operator_extra_links = (ReportLink(),)
 
     def step(self, clients: Clients, context: Context) -> str:
-        """Read."""
+        """Read the offsets, and write them to the file."""
         from airflow_provider_connect_offsets.operations.connector import stepwise
 
         file = self.given(OffsetsFileParams)
@@ -218,8 +218,8 @@ class AlterConnectorOffsetsOperator(Interruptible, TellsChanges, ConnectorOperat
 
     Either ``offsets`` (as Connect's REST API takes them: a list of ``{"partition": {…}, "offset": {…} or null}``),
     checked against the rules of the connector's family first; or ``run_uri`` with ``digest``: the plan of a run that a
-    ``BeginOffsetChangeOperator`` with ``hold`` has begun. Written ``offsets`` are an event of the connector's asset; of
-    a plan, whose later steps may still undo it, the event is the teardown's.
+    ``BeginOffsetChangeOperator`` with ``hold`` has begun. Written ``offsets`` are an event of the connector's asset.
+    For a plan, which later steps may still undo, the teardown adds the event.
     """
 
     parameters: ClassVar[Models] = (*ConnectorOperator.parameters, WrittenOffsetsParams)
@@ -227,7 +227,7 @@ class AlterConnectorOffsetsOperator(Interruptible, TellsChanges, ConnectorOperat
     template_fields_renderers: ClassVar[dict[str, str]] = {"offsets": "json"}
 
     def step(self, clients: Clients, context: Context) -> int:
-        """Write and prove."""
+        """Write the offsets, and prove them."""
         from airflow_provider_connect_offsets.operations.connector import direct, stepwise
         from airflow_provider_connect_offsets.operations.connector.plans import read_plan
 
@@ -256,7 +256,7 @@ class ResetConnectorOffsetsOperator(Interruptible, TellsChanges, ConnectorOperat
     """
 
     def step(self, clients: Clients, context: Context) -> int:
-        """Reset and prove."""
+        """Remove the offsets, and prove that none is left."""
         from airflow_provider_connect_offsets.operations.connector import direct
 
         removed = direct.reset(self.connector, clients, owner_of(context))
@@ -265,7 +265,7 @@ class ResetConnectorOffsetsOperator(Interruptible, TellsChanges, ConnectorOperat
 
 
 def requested_state(connector: str, state: str) -> State:
-    """Return the state that is requested of a connector; raises :class:`InvalidRequest` for one that can't be."""
+    """Return the requested state of a connector; raises :class:`InvalidRequest` for one that can't be requested."""
     if state not in {State.RUNNING, State.PAUSED, State.STOPPED}:
         raise InvalidRequest(f"{connector!r}: state {state!r} is none of RUNNING, PAUSED and STOPPED.")
     return State(state)

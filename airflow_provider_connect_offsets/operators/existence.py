@@ -44,7 +44,7 @@ class CreateConnectorOperator(Interruptible, TellsChanges, ConnectorOperator):
     template_fields_renderers: ClassVar[dict[str, str]] = {"config": "json", "offsets": "json"}
 
     def step(self, clients: Clients, context: Context) -> int:
-        """Create, write, prove, start."""
+        """Create the connector, write and prove its offsets, and bring it into its state."""
         from airflow_provider_connect_offsets.operations.existence.create_delete import create
         from airflow_provider_connect_offsets.operations.existence.new_connector import NewConnector
 
@@ -67,7 +67,7 @@ class _CopyOperator(TellsChanges, ConnectorOperator):
     template_fields_renderers: ClassVar[dict[str, str]] = {"config": "json"}
 
     def copying(self) -> Copying:
-        """What is copied, and how; raises :class:`InvalidRequest`."""
+        """Return what is copied, and how; raises :class:`InvalidRequest`."""
         from airflow_provider_connect_offsets.operations.existence.copy_check import Copying
 
         given = self.given(CopyParams)
@@ -97,7 +97,7 @@ class CopyConnectorOperator(Interruptible, _CopyOperator):
     """
 
     def step(self, clients: Clients, context: Context) -> str:
-        """Check, and copy."""
+        """Copy the connector."""
         from airflow_provider_connect_offsets.operations.existence import copy_check, copying
 
         what = self.copying()
@@ -109,7 +109,7 @@ class CopyConnectorOperator(Interruptible, _CopyOperator):
 
 
 class CheckCopyOperator(_CopyOperator):
-    """Say what a copy or rename would do, and refuse what can't work; the first task of one.
+    """Say what a copy or rename would do, and refuse what can't work; meant as the first task of a copy or rename.
 
     What a dead run has left of either connector is undone first: otherwise a half-copied connector would count as a
     name that is taken. With ``dry_run`` nothing is changed. Returns in one sentence what would be done.
@@ -118,7 +118,7 @@ class CheckCopyOperator(_CopyOperator):
     parameters: ClassVar[Models] = (*_CopyOperator.parameters, CheckOnlyParams)
 
     def step(self, clients: Clients, context: Context) -> str:
-        """Settle, and check."""
+        """Settle what a dead run has left, and check the copy."""
         from airflow_provider_connect_offsets.operations.existence import copy_check, copying
 
         what = self.copying()
@@ -144,12 +144,12 @@ class ReleaseCopyOperator(_CopyOperator):
     """
 
     def execute(self, context: Context) -> str:
-        """Release; what could not be restored is tried again."""
+        """Undo, or finish; a retry tries again what could not be restored."""
         with failing_clearly(except_for=LeftStopped), self._open() as clients:
             return self.step(clients, context)
 
     def step(self, clients: Clients, context: Context) -> str:
-        """Undo, or finish."""
+        """Undo the copy, or finish a rename."""
         from airflow_provider_connect_offsets.operations.existence import copying
 
         what = self.copying()
@@ -193,13 +193,13 @@ class ApproveCopyOperator(AskOperator):
 class DeleteConnectorOperator(Interruptible, TellsChanges, ConnectorOperator):
     """Delete a connector together with its offsets: stopped, offsets removed and read back, then deleted.
 
-    Until the deletion itself, a failure restores offsets and state. Before that, the offsets are kept as KIP-199
+    If anything fails before the deletion itself, offsets and state are restored. First the offsets are kept as KIP-199
     JSON, which ``to=file`` and ``connect-offsets import`` take. Returns the URI of that file. The deletion is an event
     of the connector's asset.
     """
 
     def step(self, clients: Clients, context: Context) -> str:
-        """Stop, remove, prove, delete."""
+        """Stop the connector, remove its offsets, prove that none is left, and delete it."""
         from airflow_provider_connect_offsets.operations.existence.create_delete import delete
 
         kept, name = own_file(context), self.connector

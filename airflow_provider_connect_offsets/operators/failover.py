@@ -117,7 +117,7 @@ class TranslateGroupOffsetsOperator(OffsetsJobOperator):
     job = "translation"
 
     def job_arguments(self) -> list[str]:
-        """Return its own directory, and that of its preview if there is one."""
+        """Return the run's directory, and the directory of its preview if there is one."""
         preview = self.given(PreviewParams).preview_uri
         return [self.run_uri, *([preview] if preview else [])]
 
@@ -139,7 +139,7 @@ class TranslateGroupOffsetsOperator(OffsetsJobOperator):
 
 
 class ApproveFailoverOperator(ApproveOffsetPlanOperator):
-    """Ask a person whether the groups are to be moved; as ``ApproveOffsetPlanOperator`` does for a change."""
+    """Ask a person whether the groups are to be moved, as ``ApproveOffsetPlanOperator`` does for a change."""
 
     directory = FailoverDirectory
     refuses_stale = False

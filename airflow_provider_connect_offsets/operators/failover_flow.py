@@ -31,7 +31,7 @@ class FailoverOperator(ReportedOperator):
     parameters: ClassVar[Models] = (FailoverClientsParams, WaitingParams)
 
     def open_flow(self, *, planned: bool, patient: bool = True) -> AbstractContextManager[Clients]:
-        """Open the clients of the failover; arguments and errors as of ``hooks.failover.open_failover``."""
+        """Open the clients of the failover; arguments and errors: see ``hooks.failover.open_failover``."""
         connections, timeout = self.given(FailoverClientsParams), self.given(WaitingParams).timeout
         return open_failover(connections, planned=planned, timeout=timeout, patient=patient)
 
@@ -59,7 +59,7 @@ class OpenFailoverOperator(FailoverOperator):
     parameters: ClassVar[Models] = (RunParams, *FailoverOperator.parameters)
 
     def execute(self, context: Context) -> None:
-        """Check."""
+        """Check the connectors and the groups."""
         from airflow_provider_connect_offsets.operations.groups.group_stages import refuse_changed
         from airflow_provider_connect_offsets.operations.registry import journal_of
         from airflow_provider_connect_offsets.operations.stages.steps import lasting_status
@@ -87,7 +87,7 @@ class BeginFailoverOperator(FailoverOperator):
     parameters: ClassVar[Models] = (RunParams, *FailoverOperator.parameters, DrainingParams)
 
     def execute(self, context: Context) -> str:
-        """Wait, stop, observe."""
+        """Wait for replication, stop the connectors, and observe the flow."""
         from airflow_provider_connect_offsets.observe.flow import failover
         from airflow_provider_connect_offsets.operations.connector import stopped
 
@@ -108,16 +108,16 @@ class BeginFailoverOperator(FailoverOperator):
 
 
 class ReleaseFlowOperator(FailoverOperator):
-    """Restore the prior states of the flow's connectors, unless the failover ended in order; a teardown.
+    """Restore the prior states of the flow's connectors, unless the failover ended properly; a teardown.
 
-    If one can't be restored, the others are, and the task fails and names it. Returns a sentence that says what was
-    done.
+    If a connector can't be restored, the others still are, and the task fails and names it. Returns a sentence that
+    says what was done.
     """
 
     parameters: ClassVar[Models] = (RunParams, *FailoverOperator.parameters)
 
     def execute(self, context: Context) -> str:
-        """Release."""
+        """Restore the connectors' states."""
         from airflow_provider_connect_offsets.operations.connector import stopped
 
         done = None

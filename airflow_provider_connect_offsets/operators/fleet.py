@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 class SnapshotFleetOperator(ReportedOperator):
-    """The snapshot of every connector whose whole name matches ``connectors``. Reads only.
+    """Take a snapshot of every connector whose whole name matches ``connectors``. Reads only.
 
     One ``kafka_conn_id`` serves all connectors. Returns the URI of the fleet's directory, which all later tasks take as
     ``run_uri``.
@@ -81,9 +81,9 @@ class SnapshotFleetOperator(ReportedOperator):
 
 
 class PlanFleetOperator(PlanConnectorOffsetsOperator):
-    """The plans of all connectors of a fleet in one Spark application, each checked against every rule.
+    """Plan the changes of all connectors of a fleet in one Spark application, and check each against every rule.
 
-    Fails, so that nothing is stopped, if any of them has an error. Returns their sums, and one ``digest`` for all.
+    Fails, so that nothing is stopped, if any plan has an error. Returns the plans' sums, and one ``digest`` for all.
     """
 
     def judged(self) -> dict[str, Any]:
@@ -106,7 +106,7 @@ class PlanFleetOperator(PlanConnectorOffsetsOperator):
 
 
 class ApproveFleetOperator(ApproveOffsetPlanOperator):
-    """Ask a person once for all connectors of a fleet; else as ``ApproveOffsetPlanOperator``."""
+    """Ask a person once about all connectors of a fleet; otherwise as ``ApproveOffsetPlanOperator``."""
 
     directory = FleetDirectory
 
@@ -130,7 +130,7 @@ class ApplyFleetPlansOperator(ApplyOffsetPlanOperator):
     """Apply the plans of a fleet, ``max_down`` connectors at a time; each is proved, or undone, by itself.
 
     After ``max_failures`` failures no further connector is stopped. ``digest`` is that of all plans together, as they
-    were approved. A retry goes on with those that are not applied yet.
+    were approved. A retry goes on with the plans that are not applied yet.
 
     Fails if any connector was not changed, and names them. Returns how many were applied, and the
     report's URI and URL.
@@ -178,8 +178,8 @@ class RestoreFleetOperator(RestoreConnectorOffsetsOperator):
     """Undo what a fleet's change left unfinished, connector by connector: its teardown.
 
     Returns a sentence. If a connector can't be restored, the task fails at the end, after all others were restored.
-    Airflow drops the events of a task that fails; so if the fleet was changed in part, the events of the connectors
-    that are applied are this task's.
+    Airflow drops the events of a task that fails; so if the fleet was changed in part, this task adds the events of
+    the connectors that were changed.
     """
 
     def execute(self, context: Context) -> str:

@@ -43,7 +43,7 @@ class CommitGroupOffsetsOperator(TellsChanges, FailoverOperator):
     preset: ClassVar[dict[str, Any]] = {"multiple_outputs": True}
 
     def execute(self, context: Context) -> dict[str, Any]:
-        """Commit."""
+        """Commit the translated offsets."""
         from airflow_provider_connect_offsets.operations.connector import stopped
         from airflow_provider_connect_offsets.operations.groups.group_commit import commit_translation
         from airflow_provider_connect_offsets.operations.groups.group_stages import move_groups
@@ -93,13 +93,13 @@ class RestoreGroupOffsetsOperator(FailoverOperator):
 
     ``run_uri`` is the directory of the final translation (``…/final``). Only partitions that the failover has changed
     are restored, with their metadata. A group that has gone on since is left as it is, and the task fails and names it.
-    A task that is killed is run again. Returns how many groups were restored.
+    If the task is killed, run it again. Returns how many groups were restored.
     """
 
     parameters: ClassVar[Models] = (RunParams, *FailoverOperator.parameters)
 
     def execute(self, context: Context) -> int:
-        """Restore."""
+        """Restore the prior offsets."""
         from airflow_provider_connect_offsets.operations.groups.group_restore import restore_groups
         from airflow_provider_connect_offsets.operations.groups.group_stages import move_groups
 

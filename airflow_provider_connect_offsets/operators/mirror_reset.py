@@ -73,8 +73,8 @@ class PlanMirrorResetOperator(PlanConnectorOffsetsOperator):
     """Plan the reset of a flow from its snapshot: offsets, and what else goes; a ``SparkSubmitOperator``.
 
     Everything else is as with ``PlanConnectorOffsetsOperator``. Writes ``reset_topics`` as well: for each topic, how
-    many records are replicated again, how many of them the remote topic holds a copy of, and whose syncs go. The
-    ``digest`` that it returns is that of offsets and flow together.
+    many records are replicated again, how many of them the remote topic has a copy of, and whose syncs are deleted. It
+    returns one ``digest`` for offsets and flow together.
     """
 
     job = "mirror-reset"
@@ -93,13 +93,13 @@ class PlanMirrorResetOperator(PlanConnectorOffsetsOperator):
 
 
 class ApproveMirrorResetOperator(ApproveOffsetPlanOperator):
-    """Ask a person whether a flow is to be reset; else as ``ApproveOffsetPlanOperator``."""
+    """Ask a person whether a flow is to be reset; otherwise as ``ApproveOffsetPlanOperator``."""
 
     directory = ResetDirectory
 
 
 class BeginMirrorResetOperator(FlowOperator):
-    """Check once more before anything is stopped: the setup of a reset, which only records.
+    """Check once more before anything is stopped: the setup of a reset, which changes nothing.
 
     Fails if another run is changing one of the connectors or the topics, if the plan is older than ``plan_ttl``, and
     with ``control`` storage if a process still runs. Returns connector, digest and state.
@@ -109,7 +109,7 @@ class BeginMirrorResetOperator(FlowOperator):
     preset: ClassVar[dict[str, Any]] = {"multiple_outputs": True}
 
     def execute(self, context: Context) -> dict[str, Any]:
-        """Record."""
+        """Check the plan, the connectors and the topics."""
         from airflow_provider_connect_offsets.operations.connector.plans import refuse_stale
         from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset, topic_journals
         from airflow_provider_connect_offsets.operations.registry import journal_of
@@ -166,7 +166,7 @@ class ApplyMirrorResetOperator(Interruptible, TellsChanges, FlowOperator):
 class RestoreMirrorFlowOperator(RestoresRun, FlowOperator):
     """Undo what a reset of the same run left unfinished: offsets, cleanup policies, and the connectors' states.
 
-    Does nothing if the reset ended in order, applied or undone. Meant as a teardown, with more retries than
+    Does nothing if the reset ended properly, applied or undone. Meant as a teardown, with more retries than
     anything else in the DAG. Returns a sentence that says what was done.
     """
 

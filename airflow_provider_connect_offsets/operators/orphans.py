@@ -98,8 +98,8 @@ class ApproveRemovalOperator(AskAboutRunOperator):
     """Ask a person whether the orphaned offsets are to be removed; an ``ApprovalOperator`` that knows when not to ask.
 
     Without ``remove``, or if nothing is orphaned, it skips what follows; so it does after a rejection, and after
-    ``response_timeout`` without an answer if ``defaults`` is Reject. Without ``approval`` the run goes on at once,
-    unless no existing connector has an offset in the topic, which may be another cluster's then: the task fails.
+    ``response_timeout`` without an answer if ``defaults`` is Reject. Without ``approval`` the run goes on at once. But
+    if no existing connector has an offset in the topic, which may be another cluster's then, the task fails.
     """
 
     parameters: ClassVar[Models] = (FoundParams, RemovalParams)
@@ -125,7 +125,7 @@ class ApproveRemovalOperator(AskAboutRunOperator):
         return is_asked
 
     def refuse_protected(self) -> None:
-        """Raise :class:`InvalidRequest` if a connector is among them whose offsets may not be removed here."""
+        """Raise :class:`InvalidRequest` if the offsets of any orphaned connector may not be removed here."""
         from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset
         from airflow_provider_connect_offsets.workspace.schemas import ORPHANS
 
@@ -161,7 +161,7 @@ class RemoveOrphanedOffsetsOperator(ReportedOperator):
     preset: ClassVar[dict[str, Any]] = {"multiple_outputs": True}
 
     def execute(self, context: Context) -> dict[str, Any]:
-        """Remove them."""
+        """Remove the orphaned offsets."""
         from airflow_provider_connect_offsets.hooks.kafka import offsets_topic
         from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
         from airflow_provider_connect_offsets.observe.clients import Clients
@@ -187,7 +187,7 @@ class RemoveOrphanedOffsetsOperator(ReportedOperator):
 
 
 def _connections(operator: TakesParameters) -> StorageConnectionParams:
-    """Return the connections; raises :class:`InvalidRequest` for a ``control`` that can't prove whose topic it is."""
+    """Return the connections; raises :class:`InvalidRequest` if ``control`` can't verify whose topic it is."""
     named = operator.given(StorageConnectionParams)
     require_control(
         named.control,

@@ -112,7 +112,7 @@ class JudgeMirrorReadinessOperator(OffsetsJobOperator):
 
 
 class RequireMirrorReadyOperator(ReportedOperator):
-    """Fail if a flow is not ready for a failover, with the worst that was found."""
+    """Fail if a flow is not ready for a failover, with the worst finding."""
 
     parameters: ClassVar[Models] = (FoundParams,)
     summary: Any

@@ -28,7 +28,7 @@ class RestoresRun(TellsChanges, ReportedOperator):
 
     parameters: ClassVar[Models] = (RunParams, WaitingParams)
     directory: ClassVar[type[RunDirectory]] = RunDirectory
-    #: What the event says that was done.
+    #: The ``kind`` of the asset event.
     kind = ChangeKind.CHANGED
 
     @abstractmethod
@@ -67,7 +67,7 @@ class RestoresRun(TellsChanges, ReportedOperator):
 class RestoreConnectorOffsetsOperator(RestoresRun):
     """Undo what a change of the same run left unfinished: prior offsets, then the prior state.
 
-    Does nothing if the change ended in order, applied or undone. A change that turns out applied is an event of the
+    Does nothing if the change ended properly, applied or undone. A change that turns out applied is an event of the
     connector's asset, as the task that began it added none. Meant as a teardown, with more retries than anything
     else in the DAG. Returns a sentence that says what was done.
     """

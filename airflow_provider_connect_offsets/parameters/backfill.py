@@ -65,6 +65,6 @@ class BackfillParams(Selection, DeliveredAgainParams, ReplayLimits, section=Sect
 
 
 class BackfillTurnParams(Selection, DeliveredAgainParams, PartParams):
-    """A run's turn to deliver its interval again; its ``mode`` is here ``kind``, as sensors have another one."""
+    """A run's turn to deliver its interval again; ``mode`` is called ``kind`` here, as sensors have a ``mode``."""
 
     kind: Text = argument("What is delivered again: ``rewind`` or ``replay``.", default="rewind")

@@ -22,7 +22,7 @@ DEFAULT_CONNECT = "kafka_connect_default"
 class Control(StrEnum):
     """How connectors and their offsets are reached.
 
-    ``groups`` is not of connectors: consumer groups of plain applications take their place.
+    With ``groups``, consumer groups of plain applications take the place of connectors.
     """
 
     REST = "rest"
@@ -186,7 +186,7 @@ class FailbackConnectionParams(FailoverConnectionParams, section=Section.CONNECT
 class StorageConnectionParams(Parameters):
     """A Connect cluster, and the Kafka cluster that it keeps its own topics on.
 
-    Existing connectors are listed by REST in either ``control``: only that has the id of the workers' Kafka cluster.
+    With either ``control`` the REST API lists the connectors: only it has the id of the workers' Kafka cluster.
     """
 
     control: Text = _control(Control.REST, Control.STRIMZI_REST)

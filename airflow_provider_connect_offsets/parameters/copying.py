@@ -23,7 +23,7 @@ from airflow_provider_connect_offsets.parameters.tasks import OneConnectorParams
 # names of settings have: JSON Schema has no flags.
 _PLAIN_SECRET = rf'"[^"]*(?:{HIDDEN_NAMES})[^"]*"\s*:\s*(?!\s|"\$\{{|null)'
 
-#: A mapping of settings, also as the text that templates make of it.
+#: A mapping of settings, or the text that a template renders it to.
 Settings = Annotated[Any, lambda value, _param: "" if value is None else value]
 
 

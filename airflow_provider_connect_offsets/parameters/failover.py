@@ -132,7 +132,7 @@ class FailbackParams(GroupsToMove, section=Section.WHAT):
 
 
 class RestoredRunParams(Parameters, section=Section.WHAT):
-    """The failover that is taken back."""
+    """The failover whose prior offsets are restored."""
 
     run_uri: Uri = required(
         "Run",

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 from airflow_provider_connect_offsets.offsets.requests.fields import Parameter, Parameters, fields_of
 
 Model = TypeVar("Model", bound=Parameters)
-#: Whose fields an operator takes.
+#: The models whose fields an operator takes.
 Models: TypeAlias = tuple[type[Parameters], ...]
 
 
@@ -26,7 +26,7 @@ class TakesParameters:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         own, fields = vars(cls), fields_of(*cls.parameters)
-        # Airflow wraps the ``__init__`` of operators, and needs that of each; one that a mixin brings it does not wrap.
+        # Airflow wraps the ``__init__`` of each operator class, so each needs its own; it wraps none of a mixin.
         is_bare = not hasattr(cls.__init__, "__wrapped__")
         if "__init__" not in own and ("parameters" in own or "preset" in own or is_bare):
             cls.__init__ = _init_of(cls)  # type: ignore[method-assign]
@@ -43,7 +43,7 @@ class TakesParameters:
 
 
 def accepted(operator: type[TakesParameters], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of ``values`` that ``operator`` takes."""
+    """Return the ``values`` that ``operator`` takes."""
     return {name: value for name, value in values.items() if name in fields_of(*operator.parameters)}
 
 

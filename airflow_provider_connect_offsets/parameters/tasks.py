@@ -66,7 +66,7 @@ class QuestionParams(FoundParams):
 
 
 class StepLeaseParams(Parameters):
-    """For how long single steps keep a connector to their run."""
+    """How long the run keeps its lease of a connector between single steps."""
 
     hold: float | None = argument(
         "Seconds for which the connector is leased to the run's next tasks, which single-step changes need; None: "

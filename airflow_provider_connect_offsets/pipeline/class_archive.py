@@ -5,8 +5,8 @@
     python -m airflow_provider_connect_offsets.pipeline.class_archive FILE
 
 The driver loads some 20,000 classes. Operators pass the file of ``[connect_offsets] class_archive`` to the JVM. The JVM
-maps the file if the same JDK wrote it on the same class path; else it starts without it. Source: JEP 350 (dynamic CDS
-archives, JDK 13 and later).
+maps the file if the same JDK wrote it on the same class path; otherwise it starts without the file. Source: JEP 350
+(dynamic CDS archives, JDK 13 and later).
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from airflow_provider_connect_offsets.pipeline.shipping import (
 
 _USAGE = "usage: python -m airflow_provider_connect_offsets.pipeline.class_archive FILE\n"
 
-# Options of spark-submit's JVM, which is the driver unless that runs in the cluster. Spark appends those of
+# Options of spark-submit's JVM, which is the driver unless the driver runs in the cluster. Spark appends the options in
 # spark.driver.defaultJavaOptions and spark.driver.extraJavaOptions, so users' settings win.
 _SUBMIT_OPTIONS = "SPARK_SUBMIT_OPTS"
 
 
 def quick_start(archive: str) -> dict[str, str]:
-    """Environment variables that make ``spark-submit`` start quickly.
+    """Return the environment variables that make ``spark-submit`` start quickly.
 
     Args:
         archive: path of a class archive; ignored if empty or if there is no such file
@@ -80,7 +80,10 @@ def write_class_archive(target: Path, spark_submit: str) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the archive; exit code 2 if the arguments or the installation are wrong, 1 if the JVM wrote no archive."""
+    """Write the archive, and return the exit code.
+
+    It is 2 if the arguments or the installation are wrong, and 1 if the JVM wrote no archive.
+    """
     if len(arguments) != 1 or arguments[0].startswith("-"):
         sys.stderr.write(_USAGE)
         return 2

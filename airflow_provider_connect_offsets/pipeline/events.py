@@ -24,5 +24,5 @@ def query_events(positions: DataFrame) -> DataFrame:
 
 
 def union_of(*frames: DataFrame) -> DataFrame:
-    """Rows of all frames; a column that one of them lacks is null."""
+    """Rows of all frames; a column that a frame lacks is null in its rows."""
     return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)

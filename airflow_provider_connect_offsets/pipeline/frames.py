@@ -37,21 +37,21 @@ _TYPES: Mapping[ColumnKind, T.DataType] = {
     ColumnKind.TIMESTAMP: T.TimestampType(),
 }
 
-# A missing or damaged file is an error with any settings of the session: a plan without its rows would be wrong.
+# A missing or damaged file is an error whatever the session's settings: a plan without its rows would be wrong.
 WHOLE = {"ignoreCorruptFiles": "false", "ignoreMissingFiles": "false"}
-# Frames in one query of ``write_together``.
+# Most frames in one query of ``write_together``.
 _AT_ONCE = 16
 _MARKED = "mapreduce.fileoutputcommitter.marksuccessfuljobs"
 
 
 def struct_type(schema: Schema) -> T.StructType:
-    """Spark's schema of a dataset."""
+    """Return Spark's schema of a dataset."""
     return T.StructType([T.StructField(c.name, _TYPES[c.kind], nullable=c.nullable) for c in schema.columns])
 
 
 def shaped(frame: DataFrame, schema: Schema) -> DataFrame:
     """Select the columns of a dataset, in order, and cast them to its types."""
-    # One call into the JVM for all texts; a Column for each would take several calls.
+    # One call into the JVM for all columns; making a Column of each would take several calls.
     columns = [f"CAST(`{c.name}` AS {_TYPES[c.kind].simpleString()}) AS `{c.name}`" for c in schema.columns]
     return frame.selectExpr(*columns)
 
@@ -60,7 +60,7 @@ def read_dataset(spark: SparkSession, uri: str, schema: Schema) -> DataFrame:
     """Read a dataset.
 
     A nullable column that the files lack, because it was added to the schema later, is null. Spark is given the schema,
-    which saves a job to infer it.
+    so it needs no job to infer it.
 
     Raises:
         DatasetError: the dataset is missing or unfinished, or lacks a column that must not be null
@@ -90,7 +90,7 @@ def write_dataset(frame: DataFrame, uri: str) -> None:
 def write_together(frames: Sequence[DataFrame], uri: str) -> None:
     """Write frames of one shape as one dataset, replacing an earlier one.
 
-    Each file has a number of frames: a query over hundreds would take Spark longer to plan than to run.
+    Each query writes a few frames to one file: a query over hundreds would take Spark longer to plan than to run.
     """
     batches = [frames[first : first + _AT_ONCE] for first in range(0, len(frames), _AT_ONCE)]
     for number, batch in enumerate(batches):
@@ -100,13 +100,13 @@ def write_together(frames: Sequence[DataFrame], uri: str) -> None:
 
 
 def worked_out(frame: DataFrame) -> DataFrame:
-    """Compute a frame now, for later frames that use it several times; its query plan is not planned again for each.
+    """Compute a frame now, so that later frames can use it several times and Spark need not plan it again for each.
 
     If an executor is lost, its rows are lost too: the job fails, and the task that submitted it retries.
     """
     computed = frame.localCheckpoint()
-    # If Spark finds a part to be empty, it may give its columns other ids than the checkpoint's; Spark 4.0 then refuses
-    # to join it with the frame that it was computed from ("conflicting references").
+    # If Spark finds part of a frame to be empty, it may give its columns other ids than the checkpoint has. Spark 4.0
+    # then refuses to join the frame with the one that it was computed from ("conflicting references").
     return computed.select(*(F.col(name).alias(name) for name in computed.columns))
 
 
@@ -141,7 +141,7 @@ class PlanFrames:
 
 
 def _if_observed(spark: SparkSession, uri: str, schema: Schema) -> DataFrame:
-    """Read a dataset; without rows if it does not exist."""
+    """Read a dataset; the frame has no rows if the dataset does not exist or was never finished."""
     return read_dataset(spark, uri, schema) if is_finished(spark, uri) else few_rows(spark, [], struct_type(schema))
 
 
@@ -157,7 +157,7 @@ def verdict_frame(spark: SparkSession, verdicts: Iterable[Verdict]) -> DataFrame
 
 
 def few_rows(spark: SparkSession, rows: Sequence[tuple[Any, ...]], shape: T.StructType | str) -> DataFrame:
-    """A frame of a few rows in the driver's memory.
+    """Make a frame of a few rows in the driver's memory.
 
     The rows become one JSON literal. ``createDataFrame`` would start a Python process on an executor, which takes
     longer than most jobs and needs the driver's Python version there.

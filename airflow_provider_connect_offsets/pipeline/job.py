@@ -11,8 +11,8 @@ Usage:
 - ``job.py offset-changes RUN_DIRECTORY``: compare two snapshots of a Connect cluster
 - ``job.py rehearsal RUN_DIRECTORY``: run a small translation for ``class_archive``
 
-A run directory is a URI that Hadoop understands. The exit code is 0 if the job ran, with any findings; 1 if it failed;
-2 for wrong arguments. Only the standard library is imported before ``unzipped`` has sorted Python's path.
+A run directory is a URI that Hadoop understands. The exit code is 0 if the job ran, whatever it found; 1 if it failed;
+2 for wrong arguments. Only the standard library is imported until Python's path is sorted by ``unzipped.is_copy``.
 """
 
 from __future__ import annotations

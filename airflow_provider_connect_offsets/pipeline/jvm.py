@@ -1,6 +1,6 @@
 """Small files on Hadoop's file systems, Parquet schemas and Java patterns, by calls into the driver's JVM.
 
-py4j is the only way to these, so jobs need a driver with its own JVM (spark-submit) and do not run on Spark Connect.
+Only py4j gives access to these, so jobs need a driver with its own JVM (spark-submit) and do not run on Spark Connect.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def exists(spark: SparkSession, uri: str) -> bool:
 
 
 def size_of(spark: SparkSession, uri: str) -> int:
-    """Bytes of all files of a directory; 0 if there is none."""
+    """Return the size of all files of a directory in bytes; 0 if the directory does not exist."""
     file_system, path = _locate(spark, uri)
     return int(file_system.getContentSummary(path).getLength()) if file_system.exists(path) else 0
 
@@ -77,7 +77,7 @@ def move(spark: SparkSession, source: str, target: str) -> None:
 
 
 def first_part(spark: SparkSession, uri: str) -> str | None:
-    """The URI of a dataset's first Parquet file; None if it has none."""
+    """Find the URI of a dataset's first Parquet file; None if there is no such file."""
     file_system, path = _locate(spark, uri)
     listed = file_system.listFiles(path, False)  # noqa: FBT003 - Java has no keyword arguments
     while listed.hasNext():
@@ -88,7 +88,7 @@ def first_part(spark: SparkSession, uri: str) -> str | None:
 
 
 def absent_columns(spark: SparkSession, uri: str, names: Iterable[str]) -> list[str]:
-    """Those of ``names`` that the dataset's first file lacks; all files of a dataset have one schema.
+    """Return the names of columns that the dataset's first file lacks; all files of a dataset have one schema.
 
     Raises:
         DatasetError: the file is damaged
@@ -109,7 +109,7 @@ def absent_columns(spark: SparkSession, uri: str, names: Iterable[str]) -> list[
 
 
 def pattern_problem(spark: SparkSession, pattern: str) -> str | None:
-    """Why Java, which Kafka and Spark match with, rejects a regular expression; None if it is valid."""
+    """Say why Java, which Kafka and Spark match with, rejects a regular expression; None if it is valid."""
     try:
         _jvm(spark).java.util.regex.Pattern.compile(pattern)
     except JVM_ERRORS as error:
@@ -118,7 +118,7 @@ def pattern_problem(spark: SparkSession, pattern: str) -> str | None:
 
 
 def refused_pattern(spark: SparkSession, **patterns: str | None) -> str | None:
-    """A sentence on the first of these parameters that is no regular expression of Java; None if there is none."""
+    """Return a sentence on the first parameter that is not a regular expression of Java; None if all are valid."""
     for name, pattern in patterns.items():
         reason = None if pattern is None else pattern_problem(spark, pattern)
         if reason is not None:
@@ -127,7 +127,7 @@ def refused_pattern(spark: SparkSession, **patterns: str | None) -> str | None:
 
 
 def root_cause(error: Exception) -> str:
-    """The first line of the innermost exception's message, without Spark's error class and SQL state."""
+    """Return the first line of the innermost exception's message, without Spark's error class and SQL state."""
     cause = getattr(error, "java_exception", None)
     while cause is not None and cause.getCause() is not None:
         cause = cause.getCause()

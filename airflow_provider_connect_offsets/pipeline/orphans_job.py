@@ -31,7 +31,7 @@ from airflow_provider_connect_offsets.pipeline.summary import first_rows, now, t
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 from airflow_provider_connect_offsets.workspace.schemas import ORPHANS, STORED_RECORDS
 
-# An array of a text and an object; possessive quantifiers, so that a long name can't exhaust Java's stack.
+# A JSON array of a string and an object. Quantifiers are possessive, so that a long name can't exhaust Java's stack.
 _KEY = r'^\s*\[\s*"[^"\\]*+(?:\\.[^"\\]*+)*+"\s*,\s*\{[\s\S]*\}\s*\]\s*$'
 
 
@@ -42,7 +42,8 @@ def last_of_each_key(records: DataFrame) -> DataFrame:
         records: dataset ``stored_records``
 
     Returns:
-        key, topic, kafka_partition, log_offset, written_at, value, records (of the key), partitions (that have the key)
+        key, topic, kafka_partition, log_offset, written_at, value, records (how many the key has), partitions (how many
+        have the key)
     """
     record = F.struct("topic", "kafka_partition", "log_offset", "written_at", "value")
     by_partition = records.groupBy("key", "kafka_partition").agg(
@@ -75,7 +76,7 @@ def owned(keys: DataFrame, known: DataFrame) -> DataFrame:
         {
             "connector": F.when(is_key, F.get_json_object(text, "$[0]")),
             "partition": F.when(is_key, F.get_json_object(text, "$[1]")),
-            # To a worker the JSON text null is no value, too.
+            # A worker also treats the JSON text null as no value.
             "has_offset": F.coalesce(F.col("value").cast("string") != "null", F.expr("false")),
         }
     )
@@ -152,7 +153,7 @@ def _find(spark: SparkSession, directory: OrphansDirectory, request: OrphanReque
 
 
 def summarise(rows: DataFrame) -> dict[str, Any]:
-    """Totals and digest of dataset ``orphans``, and its largest connectors."""
+    """Compute the totals and the digest of dataset ``orphans``, and list the connectors with the most bytes."""
     counts = totals(
         rows,
         F.count_distinct("connector").alias("orphaned"),

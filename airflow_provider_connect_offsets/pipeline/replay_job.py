@@ -36,8 +36,8 @@ def with_action(ranges: DataFrame) -> DataFrame:
         ranges: dataset ``replay_ranges``
 
     Returns:
-        its columns, ``action``, ``reason``, and ``starts``, ``stops``: where the clone starts, and the end of what it
-        is to deliver; both are the log end in a partition without a record in the interval
+        its columns, ``action``, ``reason``, and ``starts``, ``stops``: where the clone starts, and where the records
+        end that it is to deliver; both are the log end in a partition without a record in the interval
     """
     is_replayed = F.coalesce(F.col("first_record") < F.col("ends"), F.expr("false"))
     of_topic = F.max("is_replayed").over(Window.partitionBy("topic"))
@@ -61,7 +61,7 @@ def replay_verdicts(decided: DataFrame, request: ReplayRequest, *, age_ms: int) 
     """Judge single partitions.
 
     Args:
-        decided: the frame of ``with_action``
+        decided: what ``with_action`` returns
         request: the request
         age_ms: how long ago the interval begins, in milliseconds
 
@@ -78,10 +78,10 @@ def replay_verdicts(decided: DataFrame, request: ReplayRequest, *, age_ms: int) 
 
 
 def _start_gone(request: ReplayRequest, age_ms: int) -> Column:
-    """Records before the log start were deleted, and no record that is left is older than the interval.
+    """Report that records of the interval may be gone: some were deleted, and the first one left is not older than it.
 
-    A log whose records are all gone is no finding while the interval is younger than ``retention.ms``: what was deleted
-    by age is older than the interval then.
+    A log whose records are all gone is not reported while the interval is younger than ``retention.ms``: the records
+    that were deleted by age are then older than the interval.
     """
     by_age = (F.col("log_start") == F.col("log_end")) & (F.col("retention_ms") > F.lit(age_ms))
     gone = (F.col("log_start") > 0) & (F.col("begins") == F.col("log_start")) & ~F.coalesce(by_age, F.expr("false"))
@@ -103,7 +103,7 @@ def _start_gone(request: ReplayRequest, age_ms: int) -> Column:
 
 
 def _expiring() -> Column:
-    """Retention may delete records before they are delivered."""
+    """Warn that retention may delete records before they are delivered."""
     soon = F.col("is_replayed") & (F.col("begins") < F.col("expiring_offset"))
     return found(
         Rule.EXPIRING,
@@ -130,7 +130,7 @@ def run(spark: SparkSession, directory: ReplayDirectory) -> dict[str, Any]:
 
 
 def summarise(rows: DataFrame, judged: DataFrame, request: ReplayRequest) -> dict[str, Any]:
-    """The summary: counts of partitions and offsets, verdicts, and the digest.
+    """Summarise the plan: counts of partitions and offsets, verdicts, and the digest.
 
     Args:
         rows: dataset ``replay_plan``

@@ -24,7 +24,7 @@ REQUIRED = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS", "spark.
 # Bytes of datasets for each task of a shuffle. A task sorts its rows several times at once, and with a driver's default
 # memory it fails at about 50 MB.
 TASK_BYTES = 16 * 2**20
-# Least tasks on a cluster, which may add cores while a job runs.
+# Fewest tasks on a cluster, which may add cores while a job runs.
 CLUSTER_TASKS = 8
 
 _Run = TypeVar("_Run", bound=Directory)
@@ -41,7 +41,7 @@ class Job:
         takes: how many arguments there may be; the first one is the run directory
         tasks: into how many tasks a shuffle of small datasets is divided on one machine; 0: one per core, so that all
             end at the same time
-        defaults: other Spark settings for what users have not set
+        defaults: further Spark settings, each used only if the user has not set it
     """
 
     name: str
@@ -61,7 +61,7 @@ class Job:
         tasks: int = 0,
         defaults: Mapping[str, str] = MappingProxyType({}),
     ) -> Job:
-        """A job whose only argument is a run directory of that ``kind``; ``tasks`` and ``defaults``: as attributes."""
+        """Make a job whose only argument is a run directory of type ``kind``; the rest are attributes of the job."""
         return cls(name, "RUN_DIRECTORY", lambda spark, arguments: run(spark, kind(*arguments)), {1}, tasks, defaults)
 
     def main(self, arguments: list[str]) -> int:
@@ -87,7 +87,7 @@ def open_session(name: str, defaults: Mapping[str, str]) -> SparkSession:
     """Start a session.
 
     Args:
-        name: of the Spark application
+        name: name of the Spark application
         defaults: settings that hold unless the user sets them in ``spark-defaults.conf``, in the properties file, or as
             ``--conf`` (``conf`` of the operator)
     """
@@ -104,12 +104,12 @@ def fit(spark: SparkSession, uri: str, *, tasks: int = 0) -> None:
     """Divide shuffles into as many tasks as the datasets of a run need, unless the user has set how many.
 
     Small datasets on one machine get ``tasks`` (0: one per core) without adaptive execution, which would plan each
-    stage again and arrive at as many.
+    stage again and arrive at the same number.
 
     Args:
         spark: the session
         uri: the run directory
-        tasks: least number of tasks on one machine
+        tasks: fewest tasks on one machine; 0: one per core
     """
     context = spark.sparkContext
     cores, is_local = context.defaultParallelism, str(context.master).startswith("local")
@@ -121,7 +121,7 @@ def fit(spark: SparkSession, uri: str, *, tasks: int = 0) -> None:
 
 
 def read_no_paths(spark: SparkSession) -> None:
-    """Let no path be the name of a table in SQL from now on (``text.`/etc/passwd```)."""
+    """Forbid paths as names of tables in SQL from now on (``text.`/etc/passwd```)."""
     spark.conf.set("spark.sql.runSQLOnFiles", "false")
 
 

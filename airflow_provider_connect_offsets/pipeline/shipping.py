@@ -1,6 +1,6 @@
 """The arguments of ``spark-submit``: the file it runs, and the zip of modules that driver and executors import.
 
-Families of connectors that other distributions bring are in the zip, too, with the entry points that name them: Python
+The zip also has the connector families that other distributions provide, with the entry points that name them: Python
 finds both in a zip on its path as it does in an installation.
 
 Standard library only: an Airflow task imports this module and need not have pyspark.
@@ -18,9 +18,10 @@ from pathlib import Path
 
 from airflow_provider_connect_offsets.offsets.families.own import GROUP, family_points
 
-# A job of seconds ends before the JVM's second compiler pays off: without it, the job takes about three quarters.
-# Without it, the JVM also reserves only 48 MB for compiled code, which the plans of about 20 connectors fill; it then
-# compiles nothing more and interprets ("CodeCache is full. Compiler has been disabled."). 240 MB is its usual size.
+# A job of seconds ends before the JVM's second compiler pays off: without that compiler, the job takes about three
+# quarters of the time. But the JVM then reserves only 48 MB for compiled code, which the plans of about 20 connectors
+# fill. After that it compiles nothing more and interprets ("CodeCache is full. Compiler has been disabled."). 240 MB is
+# its usual size.
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 
 PACKAGE = Path(__file__).parents[1]
@@ -49,12 +50,12 @@ _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 
 
 def job_path() -> Path:
-    """The file that ``spark-submit`` runs for every job; see ``job`` for its arguments."""
+    """Return the path of the file that ``spark-submit`` runs for every job; see ``job`` for its arguments."""
     return PACKAGE / "pipeline" / "job.py"
 
 
 def spark_submit_path() -> str | None:
-    """The ``spark-submit`` on the path, else the one that pip installed with pyspark; None if there is neither."""
+    """Find ``spark-submit`` on the path, else next to this Python, where pip installs it; None if it is not found."""
     by_pip = Path(sys.executable).with_name("spark-submit")
     return shutil.which("spark-submit") or (str(by_pip) if by_pip.exists() else None)
 
@@ -84,11 +85,11 @@ def _write(archive: zipfile.ZipFile, name: Path, content: bytes) -> None:
 
 
 def _modules_of(point: EntryPoint) -> dict[Path, Path]:
-    """Name in the zip → file, of all modules of an entry point's top-level module or package, which is not imported."""
+    """Map names in the zip to the files of an entry point's top-level module or package, without importing it."""
     top = point.module.partition(".")[0]
     spec = importlib.util.find_spec(top)
     if spec is None:
-        return {}  # loading it says what is wrong, and names its distribution
+        return {}  # loading the entry point will say what is wrong, and name its distribution
     folders = [Path(folder) for folder in spec.submodule_search_locations or ()]
     if not folders:
         return {Path(f"{top}.py"): Path(spec.origin)} if spec.origin else {}
@@ -98,7 +99,7 @@ def _modules_of(point: EntryPoint) -> dict[Path, Path]:
 
 
 def _metadata(points: Iterable[EntryPoint]) -> dict[str, str]:
-    """Name in the zip → text, of what Python needs to find entry points: those of families, and no others."""
+    """Map names in the zip to the texts that Python needs to find the entry points of families, and no others."""
     by_distribution: dict[tuple[str, str], list[EntryPoint]] = {}
     for point in points:
         if point.dist is not None:
@@ -113,6 +114,6 @@ def _metadata(points: Iterable[EntryPoint]) -> dict[str, str]:
 
 
 def shipped_modules() -> Iterator[Path]:
-    """The files of the modules that jobs import, always in the same order."""
+    """Yield the files of the modules that jobs import, always in the same order."""
     for pattern in _SHIPPED:
         yield from sorted(PACKAGE.glob(pattern))

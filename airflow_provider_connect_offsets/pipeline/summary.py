@@ -1,4 +1,4 @@
-"""``summary.json`` of a job: totals, first rows, counts and samples of verdicts in it, and how it is written."""
+"""Write the ``summary.json`` of a job, and compute its parts: totals, first rows, counts and samples of verdicts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.pipeline import jvm
 
-# Verdicts of each rule and severity in a summary, and rows of each list.
+# Most verdicts of each rule and severity in a summary, and most rows of each list.
 SAMPLE, LISTED = 20, 100
 
 
@@ -25,18 +25,18 @@ def write_summary(spark: SparkSession, uri: str, summary: dict[str, Any]) -> dic
 
 
 def now() -> str:
-    """The time now: ISO 8601 in UTC, with milliseconds."""
+    """Return the time now: ISO 8601 in UTC, with milliseconds."""
     return datetime.now(tz=UTC).isoformat(timespec="milliseconds")
 
 
 def totals(rows: DataFrame, *aggregates: Column) -> dict[str, Any]:
-    """The values of these aggregates over all rows, by name."""
+    """Compute these aggregates over all rows, by name."""
     [row] = rows.agg(*aggregates).collect()
     return dict(row.asDict())
 
 
 def first_rows(rows: DataFrame, *order: Column | str) -> list[dict[str, Any]]:
-    """The first ``LISTED`` rows in that order."""
+    """Collect the first ``LISTED`` rows in that order."""
     return [row.asDict() for row in rows.orderBy(*order).limit(LISTED).collect()]
 
 
@@ -45,10 +45,11 @@ def sampled(verdicts: DataFrame, *by: str) -> list[dict[str, Any]]:
 
     Args:
         verdicts: dataset ``verdicts``
-        by: more columns, for each value of which they are sampled and counted by themselves
+        by: further columns; verdicts are sampled and counted separately for each of their values
 
     Returns:
-        severity, rule, message and ``by`` of each, and ``times``: how many verdicts have this rule and severity
+        severity, rule, message and ``by`` of each sampled verdict, and ``times``: how many verdicts have the same
+        severity, rule and ``by``
     """
     kind = Window.partitionBy(*by, "severity", "rule")
     numbered = verdicts.withColumn("times", F.count("*").over(kind)).withColumn(
@@ -59,7 +60,7 @@ def sampled(verdicts: DataFrame, *by: str) -> list[dict[str, Any]]:
 
 
 def verdict_counts(sample: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
-    """Numbers of verdicts: ``verdicts`` by severity, ``rules`` by rule. ``sample`` is what ``sampled`` returns."""
+    """Count verdicts: ``verdicts`` by severity, ``rules`` by rule. ``sample`` is what ``sampled`` returns."""
     by_severity, by_rule = Counter[str](), Counter[str]()
     for (severity, rule), times in {(row["severity"], row["rule"]): row["times"] for row in sample}.items():
         by_severity[severity] += times
@@ -71,7 +72,7 @@ def verdict_counts(sample: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, i
 
 
 def judged_plan(sample: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What the summary of a plan has on its verdicts: counts, the worst severity, and messages of errors and warnings.
+    """Summarise a plan's verdicts: counts, the worst severity, and messages of errors and warnings.
 
     ``sample`` is what ``sampled`` returns.
     """

@@ -1,7 +1,7 @@
 """Import the installed pyspark instead of the zip that ``spark-submit`` puts before it on Python's path.
 
-Python compiles modules from a zip at every start, which takes half a second for pyspark; it caches compiled installed
-modules. Standard library only, as this module runs before pyspark is imported.
+Python compiles modules from a zip at every start, which takes half a second for pyspark. It caches compiled modules of
+an installation. Standard library only, as this module runs before pyspark is imported.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-# A list looks empty to the key function while it is being sorted.
+# A copy, because a list looks empty to the key function while it is being sorted.
 _ON_PATH = frozenset(sys.path)
 
 

@@ -1,4 +1,4 @@
-"""Make verdicts of rules, each of which is a condition on a row and a sentence for people."""
+"""Make verdicts from rules. A rule is a condition on a row and a sentence for people."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def found(
 
     Args:
         rule: the rule
-        severity: of all findings, or a column with each one's
+        severity: one severity, or a column of severities
         condition: a boolean column
-        template: of the message, for ``sentence``
-        values: for ``sentence``; a text that is not a constant belongs here, as it may have braces
+        template: the template of the message, for ``sentence``
+        values: for ``sentence``; a text that is not a constant belongs here, as it may contain braces
     """
     level = F.lit(severity.value) if isinstance(severity, Severity) else severity
     message = sentence(template, **values)
@@ -37,7 +37,7 @@ def sentence(template: str, **values: Column | str | int) -> Column:
         template: a text with the names of columns in braces: ``{topic}``; ``{lag:number}`` has thousands separators,
             ``{sync_at:moment}`` is a timestamp in UTC, to the second, and ``{lag:record}``, with any noun, is
             ``1 record`` or ``1,200 records``; ``{lag:record is}`` is ``1 record is`` or ``1,200 records are``
-        values: what names stand for that are not those of columns
+        values: values of the names in the template; a name without a value stands for the column of that name
 
     Returns:
         a text; null if one of its columns is null
@@ -69,7 +69,7 @@ def verdicts(
     prefix: Column,
     listed: Column | None = None,
 ) -> DataFrame:
-    """Make verdicts of findings.
+    """Make verdicts from findings.
 
     Args:
         rows: any frame
@@ -78,7 +78,7 @@ def verdicts(
         connector: the verdict's connector
         partition: the verdict's partition, JSON
         prefix: beginning of each message
-        listed: an array of further findings of each row; None if there are none
+        listed: an array of further findings for each row; None if there are none
 
     Returns:
         dataset ``verdicts``, and ``more``

@@ -44,7 +44,7 @@ HEADERS = {
 
 
 def create_app() -> FastAPI:
-    """The app, which Airflow mounts under ``PREFIX``."""
+    """Return the app, which Airflow mounts under ``PREFIX``."""
     app = FastAPI(title="Reports of connector offsets", openapi_url=None)
     readers_only = [Depends(requires_access_dag(method="GET", access_entity=DagAccessEntity.RUN))]
     app.get("/report/{dag_id}/{run_id}", dependencies=readers_only)(show_run)
@@ -58,7 +58,7 @@ def create_app() -> FastAPI:
 async def user_by_header_or_cookie(
     request: Request, header: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer_scheme)]
 ) -> BaseUser:
-    """The user of a request: by the token in its header, else by the cookie of Airflow's sign-in."""
+    """Return the user of a request: by the token in its header, else by the cookie of Airflow's sign-in."""
     return await resolve_user_from_token(header.credentials if header else request.cookies.get(COOKIE_NAME_JWT_TOKEN))
 
 
@@ -95,7 +95,7 @@ def _response(dag_id: str, run_id: str, path: str) -> Response | None:
 
 
 async def explain(request: Request, error: StarletteHTTPException) -> Response:
-    """The error page, with a link to sign in if the user has not."""
+    """Return the error page, with a link to sign in if the user is not signed in."""
     text = escape(str(error.detail))
     if error.status_code == status.HTTP_401_UNAUTHORIZED:
         sign_in = f"{API_ROOT_PATH}api/v2/auth/login?{urlencode({'next': _address(**request.path_params)})}"
@@ -105,5 +105,5 @@ async def explain(request: Request, error: StarletteHTTPException) -> Response:
 
 
 def _address(dag_id: str, run_id: str, path: str = "") -> str:
-    """Path of a run's file on this server, with Airflow's prefix."""
+    """Return the path of a run's file on this server, with Airflow's prefix."""
     return f"{API_ROOT_PATH.rstrip('/')}{PREFIX}/report/{quote(f'{dag_id}/{run_id}/{path}'.rstrip('/'))}"

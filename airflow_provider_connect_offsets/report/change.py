@@ -68,11 +68,11 @@ class Listing:
     """An additional table of a report.
 
     Attributes:
-        title: above the table
-        headings: of the columns
-        rows: cells
+        title: text above the table
+        headings: headings of the columns
+        rows: cells of each row
         numbers: indexes of columns with numbers
-        note: below the table
+        note: text below the table; empty: none
     """
 
     title: str
@@ -87,17 +87,17 @@ class Change:
     """One change: its request, plan, verdicts and outcome, as far as they exist.
 
     Attributes:
-        run: its directory
+        run: the run's directory
         request: the request
         observed: the connector at the snapshot; None before the snapshot
         summary: numbers of the plan; None before the plan
-        rows: of the plan
-        verdicts: of the plan, worst first
-        bounds: logs of the plan's topics
+        rows: the plan's rows
+        verdicts: the plan's verdicts, worst first
+        bounds: logs of the plan's topics, by partition
         recorded: the outcome recorded in the run, of this or of an earlier plan; None if there is none
-        pending: why a plan without an outcome is not applied yet
-        title: heading of its report
-        facts: label and text of more facts, shown below the figures
+        pending: why a plan without an outcome is not applied yet; None if unknown
+        title: heading of the report
+        facts: more facts by label, shown below the figures
         listings: additional tables
     """
 
@@ -130,7 +130,7 @@ class Change:
         """
         request = Request.from_json(files.read_json(run.request))
         summary = files.read_json_if_any(run.summary)
-        # The job writes the summary last: without it, plan and verdicts are unfinished, or those of another plan.
+        # The job writes the summary last: without it, plan and verdicts are unfinished, or belong to another plan.
         planned, own = summary is not None, run.of(request.connector)
         rows = tuple(_plan_row(row) for row in read_dataset(run.offset_plan, OFFSET_PLAN, **own)) if planned else ()
         return cls(
@@ -189,12 +189,12 @@ class Change:
 
     @cached_property
     def records_never(self) -> int | None:
-        """Records never delivered, counted in the same way."""
+        """Records never delivered, counted as ``records_again`` is."""
         planned = None if self.summary is None else self.summary.records_never
         return self._counted([move.records_never for move in self.moves], planned)
 
     def _counted(self, numbers: list[int | None], planned: int | None) -> int | None:
-        """The sum, or the plan's number if that of a partition is unknown."""
+        """Return the sum, or the plan's number unless all partitions were read back and their numbers are known."""
         known = [number for number in numbers if number is not None]
         proved = bool(numbers) and all(move.proved is not None for move in self.moves)
         return sum(known) if proved and len(known) == len(numbers) else planned
@@ -205,14 +205,14 @@ def _plan_row(row: Mapping[str, Any]) -> PlanRow:
 
 
 def worst_first(rows: Iterable[Mapping[str, Any]]) -> tuple[Verdict, ...]:
-    """The verdicts in rows of dataset ``verdicts``: by severity, rule and message."""
+    """Return the verdicts in rows of dataset ``verdicts``, sorted by severity, rule and message."""
     verdicts = (Verdict(**{**row, "severity": Severity(row["severity"])}) for row in rows)
     order = list(Severity)
     return tuple(sorted(verdicts, key=lambda v: (order.index(v.severity), v.rule, _natural(v.message))))
 
 
 def _natural(text: str) -> list[str | int]:
-    """Sort key that puts partition 2 before partition 10."""
+    """Return a sort key that puts partition 2 before partition 10."""
     return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", text)]
 
 

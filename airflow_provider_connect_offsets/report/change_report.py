@@ -43,11 +43,11 @@ def write_change_report(change: Change) -> str:
 
 
 def render(changes: Sequence[Change], *, title: str, notes: Sequence[str] = ()) -> str:
-    """The HTML of one report on ``changes``, in their order.
+    """Return the HTML of one report on ``changes``, in their order.
 
     Args:
         changes: the changes
-        title: of the report
+        title: title of the report
         notes: paragraphs below the title, with names in backticks
     """
     return rendered(_TEMPLATE, title=title, notes=notes, sections=_sections(changes))
@@ -106,12 +106,12 @@ class _Section:
 
     @property
     def hidden_rows(self) -> int:
-        """Rows that the table leaves out."""
+        """Number of rows that the table leaves out."""
         return len(self.change.moves) - len(self.rows)
 
     @property
     def hidden_bands(self) -> int:
-        """Partitions on a log that the picture leaves out."""
+        """Number of partitions on a log that the picture leaves out."""
         return sum(move.log is not None for move in self.change.moves) - self.drawn
 
 
@@ -128,7 +128,7 @@ def _findings(verdicts: Sequence[Verdict]) -> tuple[_Findings, ...]:
 
 
 def _datasets(change: Change) -> dict[str, str]:
-    """URIs of the datasets that exist, by name."""
+    """Return the URIs of the datasets that exist, by name."""
     run = change.run
     uris = {"Request": run.request}
     if change.observed is not None:
@@ -141,7 +141,7 @@ def _datasets(change: Change) -> dict[str, str]:
 
 
 def _key_figures(change: Change) -> tuple[Figure, ...]:
-    """Partitions, records delivered again, records never delivered, downtime; empty if there is no plan."""
+    """Return partitions, records delivered again or never, and downtime as figures; empty if there is no plan."""
     if change.summary is None:
         return ()
     return (
@@ -158,7 +158,7 @@ def _partitions(change: Change, summary: Summary) -> Figure:
 
 
 def _records(change: Change, number: int | None, planned: int, effect: str, kind: str) -> Figure:
-    """Add the plan's number if it differs, as that is the one that was approved."""
+    """Return a figure of records; it adds the plan's number if that differs, as the plan's number was approved."""
     value = f"{number or 0:,}"
     label = f"{'record' if number == 1 else 'records'} {effect}"
     if change.outcome is not None and change.outcome.result is Result.RECORDS_DELETED and kind == "again":

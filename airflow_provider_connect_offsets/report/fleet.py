@@ -84,7 +84,7 @@ class FleetChange:
         return plan_digest(change.summary.digest for change in self.members.values() if change.summary)
 
     def errors(self) -> dict[str, str]:
-        """The first error, by connector, of those that have an error or no plan."""
+        """Return the first error of each connector that has an error or no plan, by connector."""
         errors = {}
         for name, change in self.members.items():
             messages = [verdict.message for verdict in change.verdicts if verdict.severity is Severity.ERROR]
@@ -93,7 +93,7 @@ class FleetChange:
         return errors
 
     def sums(self) -> dict[str, Any]:
-        """Totals of connectors, partitions, changes, records and warnings; a task returns them."""
+        """Return totals of connectors, partitions, changes, records and warnings; a task returns them, too."""
         summaries = [change.summary for change in self.members.values() if change.summary]
         return {
             "connectors": len(self.members),
@@ -128,7 +128,7 @@ class FleetChange:
         return f"Change the {self.title[0].lower()}{self.title[1:]}?"
 
     def table(self, *, limit: int = MOST_ROWS) -> Group:
-        """A row for each connector, worst first, with how far its change has come."""
+        """Return a table of how far the change of each connector has come, worst first."""
         headings = (self.noun.capitalize(), "Standing", "Partitions", "Again", "Never", "Warnings")
         rows = [
             (line.connector, line.change.standing.headline, *line.numbers, f"{line.warnings:,}") for line in self.lines
@@ -136,7 +136,7 @@ class FleetChange:
         return row_table(counted(len(self.members), self.noun), self._rows(headings, rows), limit=limit)
 
     def question(self, *, link: str | None = None) -> str:
-        """The question to the approver: what would change, by connector; ``link`` as of ``question.question``."""
+        """Return the question to the approver: what would change, by connector; ``link``: see ``question.question``."""
         sums = self.sums()
         partitions = f"{sums['changed']:,} of {counted(sums['partitions'], 'partition')}"
         headings = (self.noun.capitalize(), "Partitions", "Delivered again", "Never", "Warnings")

@@ -48,8 +48,8 @@ class Findings:
 
     Attributes:
         title: the heading
-        rows: severity, the rule's sentence, and message of some, worst first
-        more: how many more there are
+        rows: severity, the rule's sentence, and message of the verdicts shown, worst first
+        more: how many more verdicts there are
     """
 
     title: str
@@ -69,19 +69,19 @@ class Findings:
 
 
 def publish(uri: str, template: str, **values: Any) -> str:
-    """Render a template, write the report to ``uri``, and return that."""
+    """Render a template, write the report to ``uri``, and return ``uri``."""
     approval = Approval.read(Directory(uri.rpartition("/")[0]).approval)
     files.write_bytes(uri, rendered(template, approval=approval, **values).encode())
     return uri
 
 
 def rendered(template: str, *, approval: Approval | None = None, **values: Any) -> str:
-    """The HTML of a template; all text in it is escaped. ``approval``: the answer to the run's question, if any."""
+    """Return the HTML of a template, with all text escaped. ``approval``: the answer to the run's question, if any."""
     written_at = words.moment(datetime.now(tz=UTC))
     return _environment().get_template(template).render(written_at=written_at, approval=approval, **values)
 
 
-@cache  # with the templates that it has compiled: half of the time of a report
+@cache  # keeps compiled templates, which take half of the time of a report
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only a report needs it
 
@@ -97,14 +97,14 @@ def _environment() -> Environment:
 
 
 def drawn(svg: str | None) -> Markup | None:
-    """A drawing of ``charts`` for a template; the drawing has escaped its texts."""
+    """Return a drawing of ``charts`` for a template; the drawing has escaped its texts."""
     from markupsafe import Markup  # noqa: PLC0415 - as jinja2
 
     return None if svg is None else Markup(svg)  # noqa: S704
 
 
 def _prose(text: str) -> Markup:
-    """A sentence as HTML: escaped, without credentials, texts in backticks as code."""
+    """Return a sentence as HTML: escaped, without credentials, texts in backticks as code."""
     from markupsafe import Markup, escape  # noqa: PLC0415 - as jinja2
 
     safe = str(escape(masked(text)))
@@ -112,7 +112,7 @@ def _prose(text: str) -> Markup:
 
 
 def _breakable(number: str) -> Markup:
-    """A number; one that is too long for its box may break after its separators."""
+    """Return a number as HTML; a number that is too long for its box may break after its separators."""
     from markupsafe import Markup, escape  # noqa: PLC0415 - as jinja2
 
     safe = str(escape(number))

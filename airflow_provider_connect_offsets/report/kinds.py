@@ -36,7 +36,7 @@ class Report(Protocol):
         """The question to the approver, in one line."""
 
     def question(self, *, link: str | None = None) -> str:
-        """The question in Markdown; ``link``: URL of the report for a browser, None if reports are not served."""
+        """Return the question in Markdown; ``link``: URL of the report, None if reports are not served."""
 
     def write(self) -> str:
         """Write the report as the run's ``report.html``, and return its URI."""
@@ -82,7 +82,7 @@ def read_report(directory: Directory, *, pending: Pending | None = None) -> Repo
         pending: Why its plan is not applied yet; None if that is unknown.
 
     Raises:
-        DatasetError: What every report shows is missing.
+        DatasetError: A file that each report of this kind needs is missing.
     """
     more: dict[str, Any] = {} if pending is None else {"pending": pending}
     return _KINDS[type(directory)](directory, **more)

@@ -39,8 +39,8 @@ class PositionMove:
     """A partition that the plan changes.
 
     Attributes:
-        row: of the plan
-        log: None if the offsets are not positions in a Kafka log, or there is no such log
+        row: row of the plan
+        log: the partition's log; None if the offsets are not positions in a Kafka log, or there is no such log
         proved: offsets observed while the connector was stopped; None if no change got that far
         faulty: whether an error names the partition
     """
@@ -58,7 +58,7 @@ class PositionMove:
 
     @property
     def moved(self) -> PlanRow | MovedOffset:
-        """The offsets: those when the connector was stopped, else as planned."""
+        """The offsets as they were when the connector was stopped, else as planned."""
         return self.proved or self.row
 
     @property
@@ -87,7 +87,7 @@ class PositionMove:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether the partition has an error, or an offset of someone else."""
+        """Whether the partition has an error, or its offset is neither the requested nor the prior one."""
         return self.faulty or self.read_back is ReadBack.NEITHER
 
     @property
@@ -147,11 +147,11 @@ def moves(
     proved: Iterable[MovedOffset],
     faulty: Collection[str],
 ) -> tuple[PositionMove, ...]:
-    """The partitions that a plan changes, worst first: errors, records never delivered, records delivered again.
+    """Return the partitions that a plan changes, worst first: errors, records never delivered, records delivered again.
 
     Args:
-        rows: of the plan
-        bounds: logs of the cluster
+        rows: rows of the plan
+        bounds: logs of the cluster, by partition
         proved: offsets observed while the connector was stopped
         faulty: partitions with an error
     """

@@ -54,7 +54,7 @@ class OrphanLine:
 
     @classmethod
     def of(cls, line: Mapping[str, Any], outcome: Mapping[str, Any] | None, found_at: datetime) -> OrphanLine:
-        """The row for a connector of the summary."""
+        """Make the line for a connector of the summary."""
         name, written_at = line["connector"], datetime.fromisoformat(line["written_at"])
         left: Mapping[str, str] = {} if outcome is None else outcome["left"]
         standing, tone = _standing_of(name, outcome, left)
@@ -78,8 +78,8 @@ class Orphans:
 
     Attributes:
         directory: the run
-        summary: of the job
-        outcome: of the removal; None if there is none
+        summary: summary of the job
+        outcome: outcome of the removal; None if there is none
         pending: why they are not removed; None if unknown
     """
 
@@ -155,7 +155,7 @@ class Orphans:
         return Standing("Removed", Tone.GOOD, proved, applied=True)
 
     def table(self, *, limit: int = MOST_ROWS) -> Group:
-        """The connectors that no longer exist: those left alone first, then the largest."""
+        """Return a table of the connectors that no longer exist: those left alone first, then the largest."""
         title = f"Offsets of {self.gone} in {self.topic}"
         return row_table(title, self.shown, limit=limit, note=self.suspicion)
 
@@ -165,7 +165,7 @@ class Orphans:
         return f"Remove the offsets of {self.gone}?"
 
     def question(self, *, link: str | None = None) -> str:
-        """The question to the approver: what would be removed; ``link`` as of ``question.question``."""
+        """Return the question to the approver: what would be removed; ``link``: see ``question.question``."""
         summary = self.summary
         offsets = f"**{counted(summary['partitions'], 'offset')}** ({self.size})"
         parts = [
@@ -225,7 +225,7 @@ def _bytes(number: int) -> str:
 
 
 def _age(age: timedelta) -> str:
-    """Age in days, hours or minutes."""
+    """Return an age in days, hours or minutes."""
     if age.days:
         return f"{counted(age.days, 'day')} ago"
     minutes = max(0, int(age.total_seconds() // 60))

@@ -16,14 +16,14 @@ from airflow_provider_connect_offsets.words import counted
 MOST_ROWS = 20
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!&$])")
-# What becomes a link without any markup (GitHub Flavored Markdown, autolinks), also if it is escaped.
+# What becomes a link without any markup (GitHub Flavored Markdown, autolinks), even if it is escaped.
 _LINKED = re.compile(r"://|www\.|[\w.+-]@[\w-]|mailto:|xmpp:", re.IGNORECASE)
 # Line breaks and other control characters, which would end a row of a table.
 _LINES = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
 def question(change: Change, *, link: str | None = None) -> str:
-    """What the plan would change, worst first, and its verdicts.
+    """Return what the plan would change, worst first, and its verdicts.
 
     Args:
         change: the change
@@ -45,7 +45,7 @@ def question(change: Change, *, link: str | None = None) -> str:
 
 
 def report_link(uri: str, link: str | None) -> str:
-    """A link to the report, or its URI if ``link`` is None: browsers can't open URIs of the workspace."""
+    """Return a link to the report, or its URI if ``link`` is None: browsers can't open URIs of the workspace."""
     if link is None:
         return f"The full report: `{masked(uri)}`"
     return f"[The full report](<{link}>)"
@@ -57,11 +57,11 @@ class Rows:
 
     Attributes:
         things: what the rows are
-        headings: of the columns
-        rows: texts
+        headings: headings of the columns
+        rows: texts of each row
         numbers: indexes of columns that are aligned to the right
-        uri: of the dataset or file that has all rows
-        total: how many rows that has; None: as many as ``rows``
+        uri: URI of the dataset or file that has all rows
+        total: how many rows that dataset or file has; None: as many as ``rows``
     """
 
     things: str
@@ -72,7 +72,7 @@ class Rows:
     total: int | None = None
 
     def markdown(self) -> str:
-        """A table of the first rows; empty if there is none."""
+        """Return a table of the first rows; empty if there are none."""
         if not self.rows:
             return ""
         shown = self.rows[:MOST_ROWS]
@@ -91,7 +91,7 @@ class Rows:
 
 
 def move_rows(moves: Sequence[PositionMove], *, uri: str) -> Rows:
-    """Moves of partitions; ``uri``: of the plan."""
+    """Return rows for moves of partitions; ``uri``: URI of the plan."""
     headings = ("Partition", "Log", "Before", "After", "Records")
     logs = ["" if move.log is None else str(move.log) for move in moves]
     rows = [(move.where, log, move.before, move.after, move.effect) for move, log in zip(moves, logs, strict=True)]
@@ -99,37 +99,37 @@ def move_rows(moves: Sequence[PositionMove], *, uri: str) -> Rows:
 
 
 def verdict_lines(verdicts: Sequence[Verdict]) -> str:
-    """The first of these verdicts as a Markdown list."""
+    """Return the first of these verdicts as a Markdown list."""
     lines = [f"- **{verdict.severity}**: {_prose(verdict.message)}" for verdict in verdicts[:MOST_ROWS]]
     return "\n".join([*lines, *more(len(verdicts), MOST_ROWS, "verdicts")])
 
 
 def more(count: int, limit: int, things: str) -> list[str]:
-    """Lines below a table that leaves out rows."""
+    """Return lines below a table that leaves out rows; empty if it leaves out none."""
     return ["", f"… and {count - limit:,} more {things} in the report."] if count > limit else []
 
 
 def markdown(parts: Iterable[str]) -> str:
-    """Paragraphs, without empty ones."""
+    """Join paragraphs, without empty ones."""
     return "\n\n".join(part for part in parts if part)
 
 
 def _prose(text: str) -> str:
-    """A verdict's message: what is in backticks stays so, all other Markdown is escaped."""
+    """Return a verdict's message: what is in backticks stays so, all other Markdown is escaped."""
     quoted = masked(text).split("`")
-    if len(quoted) % 2 == 0:  # one of them is left alone
+    if len(quoted) % 2 == 0:  # the last backtick has no partner
         quoted[-2:] = ["'".join(quoted[-2:])]
     return "".join(code(part) if number % 2 else plain(part) for number, part in enumerate(quoted))
 
 
 def plain(text: str) -> str:
-    """Text of one line with Markdown escaped; what Markdown would make a link of is shown as code."""
+    """Return a text as one line with Markdown escaped; a text that has what would become a link is shown as code."""
     if _LINKED.search(text):
         return code(text)
     return _MARKDOWN.sub(r"\\\1", _LINES.sub(" ", text))
 
 
 def code(text: str) -> str:
-    """Text of one line as code, in which nothing has a meaning but a backtick, and in a table a vertical bar."""
+    """Return a text as one line of code, in which only a backtick and, in a table, a vertical bar have a meaning."""
     inside = _LINES.sub(" ", text).replace("`", "'").replace("|", "\\|")
     return f"`{inside}`" if inside else ""

@@ -63,7 +63,7 @@ _WAITS = {
 
 
 def ended(outcome: Outcome, *, noun: str = "connector") -> Standing:
-    """The banner of a change that has ended, of a connector or a consumer group (``noun``)."""
+    """Return the banner of a change that has ended, of a connector or a consumer group (``noun``)."""
     if outcome.result is Result.APPLIED:
         return _applied(outcome, noun)
     headline, tone = _ENDS[outcome.result]
@@ -71,10 +71,10 @@ def ended(outcome: Outcome, *, noun: str = "connector") -> Standing:
 
 
 def planned(errors: int, pending: Pending | None) -> Standing:
-    """The banner of a plan without an outcome.
+    """Return the banner of a plan without an outcome.
 
     Args:
-        errors: verdicts of severity ``error``
+        errors: number of verdicts of severity ``error``
         pending: why it is not applied yet; None if unknown
     """
     if errors:
@@ -85,14 +85,14 @@ def planned(errors: int, pending: Pending | None) -> Standing:
 
 
 def requested(*, snapshot: bool) -> Standing:
-    """The banner of a request without a plan. ``snapshot``: whether the connector was observed."""
+    """Return the banner of a request without a plan. ``snapshot``: whether the connector was observed."""
     if snapshot:
         return Standing("Not planned yet", Tone.CALM, "The offsets were read; nothing has been stopped or changed.")
     return Standing("Not planned yet", Tone.CALM, "Nothing has been read, stopped or changed.")
 
 
 def _applied(outcome: Outcome, noun: str) -> Standing:
-    """The connector must also be back in its prior state."""
+    """Return the banner of an applied change; the connector must also be back in its prior state."""
     prior, final = outcome.prior_state, outcome.final_state
     if prior != final:
         headline = f"Applied, but the connector is not {prior or 'in its prior state'}: check now"

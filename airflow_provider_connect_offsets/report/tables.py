@@ -26,14 +26,14 @@ _TONES = {Tone.GOOD: "bold green", Tone.CALM: "bold", Tone.BAD: "bold red", Tone
 
 
 def plan_table(change: Change) -> Group:
-    """The partitions that the plan changes, worst first."""
+    """Return a table of the partitions that the plan changes, worst first."""
     approved = [replace(move, proved=None) for move in change.moves]
     rows = move_rows(approved, uri=change.run.offset_plan)
     return row_table(f"Plan: {words.request(change.request)}", rows, note=_plan_note(change))
 
 
 def verdict_table(change: Change) -> Group:
-    """The verdicts of the plan, worst first."""
+    """Return a table of the plan's verdicts, worst first."""
     note = _more_in(len(change.verdicts), MOST_ROWS, change.run.verdicts)
     if not change.verdicts:
         note = "None." if change.summary else "There is no plan yet."
@@ -41,7 +41,7 @@ def verdict_table(change: Change) -> Group:
 
 
 def finding_table(title: str, findings: Sequence[tuple[str, str, str]], note: str) -> Group:
-    """A table of the first findings: severity, rule and message of each."""
+    """Return a table of the first findings: severity, rule and message of each."""
     table = _table(("Severity", "Rule", "Message"))
     for severity, rule, message in findings[:MOST_ROWS]:
         shown = Text(severity.upper(), _STYLES[Severity(severity)])
@@ -50,7 +50,7 @@ def finding_table(title: str, findings: Sequence[tuple[str, str, str]], note: st
 
 
 def row_table(title: str, rows: Rows, *, limit: int = MOST_ROWS, note: str = "") -> Group:
-    """A table of the first ``limit`` rows; below it a note, and how many more there are."""
+    """Return a table of the first ``limit`` rows; below it a note, and how many more rows there are."""
     table = _table(rows.headings, rows.numbers)
     for row in rows.rows[:limit]:
         table.add_row(*_cells(*row))
@@ -58,7 +58,7 @@ def row_table(title: str, rows: Rows, *, limit: int = MOST_ROWS, note: str = "")
 
 
 def offsets_table(change: Change) -> Group:
-    """The position of each partition before the change, the requested one, and the one read back."""
+    """Return a table of each partition's position before the change, as requested, and as read back."""
     table = _table(("Partition", "Before", "Requested", "Read back", "That is"), range(1, 4))
     proved = [move for move in change.moves if move.proved is not None]
     for move in proved[:MOST_ROWS]:
@@ -70,7 +70,7 @@ def offsets_table(change: Change) -> Group:
 
 
 def outcome_line(change: Change) -> Text:
-    """The change's banner and downtime, in one line."""
+    """Return the change's banner and downtime, in one line."""
     downtime = change.outcome.downtime_seconds if change.outcome is not None else None
     return Text.assemble(
         (change.standing.headline, _TONES[change.standing.tone]),
@@ -89,7 +89,7 @@ def as_text(renderable: RenderableType, *, width: int = 140) -> str:
 
 
 def _table(headings: Iterable[str], numbers: Container[int] = ()) -> Table:
-    """A table whose cells fold; the columns with these indexes are aligned to the right."""
+    """Return a table whose cells fold; columns with the indexes ``numbers`` are aligned to the right."""
     table = Table(box=SIMPLE_HEAD)
     for index, heading in enumerate(headings):
         table.add_column(heading, justify="right" if index in numbers else "left", overflow="fold")
@@ -97,12 +97,12 @@ def _table(headings: Iterable[str], numbers: Container[int] = ()) -> Table:
 
 
 def _titled(title: str, table: Table, note: str) -> Group:
-    """A title, the table if it has rows, and a note; title and note may be wider than the table."""
+    """Combine a title, the table if it has rows, and a note; title and note may be wider than the table."""
     return Group(Text(title, "bold"), *([table] if table.rows else []), *([Text(note)] if note else []))
 
 
 def _cells(*texts: str) -> Iterable[Text]:
-    """Cells without markup."""
+    """Return cells without markup."""
     return (Text(text) for text in texts)
 
 
@@ -116,5 +116,5 @@ def _plan_note(change: Change) -> str:
 
 
 def _more_in(number: int, limit: int, uri: str) -> str:
-    """A note on rows beyond ``limit``; empty if there are none."""
+    """Return a note on rows beyond ``limit``; empty if there are none."""
     return f"{number - limit:,} more in {masked(uri)}" if number > limit else ""

@@ -14,34 +14,34 @@ NOTHING_STORED = "no offset"
 
 
 def known(number: int | None) -> str:
-    """A number, or ``unknown``."""
+    """Write a number, or ``unknown``."""
     return "unknown" if number is None else f"{number:,}"
 
 
 def moment(time: datetime) -> str:
-    """A time in UTC, to the second."""
+    """Write a time in UTC, to the second."""
     return f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def seconds(number: float) -> str:
-    """A duration in seconds, with fractions below 10."""
+    """Write a duration in seconds, with fractions below 10."""
     return f"{number:.2f} s" if number < 10 else f"{number:,.0f} s"
 
 
 def position(offset: str | None, number: int | None) -> str:
-    """The position of an offset if it has one, else the stored offset (canonical JSON)."""
+    """Write the position of an offset if it has one, else the stored offset (canonical JSON)."""
     if number is None:
         return offset or NOTHING_STORED
     return f"{number:,}"
 
 
 def uris(datasets: Mapping[str, str]) -> dict[str, str]:
-    """URIs without secrets, by name."""
+    """Return URIs without secrets, by name."""
     return {name: masked(uri) for name, uri in datasets.items()}
 
 
 def request(request: Request) -> str:
-    """The request as a sentence."""
+    """Write the request as a sentence."""
     return masked(f"{_target(request)}, {_selection(request)}.")
 
 

@@ -2,14 +2,14 @@
 
 Nothing in here knows Kafka or Airflow: an operation's stages (``operations``) do the work.
 
-- ``door``: the one way in and back, ``operate`` and ``settle``; nothing else claims, begins or settles
-- ``operation``: what passes through it, as a value
+- ``door``: ``operate`` and ``settle``; no other module claims a resource, or begins or settles a saga
+- ``operation``: what ``operate`` carries out, as a value
 - ``stage``: the stage protocol
 - ``executor``, ``undo``: make and undo stages
 - ``journal``: the durable records of all sagas of a resource, and who may write them
 - ``generations``, ``lease``, ``entry``, ``record``: parts of a journal; ``overlaps``: its refusals
-- ``journals``: those that a workspace has
-- ``explanation``: the errors that an operation raises for what the executor did
+- ``journals``: the journals of a workspace
+- ``explanation``: the result of a saga, and the errors that an operation raises for it
 - ``many``: several sagas at a time
 """
 

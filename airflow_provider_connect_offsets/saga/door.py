@@ -1,11 +1,11 @@
-"""The one door: every operation enters, settles what was left, runs and ends through :func:`operate`.
+"""Begins, continues and settles sagas; every operation that changes something passes through here.
 
 ``operate``     claim → settle what was left → done already? → begin → run → end
 ``open_saga``   the same up to its first stages; a later task of the run continues it (:func:`continued`)
-``settle``      finishes or undoes what was left, for all: teardown, ``on_kill``, shell, later runs
+``settle``      finishes or undoes what was left; for teardown, ``on_kill``, shell and later runs
 
-No other module claims a resource, begins or settles a saga, or reads a lease. Which way a left saga goes is decided
-here (:func:`_toward`), and each request that changes something is fenced (``fencing``) by the lease claimed here.
+No other module claims a resource, begins or settles a saga, or reads a lease. :func:`_toward` decides whether a saga
+that was left is finished or undone. The lease claimed here fences (``fencing``) each request that changes something.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 
 def operate(operation: Operation, owner: Owner) -> Operated:
-    """Make an operation, or all of it is undone; one that an earlier attempt of the run has made is not made again.
+    """Carry out an operation, unless an earlier attempt of the run has made it; failures: see :meth:`Executor.run`.
 
     Args:
         operation: What is to be done.
@@ -40,8 +40,8 @@ def operate(operation: Operation, owner: Owner) -> Operated:
         Overlap: Another run works on one of the resources, or took over.
         Drift: An earlier attempt has made it, and its result no longer stands: another run, or a person, has changed
             it since.
-        InvalidRequest: It changes something that may not be changed here.
-        Exception: What the operation's stages refuse, or its explanation returns for a failure.
+        InvalidRequest: The operation changes something that may not be changed here.
+        Exception: A refusal of the operation's stages, or the error that its explanation returns for a failure.
     """
     if operation.is_empty and all(one.home_left() is None for one in operation.journals):
         for one in operation.journals:
@@ -68,11 +68,11 @@ def open_saga(operation: Operation, owner: Owner, *, seconds: float, make: Calla
         make: Makes, or announces, the first stages.
 
     Returns:
-        Its record.
+        The saga's record.
 
     Raises:
         Overlap: Another run works on one of the resources.
-        Exception: What ``make`` raises. What it has begun is left to the teardown; nothing is left if it began nothing.
+        Exception: Any error of ``make``. The teardown settles what it has begun; nothing is left if it began nothing.
     """
     with _entered(operation, owner, seconds=seconds) as (entry, left):
         make(_executor(operation, entry, _begin(operation, owner, entry, left)))
@@ -100,22 +100,22 @@ def settle(
     run: str | None = None,
     clock: Clock = SYSTEM_CLOCK,
 ) -> Left | None:
-    """Settle what was left of a resource; writes nothing if nothing was.
+    """Finish or undo what an earlier process left of a resource, if anything.
 
     Args:
-        journal: The journal of the resource; the saga may be kept in that of another one.
+        journal: The journal of the resource; another resource's journal may keep the saga.
         owner: This process.
         registry: Rebuilds its stages.
         toward: FORWARD, at a person's request, finishes it if all its undoable stages are found done. BACK undoes it.
-            None: as an operation of ``owner`` would.
-        run: Only what this run has left, of which also the lease between two tasks is ended; None: any run.
+            None: what an operation of ``owner`` would do.
+        run: Settle only what this run has left, and end the lease that it keeps between two tasks; None: any run.
         clock: Measures the downtime.
 
     Returns:
-        What was left; None if nothing was.
+        What was left, and how it was settled; None if nothing was left.
 
     Raises:
-        Overlap: Its run is not dead, or the clients at hand do not reach what it changes.
+        Overlap: The saga's run is not dead, or the available clients do not reach what the saga changes.
         LeftStopped: Neither the plan nor the prior state could be proved; the saga stays unfinished.
         StoreError: A system does not answer, or refuses; the saga stays unfinished.
     """
@@ -135,7 +135,7 @@ def settle(
 def _entered(
     operation: Operation, owner: Owner, *, seconds: float = 0
 ) -> Iterator[tuple[JournalEntry, tuple[Left, ...]]]:
-    """Settle what is kept in other journals, claim, and settle the rest."""
+    """Settle what other journals keep, claim the resources, and settle what the operation's own journal keeps."""
     elsewhere = [_settle_elsewhere(one, operation, owner) for one in operation.journals]
     claimed = operation.journal.claim(owner, others=operation.others, keep=seconds)
     with claimed as entry, fenced(entry.may_change):
@@ -146,7 +146,7 @@ def _entered(
 
 
 def _settle_elsewhere(journal: Journal, operation: Operation, owner: Owner) -> Left | None:
-    """Settle the saga of a resource that another journal keeps; that of the operation's own one waits for its lease."""
+    """Settle a saga that another journal than the operation's own keeps for a resource; None if there is none."""
     home = journal.home_left()
     if home is None or home.uri == operation.journal.uri:
         return None
@@ -164,7 +164,7 @@ def _settle_elsewhere(journal: Journal, operation: Operation, owner: Owner) -> L
 
 
 def _toward(record: SagaRecord, owner: Owner) -> Toward:
-    """The one decision: the same run goes forward, anyone else undoes.
+    """Decide how a saga is settled: the same run goes forward, anyone else undoes.
 
     In any case the executor finishes a saga that has passed its pivot or begun to resume, and undoes one that was being
     undone.
@@ -184,7 +184,7 @@ def _settle(entry: JournalEntry, registry: Registry, toward: Toward, clock: Cloc
 
 
 def _begin(operation: Operation, owner: Owner, entry: JournalEntry, left: Sequence[Left]) -> Sequence[Stage]:
-    """Begin the saga with what an earlier one has left STOPPED; if it is refused, that is restored first."""
+    """Begin the saga on what an earlier one left STOPPED; restore that if the saga is refused or lacks its stages."""
     inherited = left[-1].inherited if left else {}
     try:
         stages = operation.stages(left)
@@ -203,7 +203,7 @@ def _begin(operation: Operation, owner: Owner, entry: JournalEntry, left: Sequen
 
 
 def _restore_rest(operation: Operation, entry: JournalEntry) -> None:
-    """Undo also those stages of a left saga with which this operation was to begin."""
+    """Undo the remaining stages of the saga that was left, with which this operation was to begin."""
     registry, record = operation.registry, entry.record
     Executor(entry, registry.built(record), registry.explanation(record), clock=operation.clock).settle(Toward.BACK)
 

@@ -56,7 +56,7 @@ class JournalEntry:
         self._in_memory = False
 
     def cover(self, others: Iterable[tuple[str, str]], taken_over_by: Iterable[Callable[[], str | None]]) -> None:
-        """Add resources that the lease covers, each with the question who has taken it over."""
+        """Add resources that the lease covers, each with a function that names who has taken it over."""
         self.others = tuple(others)
         self._taken_over_by += taken_over_by
 
@@ -94,7 +94,7 @@ class JournalEntry:
         """
         if self._taken_over is not None:
             self.may_change()
-            # First the file of its own: until this record is durable, this generation still has the predecessor's.
+            # The predecessor's own file first: until the new record is durable, this generation still has the old one.
             self._store.write(self._taken_over, _ended(self.record).as_json())
             self._taken_over = None
         record = SagaRecord(self.record.resource, owner, operation=operation, key=key, beside=self.others)
@@ -106,7 +106,7 @@ class JournalEntry:
         self.write(self.record.with_stages(stages))
 
     def note(self, state: SagaState, *, stage: StageRecord | None = None) -> None:
-        """Write the saga's state and what was remembered; ``stage`` replaces the record of its name."""
+        """Write the saga's state and what was remembered; ``stage`` replaces the record of the same name."""
         record = replace(self.record, state=state)
         self.write(record if stage is None else record.with_stage(stage))
 
@@ -141,7 +141,7 @@ class JournalEntry:
         self.record = record
 
     def refuse_lost(self) -> None:
-        """Raise an error if this process may change nothing any more; asked before each changing request.
+        """Raise an error if this process may no longer change anything; called before each changing request.
 
         Raises:
             Overlap: Another run took over.
@@ -163,7 +163,7 @@ class JournalEntry:
             )
 
     def may_change(self) -> None:
-        """Raise as :meth:`refuse_lost`; an undo goes on if its journal can't be read any more."""
+        """Raise as :meth:`refuse_lost` does, and also if the journal can't be read, except during an undo."""
         try:
             self.refuse_lost()
         except (Overlap, JournalLost):
@@ -177,12 +177,12 @@ class JournalEntry:
 
 
 def _ended(record: SagaRecord) -> SagaRecord:
-    """Return the record as settled; what it has not undone is the next saga's by now, which inherits it."""
+    """Return the record as settled: the next saga inherits what this one has not undone."""
     return replace(record, state=SagaState.UNDONE) if record.state.is_unfinished else record
 
 
 def stored(store: JournalStore, resource: str, uri: str, parse: Callable[[dict[str, Any]], _T]) -> _T | None:
-    """Read one of the two files of a generation; one that can't be read is an error, and never a missing one.
+    """Read one of the two files of a generation; a file that can't be read is an error, and never counts as missing.
 
     Args:
         store: The store of all journals.

@@ -1,4 +1,4 @@
-"""The executor: makes the stages of a saga one after the other, or undoes them; the only code that decides which.
+"""The executor: makes the stages of a saga one after the other, or undoes them, and decides which.
 
 The journal is written before each stage: what the previous one did, and what this one captured. If the process dies,
 the next operation on the resource settles the saga: it reads the journal, and its stages observe how much is done.
@@ -41,7 +41,7 @@ class Executor:
 
     Args:
         entry: Its journal entry, whose lease this process has.
-        stages: All its stages; after a process has died, those of its journal, built from their specs.
+        stages: All its stages; after a process has died, they are built from the specs in the journal.
         explanation: Returns the errors to raise.
         clock: Measures the downtime.
     """
@@ -57,9 +57,9 @@ class Executor:
     def run(self) -> Settled:
         """Make all stages; if one fails before the pivot and before a FORWARD stage, undo those that were made.
 
-        After the pivot, or once a FORWARD stage was begun, the error keeps its class and the saga stays unfinished: the
-        next operation on the resource continues it. Only :class:`NotRunning` of such a stage ends the saga as done: all
-        was made, and a connector did not resume.
+        After the pivot (unless the offsets or records that it resumes on are gone), or once a FORWARD stage was begun,
+        the error keeps its class and the saga stays unfinished: the next operation on the resource continues it. Only
+        :class:`NotRunning` of a FORWARD stage ends the saga as done: all was made, and a connector did not resume.
 
         Raises:
             Overlap: Another run took over; nothing is undone.
@@ -67,7 +67,7 @@ class Executor:
         """
         try:
             return self._run()
-        except Overlap as error:  # it is another run's by now
+        except Overlap as error:  # the resource is another run's by now
             _raise_instead(error, self.explanation.taken_over(error, self.entry.record))
             raise
 
@@ -101,7 +101,7 @@ class Executor:
         self.entry.write(self.entry.record)
 
     def check(self) -> None:
-        """Observe all finished stages once more, except those of resumed resources; raises the first error."""
+        """Observe finished UNDOABLE and PIVOT stages once more, except on resumed resources; raise the first error."""
         resumed = frozenset[str]().union(*(one.resources for one in self._begun if one.kind is Kind.FORWARD))
         for stage in self.stages:
             record = self._record(stage)
@@ -117,7 +117,7 @@ class Executor:
         return self._settled()
 
     def settle(self, toward: Toward, *, keeping: Collection[str] = ()) -> Settled:
-        """Finish or undo what a dead process left; ABANDONED if someone else has changed what it was about.
+        """Finish or undo what a dead process left; ABANDONED if someone else has changed its resources since.
 
         Raises the first error of a stage that can't be made or undone. The saga then stays unfinished, and the next
         operation on the resource tries again.
@@ -149,7 +149,7 @@ class Executor:
         return self._settled(lost)
 
     def _go_forward(self) -> None:
-        """Make what is not made yet; a connector that does not resume does not prevent others from being resumed."""
+        """Make the stages that are not made yet; if a connector does not resume, still resume the others."""
         failures: list[NotRunning] = []
         for stage in self.stages:
             progress = self._record(stage).progress
@@ -204,7 +204,7 @@ class Executor:
             log.warning("%s", sentence)
 
     def _pass(self, pivot: Stage, known: StageRecord, error: Exception) -> str:
-        """Repeat a pivot that failed, unless it has changed nothing; returns a warning."""
+        """Repeat a pivot that failed, unless it has changed nothing, and return a warning."""
         state = pivot.find(known.captured)
         if state.found is Found.BEFORE:
             raise error
@@ -220,7 +220,7 @@ class Executor:
         raise error
 
     def _only_goes_on(self, error: BaseException) -> bool:
-        """True if the saga is not undone after ``error``: a FORWARD stage was begun, or the pivot was passed.
+        """Whether the saga is not undone after ``error``: a FORWARD stage was begun, or the pivot was passed.
 
         If the offsets or records that it resumes on are gone, it is undone as far as possible even after the pivot.
         """
@@ -249,7 +249,7 @@ class Executor:
         return all(stage.find(self._record(stage).captured).found is Found.DONE for stage in undoable)
 
     def _is_resumed_after_all(self, failures: Sequence[ConnectOffsetsError]) -> bool:
-        """True if nothing was undone and a FORWARD stage shows only now: a worker that has died publishes it late."""
+        """Whether nothing was undone and a FORWARD stage shows only now: a dying worker has published it late."""
         if not failures or not all(isinstance(failure, NotUndone) for failure in failures):
             return False
         if any(self._record(stage).progress is Progress.UNDONE for stage in self.stages):
@@ -257,13 +257,13 @@ class Executor:
         return any(stage.kind is Kind.FORWARD and self._is_under_way(stage) for stage in self._begun)
 
     def _is_under_way(self, stage: Stage) -> bool:
-        """True if a stage that can't be undone has begun to show."""
+        """Whether a stage that can't be undone has begun to show."""
         if stage.kind not in {Kind.FORWARD, Kind.PIVOT}:
             return False
         return stage.find(self._record(stage).captured).found is not Found.BEFORE
 
     def _undo_after(self, error: BaseException) -> None:
-        """Undo; raises the explanation of an ordinary error, and returns after an interruption."""
+        """Undo the saga, and raise the explanation if it is another error; return after an undone interruption."""
         self.entry.go_on_in_memory()
         lost, failures = undo(self.entry, self.stages, error)
         if failures:

@@ -29,7 +29,7 @@ class Explanation:
     """Returns the error to raise for what the executor did: the original one, unless a subclass explains it."""
 
     def taken_over(self, error: Overlap, record: SagaRecord) -> Overlap:
-        """Another run took over; nothing is undone, and the result names what this one may have done."""
+        """Return the error if another run took over: nothing is undone, and it names what this run may have done."""
         begun = [f"{one.title} {one.subject!r}" for one in record.stages if one.progress.is_captured]
         if not begun:
             return error
@@ -43,21 +43,21 @@ class Explanation:
         return ""
 
     def undone(self, error: Exception, settled: Settled) -> Exception:
-        """``error`` ended the operation, and everything was undone."""
+        """Return the error if ``error`` ended the operation, and it was undone."""
         return error
 
     def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
-        """``error`` ended the operation, and ``failure``, which is returned, prevented the undo."""
+        """Return the error, here ``failure``, if ``error`` ended the operation and ``failure`` prevented the undo."""
         return failure
 
     def stuck(self, error: Exception, record: SagaRecord) -> Exception:
-        """``error`` came at the pivot: the operation can only go forward, and could not."""
+        """Return the error if ``error`` came at the pivot: the operation can only go forward, and could not."""
         return error
 
     def unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
-        """``error`` came after the pivot, or while a connector was resumed; the result names what is left to do."""
+        """Return the error, which names what is left to do, if ``error`` came after the pivot or during a resume."""
         return error
 
     def unsettled(self, failure: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
-        """``failure`` prevents that what a dead process left is settled, and the caller's own operation."""
+        """Return the error if ``failure`` prevents settling what a dead process left, and so the caller's operation."""
         return failure

@@ -1,4 +1,4 @@
-"""The generations of a journal, as anybody may read them."""
+"""The generations of a journal, for reading; this needs no lease."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from airflow_provider_connect_offsets.workspace.paths import join, unique_segmen
 
 _T = TypeVar("_T")
 _LEASE = re.compile(r"(\d+)\.lease\.json")
-# How many settled generations stay: in them a retry, minutes after the previous attempt, looks for its own saga.
+# How many settled generations are kept: a retry, minutes after the previous attempt, looks for its own saga in them.
 REMEMBERED = 20
 
 
@@ -54,7 +54,7 @@ class Generations:
         self._wall, self._age, self._clock = wall, age, clock
 
     def at(self, resource: str, uri: str, twin: str = "") -> Self:
-        """Return the journal of another resource, by its URI, and that under its cluster's other name."""
+        """Return the journal of another resource; ``twin``: its URI under the cluster's other name, empty if none."""
         other = copy(self)
         other.resource, other.uri, other.twin = resource, uri, twin
         return other
@@ -95,7 +95,7 @@ class Generations:
     def left(self) -> tuple[SagaRecord, Lease | None] | None:
         """Read the unfinished saga that has its home here, under way or left behind, and its lease; None if none.
 
-        Newer generations of processes that died before they wrote their first record hide nothing.
+        Newer generations of processes that died before they wrote their first record do not hide it.
         """
         home, record = self._newest_record()
         is_left = record is not None and record.state.is_unfinished and home.rpartition("/")[0] == self.uri
@@ -111,7 +111,7 @@ class Generations:
         return None
 
     def later(self, run: str, key: str) -> SagaRecord | None:
-        """Read the newest saga that another run has begun since ``run`` made that with ``key``; None if none has."""
+        """Read the newest saga that another run has begun since ``run`` made the saga ``key``; None if none has."""
         for _home, record in self._records():
             if not record.is_begun:
                 continue
@@ -127,14 +127,14 @@ class Generations:
         return "nobody" if lease is None else f"run {lease.owner.run!r} (task {lease.owner.task})"
 
     def is_open_for(self, run: str) -> bool:
-        """True if ``run`` keeps an unfinished saga open for its later tasks (:meth:`claim`)."""
+        """Whether ``run`` keeps an unfinished saga open for its later tasks (:meth:`claim`)."""
         number = self.newest()
         lease, record = self._lease(number), self.record(number) if number else None
         is_its_own = lease is not None and lease.owner.run == run and not lease.owner.pid and not lease.is_over
         return is_its_own and record is not None and (record.state.is_unfinished or not record.is_begun)
 
     def _newest_record(self, up_to: int | None = None) -> tuple[str, SagaRecord | None]:
-        """Return home and record of the newest generation up to ``up_to`` that has a record; None without any."""
+        """Return home and record of the newest generation up to ``up_to`` that has a record; empty and None if none."""
         return next(self._records(up_to), ("", None))
 
     def _records(self, up_to: int | None = None) -> Iterator[tuple[str, SagaRecord]]:
@@ -161,7 +161,7 @@ class Generations:
         return (own and own.home) or self.home(number)
 
     def _lease(self, number: int) -> Lease | None:
-        """Read a generation's lease: that of its home."""
+        """Read a generation's lease, which is kept in its home."""
         return self._stored(self._home_of(number), "lease", Lease.from_json)
 
     def _stored(self, home: str, name: str, parse: Callable[[dict[str, Any]], _T]) -> _T | None:

@@ -43,13 +43,13 @@ log = logging.getLogger(__name__)
 
 
 class Journal(Generations):
-    """All sagas of one resource, usually a connector, and who may make the next one; arguments as of the generations.
+    """All sagas of one resource, usually a connector, and who may make the next one.
 
-    Only the door claims.
+    It takes the arguments of :class:`Generations`. Only ``saga.door`` claims.
     """
 
     def end_for(self, run: str) -> None:
-        """End the lease that an earlier task of ``run`` has kept for later ones, if it still has it."""
+        """End the lease that an earlier task of ``run`` has kept for later tasks, if the run still has it."""
         number = self.newest()
         lease = self._lease(number) if number else None
         if lease is not None and lease.owner.run == run and not lease.owner.pid and self._is_home(number):
@@ -83,7 +83,7 @@ class Journal(Generations):
             yield entry
 
     def _claim_others(self, entry: JournalEntry, owner: Owner, others: Iterable[Journal], timeout: float) -> None:
-        """Cover other resources by the lease of ``entry``, and those of the saga that it has taken over."""
+        """Extend the lease of ``entry`` to other resources, and to all resources of the saga that it has taken over."""
         covered = (one for journal in (self, *others) for one in journal.both())
         journals = {one.uri: one for one in covered if one.uri != self.uri}
         named = tuple((journal.resource, uri) for uri, journal in journals.items())
@@ -113,7 +113,7 @@ class Journal(Generations):
 
     @contextmanager
     def _kept(self, entry: JournalEntry, owner: Owner, *, keep: float) -> Iterator[None]:
-        """Renew the lease while the block lasts; ``keep``: as of :meth:`claim`."""
+        """Renew the lease while the block lasts; ``keep``: as in :meth:`claim`."""
         heartbeat = Heartbeat(lambda: self._renew(entry.number, owner), self._clock)
         ended = False
         try:
@@ -144,7 +144,7 @@ class Journal(Generations):
             raise overlaps.under_way(self.resource, holder=self.holder(number))
         if lease is not None and lease.owner.pid:
             return None
-        # Before the next generation exists: raises for a damaged journal and for the rest of another saga.
+        # Called before the next generation exists: it raises if the journal is damaged, or another one must settle it.
         self._unfinished(number, home)
         lease = Lease(owner, self._wall(), DEAD_AFTER, home)
         if not self._store.create(self.file(number + 1, "lease"), lease.as_json()):
@@ -174,10 +174,10 @@ class Journal(Generations):
         )
 
     def _taken_over_by(self, number: int) -> Callable[[], str | None]:
-        """Return a function that names who has taken a generation over, and None while nobody has; it lists nothing."""
+        """Return a function that names who has taken a generation over; None, without listing files, if nobody has."""
 
         def taken_over_by() -> str | None:
-            # In this order: what is pruned is so from the oldest generation on.
+            # In this order, because pruning removes the oldest generations first.
             if files.exists(self.file(number + 1, "lease")):
                 return self.holder(self.newest())
             return None if files.exists(self.file(number, "lease")) else self.holder(self.newest())
@@ -185,14 +185,14 @@ class Journal(Generations):
         return taken_over_by
 
     def _covered(self, home: str) -> Callable[[], str | None]:
-        """Return the same for the newest generation of a resource whose lease is that of the generation ``home``."""
+        """Return that function for the newest generation; raises :class:`Overlap` if its lease isn't in ``home``."""
         number = self.newest()
         if self._home_of(number) != home:
             raise overlaps.taken_over(self.resource, holder=self.holder(number))
         return self._taken_over_by(number)
 
     def _prune(self, newest: int) -> None:
-        """Remove all but the ``REMEMBERED`` newest generations, from the oldest on; none if the newest is unfinished.
+        """Remove all but the ``REMEMBERED`` newest generations, the oldest first; keep all if the newest is unfinished.
 
         What can't be removed now is removed later.
         """
@@ -210,7 +210,7 @@ class Journal(Generations):
     def _unfinished(self, number: int, home: str) -> tuple[str | None, SagaRecord | None]:
         """Return the file of the newest record, and the record, if it is unfinished; otherwise None for both.
 
-        Raises :class:`Overlap` if only the journal of another resource can settle it. ``home``: as of :class:`Lease`.
+        Raises :class:`Overlap` if only the journal of another resource can settle it. ``home``: as in :class:`Lease`.
         """
         its_home, record = self._newest_record(number)
         if record is None or not record.state.is_unfinished:
@@ -220,7 +220,7 @@ class Journal(Generations):
         return f"{its_home}.record.json", record
 
     def _has_home_of(self, number: int, home: str) -> bool:
-        """True if a generation has the same home as ``home``, whose lease this process has: so nobody else has it."""
+        """Whether a generation has its home in the journal of ``home``: this process has that lease, so nobody else."""
         return bool(home) and self._home_of(number).rpartition("/")[0] == home.rpartition("/")[0]
 
     def _living_lease(self, number: int) -> Lease | None:
@@ -229,7 +229,7 @@ class Journal(Generations):
         return living(lambda: self._lease(number), age=lambda: self._age(uri), clock=self._clock)
 
     def _renew(self, number: int, owner: Owner) -> bool:
-        """Renew a lease, unless another run has taken over; returns whether it has not."""
+        """Renew a lease, unless another run has taken over; return whether it was renewed."""
         if self._taken_over_by(number)() is not None:
             return False
         self._write_lease(number, owner, seconds=DEAD_AFTER)

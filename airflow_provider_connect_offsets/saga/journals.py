@@ -1,4 +1,4 @@
-"""The journals that a workspace has."""
+"""The journals of a workspace."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def journals(store: str | JournalStore) -> Iterator[Journal]:
 
 
 def journals_of(store: JournalStore, *, cluster: str, resources: Iterable[str]) -> Iterator[Journal]:
-    """Yield the journals of those resources of a cluster that have one."""
+    """Yield the journal of each of ``resources`` of a cluster that has one."""
     present = set(files.list_names(join(store.uri, unique_segment(cluster))))
     for name in resources:
         if unique_segment(name) in present:

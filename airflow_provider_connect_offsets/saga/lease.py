@@ -1,7 +1,7 @@
 """Leases: which process changes a resource, and whether it is still alive. All durations are seconds.
 
-No two machines' clocks are compared. How old a lease is, the store that keeps it says by its own clock; where it can't,
-and before a holder is taken for dead, the lease is observed for as long as a living holder would take to renew it.
+No two machines' clocks are compared. The store that keeps a lease says by its own clock how old the lease is. If it
+can't, or before a holder is taken for dead, the lease is observed for as long as a living holder takes to renew it.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Owner(JsonRecord):
 
     @property
     def is_gone(self) -> bool:
-        """True if the process is known to be dead: it ran on this machine (and container), and no longer does.
+        """Whether the process is known to be dead: it ran on this machine (and container), and no longer does.
 
         A process of another user may be hidden (``hidepid`` of proc(5)): what can't be seen is not known to be dead.
         """
@@ -99,7 +99,7 @@ class Lease(JsonRecord):
 
     @property
     def is_over(self) -> bool:
-        """True if it was ended, or its process is known to be dead."""
+        """Whether it was ended, or its process is known to be dead."""
         return self.seconds <= 0 or (self.owner.pid > 0 and self.owner.is_gone)
 
 
@@ -161,12 +161,12 @@ class Heartbeat:
         return self._clock.now() - self._heard_at
 
     def __enter__(self) -> Self:
-        """Begin to renew."""
+        """Begin to renew the lease."""
         self._thread.start()
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """End, after a renewal that is under way."""
+        """Stop renewing, after a renewal that is under way."""
         self._ended.set()
         self._thread.join()
 
@@ -189,8 +189,8 @@ class Heartbeat:
 def age(uri: str) -> float | None:
     """Return the seconds since a file was written, by the one clock of the store that keeps it.
 
-    Another file is written to its folder for that, and both times are the store's. None: the store does not tell, or
-    one of the two can't be written or read.
+    Another file is written to its folder for that, and both times are the store's. None: the store does not say when
+    files were written, or one of the two can't be written or read.
     """
     file_system, path = locate(uri)
     now = f"{path}.{uuid.uuid4().hex}.now"
@@ -247,7 +247,7 @@ def _started(pid: int) -> str:
 
 
 def _exists(pid: int) -> bool:
-    """True unless there is certainly no such process: signals tell hidden ones from missing ones (kill(2))."""
+    """Whether a process without a known start may be alive: signals tell hidden from missing ones (kill(2))."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""Many sagas, or one: a limited number at a time, and none begun after too many have failed."""
+"""Carries out one or many sagas, a limited number at a time; after too many failures no more are begun."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ManySagas(Generic[Member, Result]):
     Args:
         saga: Changes a member; raises if it was not changed, after undoing its own change and no other.
         at_once: How many may be under way at a time.
-        max_failures: After this many failures none is begun.
+        max_failures: After this many failures no more sagas are begun.
     """
 
     saga: Callable[[Member], Result]
@@ -43,7 +43,7 @@ class ManySagas(Generic[Member, Result]):
     def run(self, members: Iterable[Member]) -> Iterator[tuple[Member, Result | Exception]]:
         """Yield each member whose saga was begun, with its result or its exception, as they end.
 
-        One at a time they are carried out in this thread, so that an interruption of it reaches them.
+        If ``at_once`` is 1, the sagas run in this thread, so that an interruption of it reaches them.
         """
         if self.at_once == 1:
             yield from self._one_by_one(members)
@@ -58,7 +58,7 @@ class ManySagas(Generic[Member, Result]):
                     if member is None:
                         break
                     under_way[pool.submit(self.saga, member)] = member
-                # The caller writes reports, and nothing waits for them.
+                # The caller writes reports of the ended sagas while the others run.
                 yield from ended
                 if not under_way:
                     return

@@ -1,4 +1,4 @@
-"""An operation as a value, what settling the rest of an earlier one has come to, and the result."""
+"""An operation as a value, its result, and what an earlier process left and how that was settled."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Registry(Protocol):
         """Rebuild the stages of a record.
 
         Raises:
-            Overlap: The clients at hand do not reach what they change.
+            Overlap: The available clients do not reach what the stages change.
             UnknownFormat: Another version has written a stage that this one does not know.
         """
 
@@ -28,7 +28,7 @@ class Registry(Protocol):
         """Raise :class:`InvalidRequest` if stages that are to begin change something that may not be changed here."""
 
     def explanation(self, record: SagaRecord) -> Explanation:
-        """Return the errors of the record's operation."""
+        """Return the explanation of the record's operation."""
 
     def described(self, settled: Settled) -> str:
         """Describe how a saga whose process had died was settled."""
@@ -40,8 +40,8 @@ class Left:
 
     Attributes:
         record: Its saga, as settled.
-        sentence: Describes how, for people.
-        inherited: Stage name → what it has captured, of stages that are not undone: the next saga begins with them.
+        sentence: Describes how it was settled, for people.
+        inherited: Stage name → what the stage captured, of stages that are not undone: the next saga begins with them.
     """
 
     record: SagaRecord
@@ -50,7 +50,7 @@ class Left:
 
     @property
     def is_undone(self) -> bool:
-        """True if what it had changed has its prior value again."""
+        """Whether what it had changed has its prior value again."""
         return self.record.state in {SagaState.UNDONE, SagaState.BACK}
 
 
@@ -66,13 +66,13 @@ class Operation:
         explanation: Returns its errors.
         registry: Rebuilds the stages of what was left.
         others: Journals of the other resources that it changes.
-        key: Identifies the saga for a retry; empty: none looks for it.
+        key: Identifies the saga for a retry; empty: a retry does not look for it.
         is_made_once: False if each attempt makes it anew.
         is_empty: True if it is known to have no stages: then nothing is claimed, unless something was left.
         stops: Names of the stages by which it stops connectors: what was left is undone up to these, so that no
             connector resumes in between.
-        completes: Returns True for the rest of an earlier attempt that the stages themselves complete, so that it is
-            not settled before.
+        completes: Returns True for an unfinished saga that the stages themselves complete, so that it is not settled
+            before.
         clock: Measures the downtime.
     """
 
@@ -113,12 +113,12 @@ class Operated:
 
     @property
     def saga(self) -> SagaRecord:
-        """The record of an operation that has stages in any case; raises :class:`ValueError` for any other."""
+        """The record of an operation that always has stages; raises :class:`ValueError` if there is none."""
         if self.record is None:
             raise ValueError("the operation had no stages")
         return self.record
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Describe what earlier processes had left, for people."""
+        """Sentences about what earlier processes had left, for people."""
         return tuple(one.sentence for one in self.left)

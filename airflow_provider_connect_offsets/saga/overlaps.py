@@ -1,4 +1,4 @@
-"""Errors for a run that needs a resource of another run; before any of them nothing was done."""
+"""Errors for a run that needs a resource of another run; they are raised before anything was done."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from airflow_provider_connect_offsets.saga.record import SagaRecord
 
 
 def under_way(resource: str, *, holder: str) -> Overlap:
-    """Another run is changing the resource."""
+    """Return the error for a resource that another run is changing."""
     return Overlap(f"Nothing was done: {resource!r} is being changed by {holder}. Try again when that has ended.")
 
 
 def taken_over(resource: str, *, holder: str) -> Overlap:
-    """Another run took the resource between two tasks of this run."""
+    """Return the error for a resource that another run took between two tasks of this run."""
     return Overlap(
         f"Nothing was done: this run no longer has the lease of {resource!r}, which belongs to {holder}. Begin again."
     )
 
 
 def part_of_another(resource: str, record: SagaRecord) -> Overlap:
-    """The resource is one of several of an unfinished saga."""
+    """Return the error for a resource that is one of several of an unfinished saga."""
     return Overlap(
         f"Nothing was done: {record.operation} by run {record.owner.run!r} ended before its time, and {resource!r} "
         "belongs to what it has left. Run it once more with the same parameters (a dry run does not do it), which "

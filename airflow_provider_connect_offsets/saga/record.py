@@ -13,9 +13,9 @@ from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.stage import Captures, JsonMap, Stage, stage_name
 
-# One higher with each change of records or stages after which an older version would misread what a dead run has left.
+# Raised by one with each change of records or stages that makes older versions misread what a dead run has left.
 FORMAT = 2
-# What versions before the first release call themselves, if they call themselves anything.
+# The version in records that were written before the first release, and of records without a version.
 _UNRELEASED = "0.1.0"
 _REQUIRED = ("resource", "owner", "state", "stages")
 
@@ -24,7 +24,7 @@ class SagaState(StrEnum):
     """How far a saga has come.
 
     CLAIMED: nothing was begun. FORWARD, BACK: its stages are being made or undone. DONE, UNDONE: all stages were made
-    or undone. ABANDONED: someone else has changed what it was about; nothing is left to do.
+    or undone. ABANDONED: someone else has changed its resources; nothing is left to do.
     """
 
     CLAIMED = "claimed"
@@ -36,7 +36,7 @@ class SagaState(StrEnum):
 
     @property
     def is_unfinished(self) -> bool:
-        """True if something is left to do."""
+        """Whether something is left to do."""
         return self in {SagaState.FORWARD, SagaState.BACK}
 
 
@@ -60,13 +60,13 @@ class Progress(StrEnum):
 
     @property
     def is_captured(self) -> bool:
-        """True if it may have changed anything that was not undone."""
+        """Whether the stage may still need undoing."""
         return self in {Progress.BEGUN, Progress.DONE}
 
 
 @dataclass(frozen=True, slots=True)
 class StageRecord(JsonRecord):
-    """A stage as the journal keeps it; the attributes are those of :class:`Stage`."""
+    """A stage as the journal keeps it: what identifies it, its progress, what it captured, and its facts."""
 
     title: str
     subject: str
@@ -78,7 +78,7 @@ class StageRecord(JsonRecord):
 
     @classmethod
     def of(cls, stage: Stage, inherited: JsonMap | None = None) -> StageRecord:
-        """Return the record of a stage that has not begun, or whose effect an earlier saga has left, as captured."""
+        """Return the record of a new stage; ``inherited``: what an earlier saga captured for it and has not undone."""
         new = cls(stage.title, stage.subject, stage.cluster, stage.spec())
         return new if inherited is None else replace(new, progress=Progress.BEGUN, captured=inherited)
 
@@ -116,7 +116,7 @@ class SagaRecord(JsonRecord):
 
     @property
     def is_begun(self) -> bool:
-        """True if its stages were to be made: it is more than a claim."""
+        """Whether it is more than a claim: its stages were to be made."""
         return self.state is not SagaState.CLAIMED
 
     @property
@@ -133,11 +133,11 @@ class SagaRecord(JsonRecord):
         return next((one for one in self.stages if one.title == title), None)
 
     def with_stage(self, changed: StageRecord) -> SagaRecord:
-        """Return a copy in which this stage replaces the one of its name."""
+        """Return a copy in which this stage replaces the stage of the same name."""
         return replace(self, stages=tuple(changed if one.name == changed.name else one for one in self.stages))
 
     def with_stages(self, stages: Iterable[Stage], inherited: Captures = MappingProxyType({})) -> SagaRecord:
-        """Return a copy with those stages added that it lacks.
+        """Return a copy with each of ``stages`` added that it lacks.
 
         ``inherited``: stage name → what an earlier saga has captured for it, whose effect still lasts.
         """

@@ -39,7 +39,7 @@ class Downtime(StrEnum):
 
 
 class Found(StrEnum):
-    """How much of a stage one observation shows as done; FOREIGN: someone else has changed what it is about."""
+    """How much of a stage one observation shows as done; FOREIGN: someone else has changed its subject."""
 
     BEFORE = "before"
     PARTIAL = "partial"
@@ -99,7 +99,7 @@ class Stage(ABC):
         kind: Whether it can be undone.
         downtime: Whether a connector's downtime begins or ends with it; None: neither.
         subject: What it changes: a connector, a topic, ...
-        cluster: The cluster of the subject, as two clusters may have subjects of one name; empty: not needed.
+        cluster: The cluster of the subject, as two clusters may have subjects of the same name; empty: not needed.
     """
 
     title: ClassVar[str]
@@ -149,7 +149,7 @@ class Stage(ABC):
     def stands(self, captured: JsonMap) -> StageState:
         """Observe, once the whole saga was done, whether the result of this step still stands.
 
-        DONE unless a subclass observes something else. ``captured``: what :meth:`capture` returned.
+        Returns DONE unless a subclass observes something else. ``captured``: what :meth:`capture` returned.
         """
         return StageState(Found.DONE)
 
@@ -174,7 +174,7 @@ class Stage(ABC):
 
 
 def stage_name(title: str, subject: str, *, cluster: str) -> str:
-    """Return the name of the stage of that class and subject."""
+    """Return the name of the stage with this title, subject and cluster."""
     return f"{title} {_located(subject, cluster)}"
 
 

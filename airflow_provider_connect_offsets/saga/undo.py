@@ -20,14 +20,14 @@ def undo(
 ) -> tuple[str, list[ConnectOffsetsError]]:
     """Undo captured stages, the last first, and those that begin a downtime after all others.
 
-    Skips stages that share resources with one that could not be undone. All prior states are requested before any is
-    waited for, as a connector may need another one to start.
+    Skips stages that share resources with a stage that could not be undone. All prior states are requested before the
+    first is awaited, as a connector may need another one to start.
 
     Args:
         entry: The saga's journal entry.
         stages: Its stages.
         error: What ended the operation; None if its process died.
-        keeping: As of ``Executor.settle``.
+        keeping: As in ``Executor.settle``.
 
     Returns:
         Sentences about what can't be undone, and the errors of the stages that failed.

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
     from airflow_provider_connect_offsets.operations.connector.turns import RewindRun, Turn, Turns
 
-# A queued run that took its turn was cleared since; it takes another turn when it starts.
+# A run that took its turn and is queued again was cleared; it takes another turn when it starts.
 _NOT_AT_WORK = ("success", "failed", "queued")
 _KINDS = ("rewind", "replay")
-# The type of a run, DagRunType in Airflow: neither triggered by someone, nor one of a backfill.
+# The type (DagRunType) of a run that neither a person nor a backfill has triggered.
 _SCHEDULED = "scheduled"
 _NO_CONNECTOR = (
     "no connector is named. Give the DAG file one, like "
@@ -130,7 +130,7 @@ class BackfillTurnSensor(GuardedParameters, BaseSensorOperator):
         )
 
     def _is_at_work(self, turn: Turn | None, asking: RewindRun, instance: Any) -> bool:
-        """Whether another run, which took the last turn, may still be at work."""
+        """Whether ``turn`` was taken by another run that may still be at work."""
         if turn is None or turn.ended or turn.run_id == asking.run_id:
             return False
         if instance.get_dr_count(instance.dag_id, run_ids=[turn.run_id]) == 0:
@@ -143,7 +143,8 @@ class BackfillTurnSensor(GuardedParameters, BaseSensorOperator):
     def _earlier_runs(self, context: Context, asking: RewindRun) -> bool:
         """Whether a run of an earlier interval is running.
 
-        Skips a rewind if one is queued, as that may wait for this run, and delivers this interval too.
+        If such a run is queued, this run is skipped if it is a rewind: the queued run may wait for it, and delivers
+        this interval too.
         """
         instance: Any = context["ti"]
         dag_run: Any = context["dag_run"]

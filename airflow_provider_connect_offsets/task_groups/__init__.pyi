@@ -249,7 +249,7 @@ def mirror_failback(
     spark: Mapping[str, Any] | None = ...,
     group_id: str = ...,
 ) -> TaskGroup:
-    """The same tasks, for groups that go home: to the cluster from which ``forward_connector`` brought the records."""
+    """``mirror_failover`` for groups that go home, to the cluster from which ``forward_connector`` brought the records."""
 
 def mirror_failover(
     *,
@@ -351,7 +351,7 @@ def mirror_reset(
     spark: Mapping[str, Any] | None = ...,
     group_id: str = ...,
 ) -> TaskGroup:
-    """``guarded_offset_change`` for a MirrorMaker 2 flow: its MirrorSource, offset syncs and, if asked, checkpoints."""
+    """``guarded_offset_change`` for a MirrorMaker 2 flow: MirrorSource, offset syncs and, if requested, checkpoints."""
 
 def orphaned_offsets(
     *,

@@ -45,7 +45,7 @@ _CHANGE = tasks(
     apply=apply.ApplyOffsetPlanOperator,
     restore=restore.RestoreConnectorOffsetsOperator,
 )
-#: The tasks of a fleet's change; a restore of a snapshot has another first one.
+#: The tasks of a fleet's change; a restore of a snapshot has another first task.
 FLEET_TASKS = tasks(
     snapshot=fleet.SnapshotFleetOperator,
     plan=fleet.PlanFleetOperator,
@@ -87,8 +87,8 @@ def guarded_offset_change(*, group_id: str, **values: Any) -> TaskGroup:
 def guarded_fleet_change(*, group_id: str, **values: Any) -> TaskGroup:
     """``guarded_offset_change`` for every connector whose whole name matches ``connectors``.
 
-    One snapshot, one Spark application, one approval for all; then ``apply`` changes them, ``max_down`` at a time. One
-    that fails is undone by itself, the others are changed, and the run fails with the names.
+    One snapshot, one Spark application and one approval serve all; then ``apply`` changes them, ``max_down`` at a time.
+    A change that fails is undone by itself, the other connectors are changed, and the run fails with the names.
     """
     return wire(FLEET_TASKS, values, group_id=group_id)
 
@@ -115,5 +115,5 @@ def bounded_replay(*, group_id: str, **values: Any) -> TaskGroup:
 
 @task_group(*RESET, PartParams, PlanAgeParams, SyncsAwaitedParams, group_id="reset", **PLANNED)
 def mirror_reset(*, group_id: str, **values: Any) -> TaskGroup:
-    """``guarded_offset_change`` for a MirrorMaker 2 flow: its MirrorSource, offset syncs and, if asked, checkpoints."""
+    """``guarded_offset_change`` for a MirrorMaker 2 flow: MirrorSource, offset syncs and, if requested, checkpoints."""
     return wire(_RESET, values, group_id=group_id)

@@ -66,9 +66,9 @@ def mirror_failover(*, group_id: str, **values: Any) -> TaskGroup:
 
 @task_group(*FAILBACK, PartParams, group_id="failback", **PLANNED)
 def mirror_failback(*, group_id: str, **values: Any) -> TaskGroup:
-    """The same tasks, for groups that go home: to the cluster from which ``forward_connector`` brought the records.
+    """``mirror_failover`` for groups that go home, to the cluster from which ``forward_connector`` brought the records.
 
-    Source is the cluster that the groups leave, target their home, so that the connections are those of the failover
-    the other way round.
+    The source is the cluster that the groups leave, and the target is their home: the failover's connections the other
+    way round.
     """
     return wire(_TASKS, {**values, "planned": True}, group_id=group_id)

@@ -1,4 +1,4 @@
-"""Params of the ready DAGs, made of parameter models; and how a DAG hands them on to its task group."""
+"""Makes the Params of the ready DAGs from parameter models, and hands them on to a DAG's task group."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def preset(params: Mapping[str, Param], values: Mapping[str, Any]) -> dict[str, 
 
 
 def pinned(params: Mapping[str, Param], values: Mapping[str, Any]) -> dict[str, Param]:
-    """Return ``params`` of which those in ``values`` have one value only: the form shows it, and refuses another.
+    """Return ``params``, where each Param in ``values`` is fixed to its value: the form shows it, and refuses another.
 
     Raises :class:`InvalidInput` for a name that no Param has, and for a value that does not fit it.
     """
@@ -36,7 +36,7 @@ def pinned(params: Mapping[str, Param], values: Mapping[str, Any]) -> dict[str, 
 def as_arguments(names: Iterable[str], values: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
     """Return templates of the Params ``names``, as arguments of their task group; null becomes the empty text.
 
-    Those that are pinned to one of ``values`` are no templates, so that nothing that a run is given changes them.
+    A Param that is pinned in ``values`` is passed as that value, not as a template, so that no run can change it.
     """
     templates = {name: f"{{{{ '' if params.{name} is none else params.{name} }}}}" for name in names}
     return {**templates, **{name: "" if value is None else value for name, value in values.items()}}

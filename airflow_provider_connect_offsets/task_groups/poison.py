@@ -38,8 +38,8 @@ def skipped_poison_record(*, group_id: str, **values: Any) -> TaskGroup:
     ``approval``, exactly the records that were shown are skipped; if the sink fails on another one then, the run fails
     and names it. Without it, up to ``max_skips`` records are skipped one after the other. In a dry run, if the sink has
     not failed, after a rejection, and after ``approval_timeout`` without an answer, nothing is skipped and the run is a
-    success. However ``find`` and ``skip`` end, also killed, ``release`` sees to it that the sink has its own
-    configuration and is not left STOPPED.
+    success. However ``find`` and ``skip`` end, even if they are killed, ``release`` makes sure that the sink has its
+    own configuration and is not left STOPPED.
     """
     with TaskGroup(group_id) as group:
         find = Task(task_id="find", operator=FindPoisonRecordOperator).make(values, **RETRIES)

@@ -1,4 +1,4 @@
-"""How the tasks of an operation hang together, so that one that was not made fails the run; alike for all of them."""
+"""Wires the tasks of each operation in the same way, so that the run fails if the operation was not carried out."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TEARDOWN: dict[str, Any] = {"retries": 10, "retry_delay": timedelta(seconds=10)}
 TIME_TO_ANSWER = timedelta(hours=12)
 #: What only code gives to a task group that asks a person: how long, who may answer, and who is notified.
 QUESTION: dict[str, Any] = {"approval_timeout": None, "approvers": None, "notifiers": None}
-#: The same of one that plans on Spark: more for ``spark-submit``, too.
+#: The same for a task group that plans on Spark, which also takes more arguments for ``spark-submit``.
 PLANNED: dict[str, Any] = {**QUESTION, "spark": None}
 
 
@@ -36,7 +36,7 @@ class Task:
     operator: Any
 
     def make(self, values: Mapping[str, Any], **more: Any) -> Any:
-        """Make the task, with those of ``values`` that its operator takes, and ``more``."""
+        """Make the task, with the ``values`` that its operator takes, and ``more``."""
         return self.operator(task_id=self.task_id, **{**accepted(self.operator, values), **more})
 
 
@@ -49,7 +49,7 @@ class Tasks:
         plan: The Spark job.
         approve: Asks a person.
         check: A setup that only reads, if ``begin`` changes something already; else ``begin`` is the setup.
-        begin: Checks once more, or stops what must be stopped for final figures; returns their directory then.
+        begin: Checks once more, or stops what must be stopped for final figures, and then returns their directory.
         replan: The Spark job on final figures, within the limits of the first plan.
         apply: Makes the change.
         restore: Undoes what was left unfinished; the teardown.
@@ -66,13 +66,13 @@ class Tasks:
 
 
 def tasks(**operators: Any) -> Tasks:
-    """Return tasks that are called as their roles are, unless ``(task_id, operator)`` is given."""
+    """Return tasks whose ids are their roles, unless ``(task_id, operator)`` is given."""
     given = {role: one if isinstance(one, tuple) else (role, one) for role, one in operators.items()}
     return Tasks(**{role: Task(task_id=task_id, operator=operator) for role, (task_id, operator) in given.items()})
 
 
 def taken(group: Callable[..., TaskGroup], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of ``values`` that are arguments of a task group."""
+    """Return the ``values`` that are arguments of a task group."""
     return {name: values[name] for name in inspect.signature(group).parameters if name in values}
 
 
@@ -146,13 +146,13 @@ def _time_to_answer(plan_ttl: object) -> timedelta:
 
 
 def _users(approvers: Iterable[Any] | None) -> list[Any]:
-    """Return the users who may answer as Airflow has them; each is a name, or a dict of ``id`` and ``name``."""
+    """Return the users who may answer, as Airflow takes them; each is a name, or a dict of ``id`` and ``name``."""
     named = [approvers] if isinstance(approvers, str | Mapping) else list(approvers or ())
     return [one if isinstance(one, Mapping) else {"id": one, "name": one} for one in named]
 
 
 def end(apply: Any, teardown: Any) -> None:
-    """End an operation with its teardown, and a leaf that is none, without which a failure would count as a success."""
+    """Add the teardown, and a leaf that is no teardown, without which a failure would count as a success."""
     apply >> teardown
     apply >> EmptyOperator(task_id="outcome")
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 _FIRST_PAUSE = 0.1
-# Seconds of a watch.
+# Seconds for which a resource is watched at a time.
 _WATCH = 3.0
 
 
@@ -146,7 +146,7 @@ class StateTrigger(WaitingTrigger):
                 self._watched = resources.last_read(self.awaited.connector)
 
     async def pause(self, seconds: float) -> None:
-        """Watch the resource, if there is one; without any event for some seconds, the operator is to look again."""
+        """Watch the resource if there is one; without an event, the next observation makes the operator look again."""
         if self._watched is None:
             await super().pause(seconds)
         else:

@@ -1,6 +1,7 @@
 """Datasets that tasks pass to each other by URI: their schemas, and how they are published.
 
 ``schemas``, ``flow_schemas`` columns of each dataset · ``layout``, ``fleet``, ``readiness`` directories of runs ·
-``paths`` URIs and path segments · ``files`` whole files, published atomically · ``datasets`` rows in Parquet ·
-``outcome`` how a change ended · ``served`` files that a browser may get.
+``paths`` URIs, path segments, and files that a browser may get · ``files`` whole files, published atomically ·
+``datasets`` rows in Parquet · ``outcome``, ``replay``, ``poison`` how an operation ended · ``series``, ``snapshots``
+kept snapshots · ``journal_store`` where journals are kept.
 """

@@ -136,9 +136,9 @@ def is_finished(uri: str) -> bool:
 
 @contextmanager
 def each_read_once() -> Iterator[None]:
-    """Let :func:`read_dataset` read a dataset whose rows it selects only once in this block.
+    """Let :func:`read_dataset` read each dataset only once in this block, if it selects rows by one column.
 
-    For a fleet, whose datasets have the rows of all connectors. What is written meanwhile is not seen.
+    This is for a fleet, whose datasets have the rows of all connectors. Rows that are written meanwhile are not seen.
     """
     read = _READ.get()
     token = _READ.set({} if read is None else read)
@@ -154,7 +154,7 @@ def read_dataset(uri: str, schema: Schema, **where: Collection[str]) -> list[dic
     Args:
         uri: Directory of the dataset.
         schema: Its columns.
-        where: Columns and their values in the rows to be read; none: all rows are.
+        where: Columns, and the values that the rows to read have in each; without any, all rows are read.
 
     Returns:
         A dict from column to value for each row. A nullable column that is missing (in an older dataset) is None.
@@ -175,14 +175,14 @@ def read_dataset(uri: str, schema: Schema, **where: Collection[str]) -> list[dic
 
 
 def read_dataset_if_any(uri: str, schema: Schema, **where: Collection[str]) -> list[dict[str, Any]]:
-    """Read a dataset; empty if it is missing or unfinished. Arguments and other errors as of :func:`read_dataset`."""
+    """Read a dataset; empty if it is missing or unfinished. Arguments and other errors: see :func:`read_dataset`."""
     if any((uri, column) in (_READ.get() or {}) for column in where) or is_finished(uri):
         return read_dataset(uri, schema, **where)
     return []
 
 
 def iterate_dataset(uri: str, schema: Schema, **where: Collection[str]) -> Iterator[dict[str, Any]]:
-    """Read a large dataset row by row; arguments and errors as of :func:`read_dataset`, which may come midway."""
+    """Read a large dataset row by row; arguments and errors, which may come midway: see :func:`read_dataset`."""
     names = files.list_names(uri)
     if MARKER not in names:
         state = "was never finished (no _SUCCESS in it)" if names else "does not exist"

@@ -32,7 +32,7 @@ _CREATES_ONCE: Mapping[str, str] = {
     "az": "adlfs",
 }
 _SINCE = "2024.12.0"
-# File systems of fsspec on which nothing of ours can be: addresses on the web, archives, caches of other ones.
+# File systems of fsspec that can't hold a workspace: addresses on the web, archives, caches of other file systems.
 _NO_STORES = frozenset(
     {
         "http",
@@ -56,8 +56,8 @@ _MISSING = (FileNotFoundError, NotADirectoryError)
 def locate(uri: str) -> tuple[fsspec.AbstractFileSystem, str]:
     """Return the file system of a URI and the path on it.
 
-    Raises :class:`DatasetError` for a URI that is not supported, and for one of something else than a store: a chain
-    of file systems (``::``) or an address on the web would be opened for whoever has given the URI.
+    Raises :class:`DatasetError` for a URI that is not supported, or that names no disk or object store: a chain of
+    file systems (``::``) or an address on the web would be opened for whoever has given the URI.
     """
     if "::" in uri or uri.partition("://")[0].lower() in _NO_STORES:
         named = masked(uri).partition("?")[0]
@@ -138,7 +138,7 @@ def _written(uri: str) -> Iterator[None]:
 
 @contextmanager
 def _read(uri: str) -> Iterator[tuple[fsspec.AbstractFileSystem, str]]:
-    """Locate a file without what was cached of its directory; converts all errors but that of a missing file."""
+    """Locate a file, ignoring what was cached of its directory; convert all errors but that of a missing file."""
     file_system, path = locate(uri)
     try:
         file_system.invalidate_cache()
@@ -223,7 +223,7 @@ class JsonFile(JsonRecord):
     __slots__ = ()
 
     def write(self, uri: str) -> None:
-        """Publish it."""
+        """Publish it as the file at ``uri``."""
         write_json(uri, self.as_json())
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Directory of one change of many connectors: their list, and a run directory for each; one is a fleet of one."""
+"""Directory of one change of many connectors: their list, and a run directory for each connector."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ KEPT_MAPPINGS = dataset_schema(
 )
 
 # The cluster that groups leave in a failback. ``forward_end``: end of the part of each log that the forward flow wrote
-# (null: no remote topic of it, or unknown); ``copied_from``: first offset that was copied back to the home cluster
+# (null: no remote topic of that flow, or unknown); ``copied_from``: first offset copied back to the home cluster
 # (null: none found); ``left_behind``: number of the cluster's own records before that, which were never replicated.
 RETURN_PARTITIONS = dataset_schema(
     "return_partitions",

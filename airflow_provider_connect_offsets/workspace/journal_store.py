@@ -1,7 +1,7 @@
 """Where journals are kept, and whether what is found there is ours.
 
-Whoever can write into a journal can let a run undo what nobody did. With a key each file is signed (HMAC-SHA256) over
-its content and its own place, so that a file of another generation or connector is none of this one.
+Whoever can write into a journal can make a run undo what nobody did. With a key each file is signed (HMAC-SHA256) over
+its content and its own place, so that a file of another generation or connector is not accepted here.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from airflow_provider_connect_offsets.workspace.paths import join, unique_segmen
 class MemberPath:
     """An attribute of a :class:`Directory`: the URI of one of its files or datasets.
 
-    ``name``: of the file or dataset; by default that of the attribute.
+    ``name``: name of the file or dataset; by default the attribute's name.
     """
 
     def __init__(self, name: str = "") -> None:
@@ -57,7 +57,7 @@ class RunDirectory(Directory):
     """Directory of one change within one DAG run.
 
     Attributes:
-        shared: URI of the directory of its datasets, if these have those of other connectors, too; empty: its own.
+        shared: URI of the directory of its datasets, if they also have rows of other connectors; empty: its own.
     """
 
     shared: str = ""
@@ -73,7 +73,7 @@ class RunDirectory(Directory):
     verdicts = SharedPath()
 
     def of(self, connector: str) -> dict[str, tuple[str]]:
-        """Return what ``read_dataset`` takes to read the rows of this change only, which is that of ``connector``."""
+        """Return the arguments by which ``read_dataset`` reads only this change's rows, which are ``connector``'s."""
         return {"connector": (connector,)} if self.shared else {}
 
 

@@ -36,8 +36,8 @@ class Approval(JsonFile):
         answer: The option that was chosen, ``Approve`` or ``Reject``.
         answered_by: Who has chosen it; None if nobody did in time, so that the default counts.
         answered_at: When.
-        triggered_by: Who has triggered the run; None for one that no person has.
-        digest: Digest of what was shown; empty if it has none.
+        triggered_by: Who has triggered the run; None if no person has.
+        digest: Digest of what was shown to the approver; empty if it has none.
     """
 
     answer: str
@@ -48,7 +48,7 @@ class Approval(JsonFile):
 
     @property
     def extra(self) -> dict[str, str | None]:
-        """What an asset event says of it."""
+        """What an asset event says of the answer."""
         return {
             "answered_by": self.answered_by,
             "answered_at": self.answered_at.isoformat(),
@@ -91,14 +91,14 @@ class Outcome(JsonFile):
         connector: Name of the connector.
         run: ``dag_id/run_id``.
         result: How it ended.
-        message: The same for people.
+        message: A sentence for people on how it ended.
         digest: Digest of the plan.
         prior_state: State of the connector before the change; None if it was not stopped.
         final_state: State after the change; None if it was not stopped.
         downtime_seconds: Seconds from stop to resume; None if it was not stopped.
         started_at: When the change began.
         finished_at: When it ended.
-        warnings: Messages for people that are no errors.
+        warnings: Warnings, as messages for people.
         offsets: The partitions that the plan changes.
         approval: Who has triggered and approved it; None if nobody was asked.
     """

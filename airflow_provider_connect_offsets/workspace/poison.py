@@ -43,7 +43,7 @@ class PoisonOutcome(JsonFile):
     Attributes:
         connector: The sink.
         result: How far the run has come.
-        message: The same for people; has no content of a record.
+        message: A sentence for people on how far it has come; has no content of a record.
         skipped: The records that were skipped.
         written_at: When this was written.
     """

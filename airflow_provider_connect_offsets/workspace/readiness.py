@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.workspace.paths import join, unique_segmen
 class ReadinessDirectory(Directory):
     """Directory of one readiness observation of a MirrorMaker 2 flow."""
 
-    #: Time of the observation, the flow, and the URI of its history (JSON); written last of the snapshot.
+    #: Time of the observation, the flow, and the URI of its history (JSON); written as the last file of the snapshot.
     snapshot = MemberPath("snapshot.json")
     connectors = MemberPath()
     #: Dataset ``connector_offsets`` of the MirrorSource.

@@ -55,10 +55,10 @@ class ReplayOutcome(JsonFile):
         run: ``dag_id/run_id``.
         digest: Digest of the plan.
         result: How it ended.
-        message: The same for people.
+        message: A sentence for people on how it ended.
         started_at: When this attempt began.
         finished_at: When it ended.
-        warnings: Messages for people that are no errors.
+        warnings: Warnings, as messages for people.
         ranges: What was delivered; empty unless the whole interval was.
     """
 

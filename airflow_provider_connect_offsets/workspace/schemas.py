@@ -221,7 +221,7 @@ ORPHANS = dataset_schema(
 
 # Records on which a sink failed. ``key``, ``value`` and ``headers`` (JSON: a list of name and Base64 value) are null if
 # the content is not kept, and ``message`` too, which may have content; ``digest``: SHA-256 (hex) of key and value.
-# ``position``: the committed one when the record was found; null: none.
+# ``position``: the committed position when the record was found; null: none.
 POISON_RECORDS = dataset_schema(
     "poison_records",
     connector="string",

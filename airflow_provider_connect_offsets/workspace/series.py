@@ -17,7 +17,7 @@ from airflow_provider_connect_offsets.workspace.snapshots import (
 )
 
 _NAME = "%Y-%m-%dT%H%M%S.%fZ"
-# After so long an incomplete snapshot is taken for that of a task that died.
+# An incomplete snapshot that is older than this is treated as left by a task that died.
 _ABANDONED = timedelta(days=1)
 
 
@@ -44,9 +44,9 @@ class SnapshotSeries:
         """Remove old snapshots and return their URIs; the newest complete one always stays.
 
         Args:
-            keep: How many complete ones stay at most.
-            since: Complete ones taken before are removed, too; None: of any age.
-            now: Incomplete ones are removed if they were begun a day before.
+            keep: How many complete snapshots stay at most.
+            since: Complete snapshots taken before are removed, too; None: they stay at any age.
+            now: Incomplete snapshots are removed if they were begun more than a day before.
         """
         complete: list[tuple[str, datetime]] = []
         incomplete: list[tuple[str, datetime]] = []

@@ -1,4 +1,4 @@
-"""Bodies of Connect's REST API, read into values; any that is not Connect's raises what reading a wrong shape raises.
+"""Bodies of Connect's REST API, read into values; a body of another shape raises a built-in error, like ``KeyError``.
 
 Strimzi's resources hold the same bodies.
 """

@@ -1,6 +1,6 @@
-"""Requests that end, ours and the Kubernetes client's: an answer has a time to be complete, and a size.
+"""Limits the time and size of answers to requests, ours and the Kubernetes client's.
 
-A timeout of ``requests`` is one for each piece of an answer, so that a server which sends a byte now and then keeps its
+A timeout of ``requests`` applies to each piece of an answer, so a server that sends a byte now and then would keep its
 caller for ever. And a compressed answer may be a thousand times larger than what was sent.
 """
 
@@ -28,7 +28,7 @@ _PIECE = 1 << 14
 
 
 class TooLarge(requests.RequestException, HTTPError):
-    """An answer has more bytes than it may have."""
+    """An answer has more bytes than allowed."""
 
 
 class TooLate(requests.ReadTimeout, HTTPError):
@@ -45,19 +45,19 @@ class Reply:
 
 
 def send(session: requests.Session, method: str, url: str, *, seconds: float, largest: int, **request: Any) -> Reply:
-    """Send a request, and read its answer whole.
+    """Send a request, and read its whole answer.
 
     Args:
         session: Made by :func:`session`.
         method: HTTP method.
-        url: Where to.
+        url: Address of the request.
         seconds: Time from now in which the answer has to be complete.
-        largest: How many bytes it may have once it is decompressed.
+        largest: How many bytes the answer may have once it is decompressed.
         request: Other arguments of ``requests.Session.request``.
 
     Raises:
-        TooLate: It was not complete in time.
-        TooLarge: It has more bytes.
+        TooLate: The answer was not complete in time.
+        TooLarge: The answer has more bytes.
         requests.RequestException: There was no answer.
     """
     with _limited(seconds) as limit:
@@ -74,7 +74,7 @@ def send(session: requests.Session, method: str, url: str, *, seconds: float, la
 
 
 def session() -> requests.Session:
-    """Return a session whose requests :func:`send` can end; it uses nothing of the environment."""
+    """Return a session whose requests :func:`send` can end; it ignores the environment (proxies, ``.netrc``)."""
     made = requests.Session()
     made.trust_env = False
     for scheme in ("http://", "https://"):
@@ -83,11 +83,11 @@ def session() -> requests.Session:
 
 
 def limit_answers(manager: urllib3.PoolManager, *, largest: int) -> None:
-    """Let all answers end that a library gets by its pool manager, each of whose requests has a timeout.
+    """Limit the answers that a library gets through its pool manager; each of its requests must have a timeout.
 
-    A whole answer has to be there within connect and read timeout together, and has at most ``largest`` bytes once it
-    is decompressed; of one that the library reads piece by piece, that is the longest line. For another one
-    ``urllib3.exceptions.HTTPError`` is raised.
+    An answer has to be complete within connect and read timeout together, and may have at most ``largest`` bytes once
+    it is decompressed. If the library reads an answer piece by piece, the size limit applies to each line. A larger or
+    later answer raises ``urllib3.exceptions.HTTPError``.
     """
     manager.clear()
     pools: dict[str, Any] = {"http": _LimitedPool, "https": _LimitedTlsPool}
@@ -120,9 +120,9 @@ class _Limit:
         self._sockets: list[Any] = []
 
     def watch(self, connection: HTTPConnection) -> None:
-        """Shut this connection, too.
+        """Shut this connection, too, once the time is over.
 
-        It forgets its socket while a body is read that ends with the connection, and may have none yet.
+        It may have no socket yet, and forgets its socket while it reads a body that ends with the connection.
         """
         with self._lock:
             self._connections.append(connection)
@@ -131,7 +131,7 @@ class _Limit:
             self.end()
 
     def refuse_late(self, error: Exception | None = None) -> None:
-        """Raise :class:`TooLate` if the time was over: cut off, an answer without a length looks complete."""
+        """Raise :class:`TooLate` if the time was over: an answer without a length looks complete when it is cut off."""
         if self.is_over:
             raise TooLate(f"no complete answer within {self._seconds:g} s") from error
 
@@ -147,7 +147,7 @@ class _Limit:
             for opened in (*self._sockets, *(connection.sock for connection in self._connections)):
                 if isinstance(opened, socket.socket):
                     with suppress(OSError):
-                        # Not that of a TLS socket, which is not made for another thread.
+                        # Not the TLS socket's own method, which is not made for another thread.
                         socket.socket.shutdown(opened, socket.SHUT_RDWR)
 
 
@@ -175,13 +175,13 @@ def _watch_connection(connection: HTTPConnection) -> None:
 
 class _Watched(HTTPConnection):
     def connect(self) -> None:
-        """Connect, and be shut by the limit of the request that needs it, also before it is connected."""
+        """Connect; the limit of the present request can shut the connection, even before it is connected."""
         _watch_connection(self)
         super().connect()
         _watch_connection(self)
 
     def request(self, *args: Any, **kwargs: Any) -> None:
-        """Send a request by a connection that may be kept from an earlier one."""
+        """Send a request over this connection, which may be kept from an earlier request."""
         _watch_connection(self)
         super().request(*args, **kwargs)
 
@@ -204,8 +204,8 @@ class _Limited(HTTPConnectionPool):
         self._largest = largest
 
     def urlopen(self, *args: Any, **kwargs: Any) -> urllib3.BaseHTTPResponse:
-        """Get an answer that ends: a whole one is read here, one by lines where it is used."""
-        if _LIMIT.get() is not None:  # one more attempt, or a redirection
+        """Return a limited answer: a whole answer is read here, an answer in lines where it is used."""
+        if _LIMIT.get() is not None:  # another attempt, or a redirection
             return super().urlopen(*args, **kwargs)
         timeout, is_whole = kwargs["timeout"], kwargs.pop("preload_content", True)
         kwargs["preload_content"] = False
@@ -247,12 +247,12 @@ class _LimitedTlsPool(_Limited, _TlsPool):
 
 class _Adapter(HTTPAdapter):
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        """Make the pools of connections that a limit can shut."""
+        """Create pools of connections that a limit can shut."""
         super().init_poolmanager(*args, **kwargs)
         _watch(self.poolmanager)
 
     def proxy_manager_for(self, proxy: str, **kwargs: Any) -> urllib3.PoolManager:
-        """Make those of a proxy."""
+        """Create the same pools for a proxy."""
         manager: urllib3.PoolManager = super().proxy_manager_for(proxy, **kwargs)
         _watch(manager)
         return manager

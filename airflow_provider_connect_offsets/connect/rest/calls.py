@@ -2,8 +2,8 @@
 
 A reading call is repeated whenever it failed for a temporary reason. A changing call is repeated, or sent to the next
 worker, only if certainly nothing was done: there was no connection, or the refusal means so. Any other failure raises
-:class:`~.exceptions.OutcomeUnknown`, and the caller reads back. Before each changing request it is asked whether this
-process may still change anything (:mod:`~.fencing`).
+:class:`~.exceptions.OutcomeUnknown`, and the caller reads back. Before each changing request :mod:`~.fencing` checks
+whether this process may still change anything.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from airflow_provider_connect_offsets.exceptions import (
 )
 
 log = logging.getLogger(__name__)
-# Offsets of a connector may be many times as large as anything else.
+# A list of offsets may be this many times as large as any other answer.
 _LISTS = 16
 _LARGEST_TOKEN = 1 << 20
 
@@ -61,7 +61,7 @@ class Transport:
         endpoint: Addresses and credentials of the cluster.
         timeout: Seconds during which a call that may be repeated is repeated (rebalances, workers that start).
         clock: Measures the timeout.
-        patient: Whether a call is repeated although nobody is at any address, and nobody ever was.
+        patient: Whether a call is repeated even if nobody is, and nobody ever was, at any address.
 
     Raises:
         InvalidInput: A file of the endpoint does not exist.
@@ -106,8 +106,8 @@ class Transport:
     def _send_surely(self, call: Call) -> _Done | Refusal:
         """Send a call, and confirm an answer that the connector, or its status, is unknown.
 
-        A starting worker answers so for every connector until it has read the configurations. It answers the call
-        ``if_unknown`` only after that, because that one goes through the herder's queue (as KIP-875's stop does).
+        A starting worker gives this answer for every connector until it has read the configurations. It answers the
+        call ``if_unknown`` only after that, because this call goes through the herder's queue (like KIP-875's stop).
         """
         outcome = self._send_once(call)
         if call.if_unknown is None or not isinstance(outcome, Refusal) or not outcome.doubted:
@@ -211,7 +211,7 @@ def _session(endpoint: ConnectEndpoint) -> requests.Session:
 
 
 def _verify(endpoint: ConnectEndpoint) -> str | bool:
-    """Return the CA bundle of the endpoint, else that of the environment, else True for that of requests."""
+    """Return the CA bundle of the endpoint, else of the environment, else True: then requests uses its own bundle."""
     for what, path in (("ca", endpoint.ca), ("client_cert", endpoint.client_cert), ("client_key", endpoint.client_key)):
         if path is not None and not Path(path).exists():
             raise InvalidInput(f"File {path}, named as {what} of the Connect endpoint, does not exist on this machine.")
@@ -223,7 +223,7 @@ def _proxies(url: str) -> dict[str, str]:
 
 
 class _Pause(tenacity.wait.wait_base):
-    """A tenth of a second at most, since a connector may be down meanwhile; a second if nobody answers at all."""
+    """The wait before another attempt: at most 0.1 s, as a connector may be down; at most 1 s if nobody answers."""
 
     def __call__(self, retry_state: tenacity.RetryCallState) -> float:
         """Return how long to wait."""
@@ -234,14 +234,14 @@ class _Pause(tenacity.wait.wait_base):
 
 
 class _Reported:
-    """Logs why a call is repeated: at first, and then at intervals that grow to 10 s, so that a wait is no flood."""
+    """Logs why a call is repeated: at once, then at intervals that grow to 10 s, so that the log is not flooded."""
 
     def __init__(self, clock: Clock, timeout: float) -> None:
         self._clock, self._until = clock, clock.now() + timeout
         self._next, self._interval = clock.now(), 1.0
 
     def __call__(self, state: tenacity.RetryCallState) -> None:
-        """Log the refusal, if it is time to."""
+        """Log the refusal, if the interval has passed."""
         now = self._clock.now()
         if state.outcome is None or now < self._next:
             return

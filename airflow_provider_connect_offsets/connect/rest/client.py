@@ -118,7 +118,7 @@ class ConnectRest(ConnectorControl):
         return self._read(Call("GET", "/connectors", "list the connectors"), names_of)
 
     def overview(self) -> dict[str, ConnectorOverview]:
-        """Return all connectors (KIP-465), but not those without a state yet or without their plugin."""
+        """Return all connectors (KIP-465), except connectors without a state yet or without their plugin."""
         call = Call("GET", "/connectors?expand=info&expand=status", "list the connectors with their states")
         return self._read(call, overviews_of)
 
@@ -127,7 +127,7 @@ class ConnectRest(ConnectorControl):
         return self._read(_info_call(connector), info_of)
 
     def status(self, connector: str) -> ConnectorStatus:
-        """Return the state of the connector and of its tasks; waits for that of a connector that was just created."""
+        """Return the state of the connector and of its tasks; waits for it if the connector was just created."""
         call = _call("GET", connector, "/status", "read the state of")
         return self._read(call, status_of)
 
@@ -148,10 +148,10 @@ class ConnectRest(ConnectorControl):
         self._transport.send(_call("PUT", connector, "/resume", "resume"))
 
     def read_offsets(self, connector: str) -> Offsets:
-        """Return all offsets: of a source the last *flushed*, of a sink the committed ones of its group.
+        """Return all offsets: the last *flushed* offsets of a source, or the committed offsets of a sink's group.
 
-        A source's are read twice: a worker lists the partitions it knows before it reads its offsets topic to the end
-        (``ConnectorOffsetBackingStore``), so the first answer may lack a partition that was just written.
+        A source's offsets are read twice: a worker lists the partitions it knows before it reads its offsets topic to
+        the end (``ConnectorOffsetBackingStore``), so the first answer may lack a partition that was just written.
         """
         call = _call("GET", connector, "/offsets", "read the offsets of", needs=Feature.READ_OFFSETS)
         offsets = self._read(call, parse_rest)
@@ -160,7 +160,7 @@ class ConnectRest(ConnectorControl):
     def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
         """Overwrite the listed partitions (offset None removes); the connector must be STOPPED without tasks.
 
-        Read back after any error: of a sink's changes that alter and remove, a part may have been applied.
+        Read back after any error: if a sink's changes both alter and remove offsets, part of them may be applied.
         """
         body = changes.as_json()
         call = _call("PATCH", connector, "/offsets", "change the offsets of", body=body, needs=Feature.CHANGE_OFFSETS)
@@ -184,8 +184,8 @@ class ConnectRest(ConnectorControl):
         Args:
             name: Its name.
             config: Its configuration.
-            initial_state: STOPPED allows to write offsets before it first runs.
-            like: Not used: all that a connector has here is its configuration.
+            initial_state: Its first state; STOPPED makes it possible to write offsets before it first runs.
+            like: Not used: here a connector has nothing but its configuration.
 
         Raises:
             Rejected: A connector of that name exists, or the configuration is invalid.
@@ -202,7 +202,7 @@ class ConnectRest(ConnectorControl):
         return self._read(call, info_of)
 
     def update_config(self, name: str, config: Mapping[str, str]) -> ConnectorInfo:
-        """Replace the whole configuration; the state stays. Raises :class:`UnknownConnector` if there is none."""
+        """Replace the whole configuration; the state stays. Raises :class:`UnknownConnector`."""
         self.info(name)
         call = _call("PUT", name, "/config", "change the configuration of", body=dict(config))
         return self._read(call, info_of)

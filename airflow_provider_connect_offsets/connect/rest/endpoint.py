@@ -64,7 +64,7 @@ class ConnectEndpoint:
         connect_timeout: Seconds to wait for a connection.
         read_timeout: Seconds to wait for the answer to a reading call.
         change_timeout: Seconds to wait for the answer to a changing call; more than the 90 s after which a worker ends
-            it. Each is the time in which an answer has to be complete.
+            it. An answer has to be complete within its timeout and ``connect_timeout`` together.
         largest_answer: Bytes that an answer may have, decompressed; a list of offsets 16 times as many.
     """
 
@@ -95,7 +95,7 @@ class ConnectEndpoint:
         _check_headers(self.headers)
 
     def at(self, urls: tuple[str, ...], *, configured: tuple[str, ...]) -> ConnectEndpoint:
-        """Return the endpoint of workers whose URLs were read from Kafka, and so may be anyone's.
+        """Return the endpoint for URLs of workers that were read from Kafka, so that anyone may have written them.
 
         Credentials and headers are sent only to hosts of the configured URLs, and over http only to hosts that are
         configured with it.

@@ -1,7 +1,7 @@
 """The meaning of a Connect worker's refusal, and whether the call may be repeated.
 
 Often only Connect's text has the meaning: the same 500 means "try again", "your offset is wrong" or "it may still
-happen". Only this module reads those texts (of Kafka 3.5 to 4.3; ``make test-versions`` runs workers of them).
+happen". Only this module reads these texts (of Kafka 3.5 to 4.3; ``make test-versions`` runs such workers).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Call:
         method: HTTP method.
         path: Path after the base URL.
         purpose: What the call is for, for messages ("stop connector 'x'").
-        connector: Name of the connector; None if the call is on none.
+        connector: Name of the connector; None if the call isn't about a connector.
         body: JSON body; None for none.
         needs: Feature that older workers lack; None if all have it.
         if_unknown: Call that confirms an answer that the connector is unknown.
@@ -100,7 +100,7 @@ class Refusal:
 
 
 def refusal_of(call: Call, answer: Answer) -> Refusal:
-    """Return the meaning of ``answer``, of a worker or a proxy before it, to ``call``."""
+    """Return what ``answer``, from a worker or from a proxy in front of it, means for ``call``."""
     cannot = f"Can't {call.purpose}: {answer.url}"
     if answer.status in _DENIED:
         return Refusal(AccessDenied(f"{cannot} {_DENIED[answer.status]}"))
@@ -187,7 +187,7 @@ _DENIED = {
     403: "does not allow this with these credentials (403). Get the permission, or use another connection.",
 }
 
-# The worker's timeout ended, or it forwarded the call to the leader and lost it there: it may still be carried out.
+# The worker timed out, or forwarded the call to the leader and lost it there: the call may still be carried out.
 _UNFINISHED = (
     "Request timed out",
     "Timed out while",
@@ -219,7 +219,7 @@ _HINTS = (
 
 
 def _not_by_connect(call: Call, answer: Answer, cannot: str) -> Refusal:
-    """Return the meaning of an answer without Connect's body: of Jetty before the worker started, or of a proxy."""
+    """Return the meaning of an answer without Connect's body: from Jetty before the worker started, or from a proxy."""
     if answer.status >= 500 or (answer.status < 300 and call.changes):
         return lost(call, f"{cannot} answers {answer.status} without Connect's JSON.")
     if answer.status == 404:

@@ -33,12 +33,12 @@ class ConfiguredConnector:
 
     @property
     def offsets_topic(self) -> str:
-        """The connector's own offsets topic; empty if it uses that of the workers."""
+        """The connector's own offsets topic; empty if it uses the workers' topic."""
         return self.config.get("offsets.storage.topic", "")
 
     @property
     def type(self) -> ConnectorType:
-        """Source or sink by the name of the class, since nothing else reveals it; source if that has neither word."""
+        """Sink if the name of the class ends with Sink or SinkConnector, else source; nothing else reveals the type."""
         class_name = self.config.get("connector.class", "").removesuffix("Connector")
         return ConnectorType.SINK if class_name.endswith("Sink") else ConnectorType.SOURCE
 

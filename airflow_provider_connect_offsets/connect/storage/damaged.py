@@ -8,12 +8,12 @@ from typing import TypeAlias
 from airflow_provider_connect_offsets.exceptions import StoreDamaged
 from airflow_provider_connect_offsets.offsets.document import Offsets
 
-#: Gets a connector whose offsets can't be read, and the error; if it returns, the connector is left out.
+#: Called with a connector whose offsets can't be read, and the error; if it returns, the connector is left out.
 Damaged: TypeAlias = Callable[[str, StoreDamaged], None]
 
 
 def raised(_connector: str, error: StoreDamaged) -> None:
-    """Leave nothing out."""
+    """Raise the error, so that no connector is left out."""
     raise error
 
 

@@ -1,7 +1,7 @@
 """Reads a map of byte arrays in Java's serialization, whichever program wrote it, in a time linear in its size.
 
-Of the grammar ("Java Object Serialization Specification", chapter 6) only what such a map needs: everything else ends
-in one error, so that no content of a file can name a class, an array or a depth that costs more than its own bytes.
+It accepts only the part of the grammar ("Java Object Serialization Specification", chapter 6) that such a map needs.
+Anything else is an error, so no file can name a class, an array or a depth that costs more than its own bytes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def parse_map_of_bytes(content: bytes) -> dict[bytes, bytes | None]:
     stream.expect(_OBJECT, "other content than one map")
     stream.expect_class(_MAP_CLASS, _SERIALIZABLE | _WRITES_MORE, _FIELDS)
     stream.handles.append(None)  # the map itself
-    stream.take(">4s4s")  # values of its fields, of which readers make nothing
+    stream.take(">4s4s")  # values of its fields, which readers ignore
     stream.expect(_BLOCK, "no number of entries")
     length, _capacity, size = stream.take(">Bii")
     if length != struct.calcsize(">ii") or size < 0:
@@ -49,10 +49,10 @@ def parse_map_of_bytes(content: bytes) -> dict[bytes, bytes | None]:
 
 @dataclass(slots=True)
 class _Stream:
-    """The bytes of a stream, how far they are read, and what later ones may refer to.
+    """The bytes of a stream, how far they are read, and what later bytes may refer to.
 
     Attributes:
-        handles: Names of classes, byte arrays, and None for what nothing in a map of byte arrays refers to.
+        handles: Class names, byte arrays, and None for objects to which nothing in a map of byte arrays refers.
     """
 
     content: bytes
@@ -60,7 +60,7 @@ class _Stream:
     handles: list[str | bytes | None] = field(default_factory=list)
 
     def take(self, layout: str) -> tuple[Any, ...]:
-        """Read values; ``layout`` as of :mod:`struct`."""
+        """Read values; ``layout`` as in :mod:`struct`."""
         try:
             values = struct.unpack_from(layout, self.content, self.offset)
         except struct.error as error:

@@ -34,8 +34,8 @@ def read_mappings(path: Path) -> dict[bytes, bytes | None]:
     """Return all keys and values in the file's order.
 
     Raises:
-        StoreDamaged: It is incomplete.
-        StoreError: It can't be read.
+        StoreDamaged: The file is incomplete.
+        StoreError: The file can't be read.
     """
     try:
         content = path.read_bytes()
@@ -92,7 +92,7 @@ def _arrays(records: Records) -> Iterator[bytes]:
 
 
 def _refuse_locked(path: Path) -> None:
-    """Refuse a file that is locked, with ``flock`` or Java's ``FileChannel.lock``, by what starts workers."""
+    """Refuse a file that another process, which may run its worker, has locked (``flock``, ``FileChannel.lock``)."""
     if not path.exists():
         return
     with path.open("rb+") as file:

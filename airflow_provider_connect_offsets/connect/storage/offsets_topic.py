@@ -28,7 +28,7 @@ class OffsetsTopic(TopicReader):
     Args:
         config: Settings of librdkafka.
         topic: Name of the topic.
-        transactional_ids: Those of the connector's tasks if its workers write exactly once, see ``topic_writer``.
+        transactional_ids: Ids of the connector's tasks if its workers write exactly once, see ``topic_writer``.
     """
 
     def __init__(self, config: Mapping[str, Any], topic: str, *, transactional_ids: Sequence[str] = ()) -> None:
@@ -64,7 +64,7 @@ class OffsetsTopic(TopicReader):
         Args:
             progress: Shows how much is read.
             selects: Whether a connector is read.
-            damaged: Gets the first error of each connector of which a record can't be read.
+            damaged: Called with the first error of each connector of which a record can't be read.
         """
         history: dict[str, list[tuple[int, int, Entry]]] = {}
         errors: dict[str, StoreDamaged] = {}

@@ -44,20 +44,20 @@ class StandaloneFile:
         return self.stored().connectors()
 
     def read_offsets(self, connector: str) -> Offsets:
-        """Return all offsets of ``connector``; none if there is no file yet."""
+        """Return all offsets of ``connector``; empty if there is no file yet."""
         return self.at_once()(connector)
 
     def read_all(
         self, *, names: Collection[str] | None = None, damaged: Damaged = raised
     ) -> Iterator[tuple[str, Offsets]]:
-        """Yield all connectors with their offsets, sorted; arguments as of :meth:`TopicStorage.read_all`."""
+        """Yield all connectors with their offsets, sorted; arguments as in :meth:`TopicStorage.read_all`."""
         stored = self.stored()
         for name in stored.connectors():
             if names is None or name in names:
                 yield from read_unless_damaged(name, partial(self._offsets_in, stored), damaged)
 
     def at_once(self) -> Callable[[str], Offsets]:
-        """Read the file once; returns a function that finds the offsets of a connector in what was read."""
+        """Read the file once, and return a function that finds the offsets of a connector in what was read."""
         return partial(self._offsets_in, self.stored())
 
     def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
@@ -78,7 +78,7 @@ class StandaloneFile:
         return self._write({**stored.records, **stored.records_for(connector, stored.removal_of(connector))})
 
     def stored(self) -> StoredOffsets:
-        """Return the content of the file; none if there is no file yet."""
+        """Return the content of the file; empty if there is no file yet."""
         return StoredOffsets(read_mappings(self.path) if self.path.exists() else {})
 
     def _offsets_in(self, stored: StoredOffsets, connector: str) -> Offsets:

@@ -68,7 +68,7 @@ class StorageControl(ConnectorControl):
         self._rest_urls = rest_urls
 
     def cluster_names(self) -> tuple[str, str]:
-        """Return the storage's name of the Connect cluster, and no other name; raises store errors."""
+        """Return the storage's name for the Connect cluster, and no other name; raises store errors."""
         return self._storage.cluster(), ""
 
     def require_offset_changes(self) -> None:
@@ -83,7 +83,7 @@ class StorageControl(ConnectorControl):
         return tuple(Worker("a standalone worker", "", url) for url in self._rest_urls if self._answers(url))
 
     def configured(self) -> Mapping[str, ConfiguredConnector]:
-        """Return the existing connectors by name; none for a standalone worker, which does not store them."""
+        """Return the existing connectors by name; empty for a standalone worker, which does not store them."""
         return self._storage.where.connectors() if isinstance(self._storage, TopicStorage) else {}
 
     def connectors(self) -> list[str]:
@@ -103,7 +103,7 @@ class StorageControl(ConnectorControl):
         return overview
 
     def info(self, connector: str) -> ConnectorInfo:
-        """Return type and configuration; if that is not stored, the settings in a source partition.
+        """Return type and configuration; if no configuration is stored, what a source partition reveals of it.
 
         Raises:
             UnknownConnector: The connector neither exists nor has an offset.
@@ -124,7 +124,7 @@ class StorageControl(ConnectorControl):
         return self.statuses([connector])[connector]
 
     def statuses(self, connectors: Iterable[str]) -> dict[str, ConnectorStatus]:
-        """Return the status of several connectors, as :meth:`status`, reading the workers once."""
+        """Return the status of several connectors, as :meth:`status` does, reading the workers once."""
         workers, names = self.workers(), list(connectors)
         if not workers:
             return dict.fromkeys(names, _STOPPED)
@@ -186,7 +186,7 @@ class StorageControl(ConnectorControl):
         return "stop the process" if state is State.STOPPED else "start the process"
 
     def _answers(self, url: str) -> bool:
-        """Whether a worker may run at ``url``: one that refuses this client overwrites its file too."""
+        """Whether a worker may run at ``url``: even a worker that refuses this client overwrites its file."""
         try:
             with self._open_rest((url,), _FOR_A_SIGN) as rest:
                 rest.version()

@@ -1,4 +1,4 @@
-"""All source offsets of a Connect cluster, in the workers' offsets topic and those of connectors.
+"""All source offsets of a Connect cluster, in the workers' offsets topic and in connectors' own topics.
 
 A connector with ``offsets.storage.topic`` stores its offsets there, and the workers' topic has a second copy. Workers
 write tombstones to the second copy, then all changes to the connector's topic, then values to the second copy; so does
@@ -48,23 +48,23 @@ class WorkerTopics:
     client_of: Callable[[Mapping[str, str]], Settings] | None = field(default=None, repr=False)
 
     def cluster_id(self) -> str:
-        """Return the id of their Kafka cluster, which Connect's REST API has too; raises store errors."""
+        """Return the id of their Kafka cluster, which Connect's REST API returns too; raises store errors."""
         with TopicReader(self.client, self.offsets_topic) as topic:
             return topic.cluster_id()
 
     def connectors(self) -> dict[str, ConfiguredConnector]:
-        """Return the existing connectors by name; none if the config topic is unknown. Raises store errors."""
+        """Return the existing connectors by name; empty if the config topic is unknown. Raises store errors."""
         return read_connectors(self.client, self.config_topic) if self.config_topic else {}
 
 
 class TopicStorage:
     """The offsets of all source connectors of a Connect cluster as an :class:`~.protocols.OffsetStore`.
 
-    For connectors that no worker runs: deleted and STOPPED ones, and all while the workers are down.
+    Use it for connectors that no worker runs: deleted or STOPPED ones, or all of them while the workers are down.
 
     Attributes:
         where: The workers' topics.
-        passed_over: Number of keys in the workers' topic that belong to no connector, when all was read last.
+        passed_over: Number of keys in the workers' topic that belonged to no connector when all was last read.
     """
 
     def __init__(self, where: WorkerTopics) -> None:
@@ -100,7 +100,7 @@ class TopicStorage:
     ) -> Iterator[tuple[str, Offsets]]:
         """Yield all connectors with their offsets, sorted; only those in ``names`` if it is given.
 
-        ``damaged`` gets the error of each connector whose offsets can't be read, and decides whether the others are.
+        ``damaged`` is called with the error of each connector whose offsets can't be read: it raises, or leaves it out.
         """
         own = self._own_topics()
         stored = self._shared().stored(progress)
@@ -118,7 +118,7 @@ class TopicStorage:
         names: Collection[str] | None = None,
         damaged: Damaged = raised,
     ) -> Iterator[tuple[str, Offsets]]:
-        """Yield connectors with all records that the logs still have, also overwritten ones; as :meth:`read_all`."""
+        """Yield connectors with all records that the logs still have, even overwritten ones; like :meth:`read_all`."""
         own = {name: topic for name, topic in self._own_topics().items() if names is None or name in names}
         history = self._shared().history(
             progress, selects=lambda name: name not in own and (names is None or name in names), damaged=damaged
@@ -132,9 +132,9 @@ class TopicStorage:
         return self.topic_of(connector).read_offsets(connector)
 
     def at_once(self) -> Callable[[str], Offsets]:
-        """Read the workers' topics once; returns a function that finds the offsets of a connector in what was read.
+        """Read the workers' topics once, and return a function that finds the offsets of a connector in what was read.
 
-        It raises as :meth:`OffsetsTopic.read_offsets` does. A connector's own topic is read when it is asked for.
+        It raises as :meth:`OffsetsTopic.read_offsets` does. A connector's own topic is read by each call for it.
         """
         return self._finder(self._own_topics(), self._shared().stored())
 
@@ -143,7 +143,7 @@ class TopicStorage:
         return self.write_all({connector: changes})
 
     def write_all(self, changes: Mapping[str, Offsets]) -> WriteReply:
-        """Write the changes of several connectors; those that share the workers' topic are written together.
+        """Write the changes of several connectors; together where they share the workers' topic and no task is fenced.
 
         Raises as :meth:`OffsetsTopic.write_all` does; read back all changes then.
         """
@@ -175,7 +175,7 @@ class TopicStorage:
     def copy_to_own_topic(self, connector: str) -> WriteReply:
         """Copy offsets of a connector that only the workers' topic has to the connector's own topic.
 
-        Connect does not do that, unlike documented: a connector that gets an own topic starts without offsets.
+        Connect itself does not, although documented: a connector that gets its own topic starts without offsets.
         """
         primary = self.topic_of(connector)
         stored = {entry.partition for entry in primary.read_offsets(connector)}
@@ -192,7 +192,7 @@ class TopicStorage:
         return known is not None and self._has_own_topic(known)
 
     def topic_of(self, connector: str) -> OffsetsTopic:
-        """Return the topic from which workers read the offsets of ``connector``; theirs if it does not exist."""
+        """Return the topic from which workers read a connector's offsets; the workers' own if it does not exist."""
         known = self.where.connectors().get(connector)
         return self._shared() if known is None else self._topic_of(known)
 
@@ -224,7 +224,7 @@ class TopicStorage:
         return OffsetsTopic(self._client_of(connector), connector.offsets_topic, transactional_ids=ids)
 
     def _client_of(self, connector: ConfiguredConnector) -> Settings:
-        """Return settings for the cluster of its own topic, to which its producer writes."""
+        """Return settings for the cluster of a connector's own topic, to which its producer writes."""
         if self.where.client_of is not None:
             return self.where.client_of(connector.config)
         if _PRODUCERS_CLUSTER in connector.config:

@@ -1,6 +1,6 @@
 """Connectors that Strimzi's operator owns (and Cloudera's CSM, which ships it), by their custom resources.
 
-- ``client``: both protocols on the resources; ``control``: that of states
+- ``client``: both protocols on the resources; ``control``: the protocol for states
 - ``with_rest``: states by the resource, offsets by REST
 - ``kubernetes_api``: calls of the API server; ``watching``: waits for a resource
 - ``clusters``, ``resources``, ``places``: what the resources say of a connector; ``patches``: how they are changed

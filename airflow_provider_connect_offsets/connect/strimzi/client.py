@@ -45,8 +45,8 @@ class ConnectStrimzi(StrimziControl):
         cluster: Name of the resource, or ``KafkaMirrorMaker2/name`` where a ``KafkaConnect`` has the same name; empty:
             the only one of the namespace.
         timeout: Seconds to wait for each thing that the operator does. It acts within a second on most events, but
-            looks by itself every two minutes only, so less than 300 may be too short.
-        clock: Measures them.
+            checks resources by itself only every two minutes, so less than 300 may be too short.
+        clock: Measures the timeout.
 
     Raises:
         StoreError: From every method, by meaning: ``Unreachable``, ``AccessDenied``, ``UnknownConnector``,
@@ -67,7 +67,7 @@ class ConnectStrimzi(StrimziControl):
 
         Raises:
             NobodyThere: Its name is unknown, its port is closed, or its certificate is not trusted.
-            StoreError: As of every method.
+            StoreError: As from every method.
         """
         try:
             _ = self._api.version
@@ -75,17 +75,17 @@ class ConnectStrimzi(StrimziControl):
             raise NobodyThere(f"{error} Check the Kubernetes connection.") from error
 
     def close(self) -> None:
-        """Remove what this client has added to resources; what can't be removed is logged, the next client does it."""
+        """Remove what this client has added to resources; log what can't be removed: the next client removes it."""
         self._leftovers.remove()
 
     @property
     def cluster_id(self) -> str:
-        """What journals, datasets and assets name the Connect cluster by: name, namespace and part of its uid."""
+        """The Connect cluster's name in journals, datasets and assets: name, namespace and part of the uid."""
         resource = self._cluster.resource
         return f"{resource.name}.{resource.namespace}.{resource.uid[:8]}"
 
     def cluster_names(self) -> tuple[str, str]:
-        """Return the name of the resource, and that of its workers' service, which their own addresses tell as well."""
+        """Return ``cluster_id``, and the name of the workers' service, which the workers' addresses contain too."""
         return self.cluster_id, self._cluster.resource.workers
 
     def describe(self) -> str:
@@ -107,7 +107,7 @@ class ConnectStrimzi(StrimziControl):
 
         A worker lists the partitions of a source that it knows before it reads its offsets topic to the end (Java class
         ``ConnectorOffsetBackingStore``), so an answer may lack partitions that were first written since the previous
-        one. So a source's are listed twice at first, and whenever one is lacking that this client has written.
+        one. So they are listed twice at first, and whenever a partition is missing that this client has written.
         """
         self._begin_operation(connector)
         offsets = self._operations.list(connector)
@@ -120,7 +120,7 @@ class ConnectStrimzi(StrimziControl):
     def prepare(self, connector: str) -> None:
         """List the offsets of a connector that still runs: the operator has fewer passes to make once it is down.
 
-        The rights are asked for, the ConfigMaps are there and named, and the worker knows the partitions of a source.
+        Afterwards the rights are checked, the resource names ConfigMaps, and the worker knows a source's partitions.
         """
         self.read_offsets(connector)
         self._operations.documents.provide(self._cluster.locate(connector))
@@ -145,10 +145,10 @@ class ConnectStrimzi(StrimziControl):
     def create(
         self, name: str, config: Mapping[str, str], *, initial_state: State = State.RUNNING, like: str = ""
     ) -> ConnectorInfo:
-        """Create a ``KafkaConnector``, otherwise as that of connector ``like``; if Connect refuses it, it is deleted.
+        """Create a ``KafkaConnector`` that otherwise copies the resource of ``like``; delete it if Connect refuses it.
 
-        An operator before Strimzi's pull request 12974 (2026-07) creates a connector RUNNING, and then stops it. So one
-        that is to be STOPPED is created with clients that reach no Kafka (``patches.held``), and gets its own
+        An operator before Strimzi's pull request 12974 (2026-07) creates a connector RUNNING, and then stops it. So a
+        connector that is to be STOPPED is created with clients that reach no Kafka (``patches.held``), and gets its own
         configuration once it is STOPPED.
 
         Raises:
@@ -169,7 +169,7 @@ class ConnectStrimzi(StrimziControl):
         return self.info(name)
 
     def adopt(self, name: str, config: Mapping[str, str], *, state: State, like: str = "") -> None:
-        """Create the ``KafkaConnector`` of a connector, that may exist; raises as :meth:`create`."""
+        """Create the ``KafkaConnector`` of a connector that may exist in Connect already; raises as :meth:`create`."""
         self.require_creation(name)
         body = created_resource(
             name,
@@ -205,8 +205,8 @@ class ConnectStrimzi(StrimziControl):
         """Replace the whole configuration in the resource, and wait until Connect has it; the state stays.
 
         Raises:
-            Rejected: Connect refuses it. The resource has its prior configuration again: with a refused one, the
-                operator would carry out nothing else, not even a stop.
+            Rejected: Connect refuses it. The message says whether the resource has its prior configuration again: with
+                the refused one, the operator would carry out nothing else, not even a stop.
         """
         prior = self._operations.patch(name, lambda place: replaced_config(place, config))
         try:

@@ -64,7 +64,7 @@ class StrimziCluster:
         clock: Clock,
         nudge: tuple[float, Callable[[CustomResource], object]] | None = None,
     ) -> CustomResource:
-        """Watch the resource of a connector; arguments and errors as of :func:`watching.awaited`."""
+        """Watch the resource of a connector; arguments and errors as in :func:`watching.awaited`."""
 
         def read() -> CustomResource:
             resource = self.latest(connector)
@@ -104,7 +104,7 @@ class StrimziCluster:
 
     @property
     def connector_kind(self) -> ResourceKind:
-        """Kind of the resources that have its connectors."""
+        """Kind of the resources that define its connectors."""
         is_mirror_maker = self.resource.kind is ResourceKind.MIRROR_MAKER
         return ResourceKind.MIRROR_MAKER if is_mirror_maker else ResourceKind.CONNECTOR
 

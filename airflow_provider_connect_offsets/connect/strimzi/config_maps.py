@@ -1,7 +1,7 @@
-"""The ConfigMaps through which Strimzi lists and alters offsets: ours, or those that the resource names already.
+"""The ConfigMaps through which Strimzi lists and alters offsets: ours, or the ones that the resource names already.
 
-We create two. The operator works on the resource as an event had it, so it may list once more right after a listing: in
-a shared ConfigMap it would overwrite the offsets that are to be altered.
+We create two. The operator works on the resource as an event contained it, so it may list once more right after a
+listing: in a shared ConfigMap it would overwrite the offsets that are to be altered.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def names_ours(resource: CustomResource) -> bool:
 
 
 class Documents:
-    """The texts of ConfigMaps that offset operations read and write; keys of others stay as they are."""
+    """The texts of ConfigMaps that offset operations read and write; other people's keys stay as they are."""
 
     def __init__(self, api: KubernetesApi) -> None:
         self._api = api
@@ -99,7 +99,7 @@ class Documents:
         self._write(place, "alterOffsets", text)
 
     def _write(self, place: Place, field: str, text: str | None) -> None:
-        """Write or remove a text; one of our ConfigMaps is created if it is not there."""
+        """Write or remove a text; create our ConfigMap if it is not there."""
         name, is_own = place.config_map(field), field in own_fields(place)
         texts = {} if text is None else {place.key: text}
         if is_own and name not in self._there:
@@ -124,7 +124,7 @@ class Documents:
             self._write(place, "alterOffsets", None)
 
     def restore(self) -> None:
-        """Write the earlier texts of ConfigMaps that the resources named themselves; what fails is logged."""
+        """Restore the earlier texts of ConfigMaps that the resources named themselves; log what fails."""
         while self._prior:
             (name, key), text = self._prior.popitem()
             try:
@@ -156,8 +156,8 @@ class Documents:
 
 
 def _is_ours(config_map: ConfigMap, resource: CustomResource) -> bool:
-    """Whether a ConfigMap of our name is ours, or was created by the operator, which listed once more in its place.
+    """Whether a ConfigMap of our name is ours, or was created in its place by the operator, which listed once more.
 
-    Earlier versions of ours have the common label only.
+    ConfigMaps of our earlier versions have only the common label.
     """
     return not _OURS.items().isdisjoint(config_map.labels.items()) or config_map.owners == {resource.uid}

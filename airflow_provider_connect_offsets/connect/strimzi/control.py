@@ -34,7 +34,7 @@ from airflow_provider_connect_offsets.offsets.families import ConnectorType
 
 log = logging.getLogger(__name__)
 
-# Seconds for which a state is awaited before the operator is first made to look again; by itself it does every two
+# Seconds for which a state is awaited before the operator is first made to check again; by itself it does so every two
 # minutes. After a resume it often writes the old state once more, while the connector is not counted as up.
 _LOOK_AGAIN = 0.5
 
@@ -47,7 +47,7 @@ class StrimziControl:
         namespace: Namespace of the resources.
         cluster: Name of the cluster's resource.
         timeout: Seconds to wait for each thing that the operator does.
-        clock: Measures them.
+        clock: Measures the timeout.
     """
 
     by_resource: ClassVar[bool] = True
@@ -135,12 +135,12 @@ class StrimziControl:
         self._operations.patch(connector, lambda place: requesting(place, state))
 
     def addresses(self, connector: str) -> frozenset[str]:
-        """Return none: its resource names the cluster in journals, and no other cluster has that name."""
+        """Return an empty set: the resource names the cluster in journals, and no other cluster has that name."""
         del connector
         return frozenset()
 
     def by_hand(self, connector: str, state: State) -> str:
-        """Name the command that requests RUNNING, PAUSED or STOPPED, of the resource as it was read last."""
+        """Name the command that requests RUNNING, PAUSED or STOPPED, based on the resource as it was read last."""
         value, place = state.value.lower(), self._cluster.known(connector)
         if place is None:
             return f"set the state of connector {connector!r} to {value} in its resource"
@@ -168,7 +168,7 @@ class StrimziControl:
         return None if place is None else place.resource
 
     def look_again(self, connector: str) -> None:
-        """Make the operator look at a resource that it has acted on: the state in Connect may have changed since."""
+        """Make the operator check a resource again: the state in Connect may have changed since it acted on it."""
         self._look_again(connector, self._cluster.locate(connector).resource)
 
     def _look_again(self, connector: str, resource: CustomResource) -> None:
@@ -181,7 +181,7 @@ class StrimziControl:
             log.info("%s The wait goes on.", error)
 
     def _require_operator(self, connector: str) -> None:
-        """Refuse a resource that the operator does not act on; asks once, so not again while the connector is down."""
+        """Refuse a resource that the operator does not act on; check only once, so not while the connector is down."""
         if connector not in self._acted_on:
             preconditions.refuse_idle(self._cluster.locate(connector).resource, self._api)
             self._acted_on.add(connector)

@@ -1,4 +1,4 @@
-"""Calls of a Kubernetes API server, with its errors by meaning; everything is in one namespace."""
+"""Calls to a Kubernetes API server, with its errors by meaning; everything is in one namespace."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class KubernetesApi:
     def changes_of(self, resource: CustomResource, *, seconds: float) -> Iterator[CustomResource]:
         """Watch a resource: yield it after each change since it was read, for a number of seconds at most.
 
-        It may end earlier, also without any change: then read the resource again.
+        The watch may end earlier, even without a change: then read the resource again.
 
         Raises:
             UnknownConnector: The resource is deleted.
@@ -236,7 +236,7 @@ class KubernetesApi:
 
 
 def _if_any(call: Callable[[], Any]) -> Any:
-    """Return what the call does; None if what it is about does not exist."""
+    """Return the result of a call; None if the API server answers 404."""
     try:
         return call()
     except ApiException as error:
@@ -249,7 +249,7 @@ def _if_any(call: Callable[[], Any]) -> Any:
 def _asking(purpose: str, *, changes: bool = False) -> Iterator[None]:
     """Raise the errors of the client by their meaning.
 
-    ``changes``: whether a lost answer leaves the result unknown; then it is asked first whether it may be changed.
+    ``changes``: whether a lost answer leaves the result unknown; then :mod:`~.fencing` is asked first.
     """
     if changes:
         fencing.ask()

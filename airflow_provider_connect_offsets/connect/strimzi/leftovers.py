@@ -29,15 +29,15 @@ class Leftovers:
         self._connectors: set[str] = set()
 
     def expect(self, connector: str) -> None:
-        """Clean up the resource of a connector at the end."""
+        """Remember the resource of a connector, to clean it up at the end."""
         self._connectors.add(connector)
 
     def forget(self, connector: str) -> None:
-        """Leave its resource out: it is deleted."""
+        """Leave the resource of a connector out, because it is deleted."""
         self._connectors.discard(connector)
 
     def remove(self) -> None:
-        """Remove everything; what fails is logged and left, since the change itself is over."""
+        """Remove everything; log and leave what can't be removed, since the change itself is over."""
         self._operations.documents.restore()
         for connector in sorted(self._connectors):
             try:
@@ -51,7 +51,7 @@ class Leftovers:
     def _remove(self, connector: str) -> None:
         before = self._operations.patch(connector, _removals).resource
         if names_ours(before) and not names_ours(self._api.read(before.kind, before.name)):
-            self._operations.await_passes(connector)  # one that lists late would create our ConfigMap again
+            self._operations.await_passes(connector)  # a late listing would create our ConfigMap again
             self._operations.documents.remove(before)
 
 

@@ -1,11 +1,11 @@
-"""Offset operations of Strimzi: an annotation asks for one, its removal or a condition answers.
+"""Offset operations of Strimzi: an annotation requests an operation, its removal or a condition is the answer.
 
 The order is Strimzi's contract (``AbstractConnectOperator``; the wait for the removal, and why a failed one is
 withdrawn, in docs/strimzi.md):
 
 1. Wait until the operator has acted on the resource, no operation is pending, and no warning of an earlier one is left.
 2. Let the resource name a ConfigMap, in a change of its own; wait again.
-3. Annotate, on condition that the resource did not change since: then write nothing to it.
+3. Annotate, on condition that the resource has not changed since. From then on, write nothing to it.
 4. The annotation is gone: done, also if the status still says otherwise. There is a warning: failed.
 """
 
@@ -94,10 +94,10 @@ class OffsetOperations:
         api: The API server.
         cluster: The places of the connectors.
         timeout: Seconds to wait for each thing that the operator does.
-        clock: Measures them.
+        clock: Measures the timeout.
 
     Attributes:
-        documents: The ConfigMaps that they read and write.
+        documents: The ConfigMaps that the operations read and write.
     """
 
     def __init__(self, api: KubernetesApi, cluster: StrimziCluster, *, timeout: float, clock: Clock) -> None:
@@ -110,7 +110,7 @@ class OffsetOperations:
         self.documents = Documents(api)
 
     def list(self, connector: str) -> Offsets:
-        """Return the offsets of a connector, in any state of it; raises :class:`NotReconciled` and store errors."""
+        """Return the offsets of a connector, whatever its state; raises :class:`NotReconciled` and store errors."""
         text = self._repeated(connector, OffsetOperation.LIST)
         try:
             return parse_rest(load_json(text))
@@ -131,15 +131,15 @@ class OffsetOperations:
         """Wait until no operation of the resource is pending, so that it may be changed, and return the place.
 
         Raises:
-            Rejected: One is pending that none of our clients has requested.
-            NotReconciled: One of another client of ours is still pending at the timeout; it is withdrawn.
+            Rejected: An operation is pending that none of our clients has requested.
+            NotReconciled: Operations of our other clients follow each other; the first was withdrawn at the timeout.
         """
         return self._settled(connector, lambda _: True)
 
     def patch(self, connector: str, changes: Callable[[Place], Sequence[Mapping[str, Any]]]) -> Place:
-        """Apply a JSON patch that is made anew if the resource changed meanwhile; none while an operation is pending.
+        """Apply a JSON patch once no operation is pending; make it anew if the resource changed meanwhile.
 
-        Raises as :meth:`quiet`, and store errors.
+        Raises as :meth:`quiet` does, and store errors.
 
         Returns:
             The place as it was before.
@@ -155,12 +155,12 @@ class OffsetOperations:
         return self._unless_changed(patched)
 
     def await_passes(self, connector: str) -> None:
-        """Wait until the operator has acted on the resource as it is, but not as long as for what is needed."""
+        """Wait, for a few seconds at most, until the operator has acted on the resource as it is."""
         seconds = min(self._timeout, _LAST_PASSES)
         self._awaited(connector, lambda one: one.is_observed, timeout=seconds)
 
     def _repeated(self, connector: str, operation: OffsetOperation, text: str = "") -> str:
-        """Carry an operation out; again if someone changed the resource or deleted the ConfigMap meanwhile."""
+        """Carry out an operation; repeat it if someone changed the resource or deleted the ConfigMap meanwhile."""
         return self._unless_changed(lambda: self._once(connector, operation, text))
 
     def _unless_changed(self, call: Callable[[], T]) -> T:
@@ -213,7 +213,7 @@ class OffsetOperations:
         return place
 
     def _settled(self, connector: str, also: Callable[[CustomResource], bool]) -> Place:
-        """Wait until no operation is pending and ``also`` holds; an operation of a client that is gone is withdrawn."""
+        """Wait until no operation is pending and ``also`` holds; withdraw one that is still pending at the timeout."""
         if self._unfinished:  # interrupted while it waited
             self._withdraw(connector)
         resource = self._awaited(connector, lambda one: _is_free(one) and also(one))
@@ -261,13 +261,13 @@ class OffsetOperations:
                 f"Strimzi's operator did not {purpose} in {self._timeout:g} s ({resource}). The request was withdrawn."
                 f"{resource.said()} Is the operator running?"
             )
-        is_late = any(part in failures[0].message for part in NO_DOCUMENT)  # of a pass before the text was written
+        is_late = any(part in failures[0].message for part in NO_DOCUMENT)  # from a pass before the text was written
         if operation is OffsetOperation.ALTER and (is_late or not self.documents.is_written(place, text)):
             raise Conflict(f"The ConfigMap that was to {purpose} was changed or deleted; try again.")
         raise refusal_of(purpose, placed(resource, place.connector), failures[0])
 
     def _withdraw(self, connector: str) -> bool:
-        """Remove the pending operation; False if it is done meanwhile."""
+        """Remove the pending operation; return False if it was done meanwhile."""
 
         def remove() -> bool:
             resource = self._cluster.locate(connector).resource

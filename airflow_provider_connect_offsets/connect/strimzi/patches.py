@@ -1,7 +1,7 @@
 """How a requested state and a configuration are written into a resource, and what a copy of a resource keeps.
 
-A state that was not set is removed again at the end, so that what the resource says is as before. An annotation keeps
-that in the meantime; it holds the state that we have set, so that one that someone sets after us is left as it is.
+If no state was set before, ours is removed again at the end, so that the resource is as before. In the meantime an
+annotation records the state that we have set, so that a state that someone else sets after us is left as it is.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9]
 _LONGEST_NAME = 253
 # Settings that a KafkaConnector has as fields of their own; Strimzi refuses them in ``spec.config``.
 _CLASS, _TASKS = "connector.class", "tasks.max"
-# The fields that are a connector's configuration, and those that name ConfigMaps and a state of this connector alone.
+# The fields that are a connector's configuration, and the ones for ConfigMaps and state, which a copy does not get.
 _SETTINGS = ("class", "tasksMax", "version", "config")
 _OF_ONE = ("state", "listOffsets", "alterOffsets")
-# Annotations that ask for something, or say whose resource it is: beginnings of their names.
+# Prefixes of the names of annotations that request something, or say whose resource it is.
 _OF_ONE_RESOURCE = (
     *(OFFSETS, OFFSETS_OF, PAUSED, "strimzi.io/restart", "airflow-provider-connect-offsets/"),
     *("kubectl.kubernetes.io/last-applied-configuration", "argocd.argoproj.io/tracking-id"),
@@ -43,8 +43,8 @@ _OF_ONE_RESOURCE = (
 def held(config: Mapping[str, str]) -> dict[str, str]:
     """Return the configuration of a connector whose tasks can't start: their clients have no Kafka to connect to.
 
-    Connect has a task of it FAILED before it reads or writes anything (Java class ``ClientUtils``). A worker whose
-    ``connector.client.config.override.policy`` allows no such override refuses it.
+    Such a task is FAILED before it reads or writes anything (Java class ``ClientUtils``). A worker whose
+    ``connector.client.config.override.policy`` allows no such override refuses the configuration.
     """
     return {**config, **dict.fromkeys(HOLD, HELD)}
 
@@ -60,11 +60,11 @@ def created_resource(
         cluster: The ``KafkaConnect`` that runs it.
         state: The state that it requests.
         version: Version of Strimzi's API by which it is created.
-        like: Another connector, of which this is a copy: it keeps what a person has set there and is neither
-            configuration nor state (labels, annotations, restarts). None: it is no copy.
+        like: Another connector, of which this is a copy: it keeps what a person has set there, apart from configuration
+            and state (labels, annotations, restarts). None: not a copy.
 
     Raises:
-        InvalidInput: No resource can have that name, or ``tasks.max`` is no number.
+        InvalidInput: No resource can have that name, or ``tasks.max`` is not a number.
     """
     if not _NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
         raise InvalidInput(
@@ -91,7 +91,7 @@ def _kept_annotations(like: Place | None) -> dict[str, str]:
 
 
 def replaced_config(place: Place, config: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the JSON patch that replaces a connector's configuration; a part of a flow: :class:`Unsupported`."""
+    """Return the JSON patch that replaces a configuration; raises :class:`Unsupported` for a part of a flow."""
     if place.resource.kind is not ResourceKind.CONNECTOR:
         raise Unsupported(
             f"Nothing was changed: the settings of {place.connector!r} are in several parts of {place.resource}. "
@@ -124,9 +124,9 @@ def _replacing(place: Place, settings: Mapping[str, Any]) -> list[dict[str, Any]
 
 
 def _settings(config: Mapping[str, str], *, like: Place | None, version: str) -> dict[str, Any]:
-    """Return the fields of a resource for a configuration; a setting that is in ``like`` stays as it is written there.
+    """Return the fields of a resource for a configuration; a setting with the same value in ``like`` stays as it is.
 
-    A number there is no text then, and the resource is afterwards as it was. The plugin's version has a field of its
+    So a number there stays a number, and the resource is afterwards as it was. The plugin's version has a field of its
     own in ``v1``, whose later releases refuse it in ``config``; of ``v1beta2`` only the last release has that field.
     """
     section = {} if like is None else like.section
@@ -171,7 +171,7 @@ def _has_state(place: Place) -> bool:
 
 
 def _is_ours(place: Place) -> bool:
-    """Whether the state is one that we have set, where none was set."""
+    """Whether we have set the present state, and none was set before."""
     noted = place.resource.annotations.get(place.unset_state)
     return noted is not None and noted == place.section.get("state")
 

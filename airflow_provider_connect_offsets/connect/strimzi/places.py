@@ -32,7 +32,7 @@ _SECTIONS = {
     "heartbeatConnector": "MirrorHeartbeatConnector",
 }
 _PACKAGE = "org.apache.kafka.connect.mirror."
-#: Setting for a field of its own, ``version`` (Kafka's KIP-891): which version of the class runs.
+#: Setting that has a field of its own, ``version`` (Kafka's KIP-891): which version of the class runs.
 PLUGIN_VERSION = "connector.plugin.version"
 # Field of a mirror → setting of its connectors.
 _PATTERNS = {
@@ -101,10 +101,10 @@ class Place:
     def guards(self) -> list[dict[str, Any]]:
         """Return the tests of a JSON patch: nothing that counts has changed since the resource was read.
 
-        That is its spec, counted by ``generation``, with the connector at this path, and annotations that ask for an
+        That is its spec, counted by ``generation``, with the connector at this path, and annotations that request an
         operation or say how a state was set. Others may change its labels at any time, and the operator its status. A
-        test for null holds where there is nothing. Texts with ``<``, ``>`` or ``&`` can't be tested: the API server has
-        them escaped.
+        test for null holds where there is nothing. Texts with ``<``, ``>`` or ``&`` can't be tested: the API server
+        escapes them.
         """
         resource, of = self.resource, ("metadata", "annotations")
         asked = (OFFSETS, OFFSETS_OF, self.unset_state)
@@ -118,17 +118,17 @@ class Place:
         return [{"op": "test", "path": pointer(*path), "value": value} for path, value in unchanged.items()]
 
     def config_map(self, operation: str) -> str:
-        """Name of the ConfigMap that the resource names for ``listOffsets`` or ``alterOffsets``; empty: none."""
+        """Return the ConfigMap that the resource names for ``listOffsets`` or ``alterOffsets``; empty if none."""
         of = {"listOffsets": "toConfigMap", "alterOffsets": "fromConfigMap"}[operation]
         return str(((self.section.get(operation) or {}).get(of) or {}).get("name") or "")
 
     def status(self) -> ConnectorStatus | None:
-        """The state that the operator has observed, and the requested one; None if it has observed none yet."""
+        """Return the state that the operator has observed, and the requested one; None if it has observed none yet."""
         body = self._status_body()
         return replace(status_of(body), requested=self.requested) if body else None
 
     def info(self, plugins: Callable[[], Mapping[str, ConnectorType]]) -> ConnectorInfo:
-        """Type and configuration; raises :class:`NotReady` if neither its status nor the ``plugins`` tell the type."""
+        """Return type and configuration; raises :class:`NotReady` if neither status nor ``plugins`` show the type."""
         kind = (self._status_body() or {}).get("type")
         if self.connector_class.startswith(_PACKAGE):
             kind = ConnectorType.SOURCE
@@ -165,7 +165,7 @@ def place_of(resource: CustomResource, connector: str) -> Place | None:
 
 
 def placed(resource: CustomResource, connector: str) -> Place:
-    """Return the same; raises :class:`UnknownConnector`, which names the connectors that are there."""
+    """Return the place of ``connector``; raises :class:`UnknownConnector`, which names the existing connectors."""
     place = place_of(resource, connector)
     if place is None:
         names = ", ".join(repr(one.connector) for one in places_in(resource)) or "none"

@@ -32,7 +32,7 @@ def offset_rights(kind: ResourceKind) -> tuple[Right, ...]:
 
 
 def existence_rights() -> tuple[Right, ...]:
-    """Return the rights that creating and deleting connectors needs, in addition to those of their states."""
+    """Return the rights that creating and deleting connectors needs, in addition to the rights for their states."""
     return (Right("create", ResourceKind.CONNECTOR.plural), Right("delete", ResourceKind.CONNECTOR.plural))
 
 

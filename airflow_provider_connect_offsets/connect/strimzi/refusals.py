@@ -21,7 +21,7 @@ from airflow_provider_connect_offsets.exceptions import (
 
 #: Reasons of conditions that are about offset operations.
 REASONS = frozenset({"ListOffsets", "AlterOffsets", "ResetOffsets", "ManageOffsets"})
-# Of a KafkaMirrorMaker2 that has only one of the two annotations.
+# The reason for a KafkaMirrorMaker2 that has only one of the two annotations.
 _BOTH_ANNOTATIONS = "ManageOffsets"
 #: Parts of messages about a ConfigMap that is not there as the operator needs it.
 NO_DOCUMENT = ("does not exist", "is missing")
@@ -53,10 +53,10 @@ _PASSING = ("returned 409", "the object has been modified", "Conflict")
 
 
 def offset_failures(resource: CustomResource, operation: str) -> list[Condition]:
-    """Return the conditions by which an operation (list, alter, reset) has failed.
+    """Return the conditions that say that an operation (list, alter, reset) has failed.
 
-    Conditions of another operation, which a late pass of the operator may set, are left out, and so are those that its
-    next attempt may mend.
+    Conditions of another operation, which a late pass of the operator may set, are left out. So are failures that the
+    operator's next attempt may mend.
     """
     reasons = {f"{operation.capitalize()}Offsets", _BOTH_ANNOTATIONS}
     of_this = [one for one in offset_warnings(resource) if one.reason in reasons]

@@ -22,11 +22,11 @@ USE_RESOURCES = "strimzi.io/use-connector-resources"
 PAUSED = "strimzi.io/pause-reconciliation"
 #: Which offset operation the operator is to carry out: list, alter or reset.
 OFFSETS = "strimzi.io/connector-offsets"
-#: Of which connector of a KafkaMirrorMaker2.
+#: Which connector of a KafkaMirrorMaker2 the operation is for.
 OFFSETS_OF = "strimzi.io/mirrormaker-connector"
 #: Ours, in addition to those two: which client requested the operation, as :class:`~.operation.Marker`.
 REQUESTED_BY = "airflow-provider-connect-offsets/requested-by"
-#: Ours: makes the operator look at the resource, whose state in Connect changed a moment after it last did.
+#: Ours: makes the operator check the resource again, as the state in Connect changed just after its last check.
 NUDGE = "airflow-provider-connect-offsets/look-again"
 #: Ours: ``spec.state`` was not set before a client of ours set it. A KafkaMirrorMaker2 has one for each connector.
 UNSET_STATE = "airflow-provider-connect-offsets/unset-state"
@@ -44,13 +44,13 @@ def pointer(*path: str | int) -> str:
 
 
 def workers_of(addresses: Iterable[str]) -> str:
-    """Return the name of the service of Strimzi's workers, by an address of one; empty if it is none of Strimzi's."""
+    """Return the name of the service of Strimzi's workers, from their addresses; empty if none is Strimzi's."""
     found = (_WORKER.search(one) for one in sorted(addresses))
     return next((f"{one['service']}.{one['namespace']}.svc" for one in found if one), "")
 
 
 class ResourceKind(Enum):
-    """Kinds of resources: the name of the kind, and in paths of the API."""
+    """Kinds of resources, each with the name of the kind and its name in paths of the API."""
 
     CONNECTOR = ("KafkaConnector", "kafkaconnectors")
     MIRROR_MAKER = ("KafkaMirrorMaker2", "kafkamirrormaker2s")
@@ -76,7 +76,7 @@ class Condition:
     message: str
 
     def __str__(self) -> str:
-        """Reason and message in one line, as people read them."""
+        """Return reason and message in one line, for people."""
         message = one_line(" ".join(self.message.split()))
         return f"{self.reason}: {message}" if message else self.reason or self.type
 
@@ -89,7 +89,7 @@ class CustomResource:
     body: Mapping[str, Any]
 
     def __str__(self) -> str:
-        """Kind, name and namespace, as messages name it."""
+        """Return kind, name and namespace, for messages."""
         return f"{self.kind.title} {self.name!r} in namespace {self.namespace!r}"
 
     @property
@@ -129,7 +129,7 @@ class CustomResource:
 
     @property
     def resource_version(self) -> str:
-        """Changes with every change of the resource."""
+        """Its version, which changes with every change of the resource."""
         return str(self._metadata["resourceVersion"])
 
     @property
@@ -144,7 +144,7 @@ class CustomResource:
 
     @property
     def cluster(self) -> str:
-        """The KafkaConnect that runs a KafkaConnector, by its label; empty without one."""
+        """The KafkaConnect that runs a KafkaConnector, by its label; empty without the label."""
         return self.labels.get(CLUSTER_LABEL, "")
 
     @property
@@ -159,17 +159,17 @@ class CustomResource:
 
     @property
     def is_observed(self) -> bool:
-        """True if the operator has acted on ``spec`` as it is now (annotations do not count)."""
+        """Whether the operator has acted on ``spec`` as it is now (annotations do not count)."""
         return int(self.status.get("observedGeneration") or 0) >= (self.generation or 0)
 
     @property
     def has_operation(self) -> bool:
-        """True while an offset operation is pending; until it is done, nothing may be written to the resource."""
+        """Whether an offset operation is pending; until it is done, nothing may be written to the resource."""
         return OFFSETS in self.annotations or OFFSETS_OF in self.annotations
 
     @property
     def is_paused(self) -> bool:
-        """True if its annotation pauses the reconciliation, so that the operator leaves it alone."""
+        """Whether its annotation pauses the reconciliation, so that the operator leaves it alone."""
         return self.annotations.get(PAUSED, "").lower() == "true"
 
     def conditions(self, kind: str) -> Iterator[Condition]:
@@ -179,7 +179,7 @@ class CustomResource:
                 yield Condition(kind, str(one.get("reason") or ""), str(one.get("message") or ""))
 
     def said(self) -> str:
-        """What keeps the operator from acting, as sentences: what it says itself, and annotations of someone else."""
+        """Return sentences about what keeps the operator from acting: its conditions, and annotations of others."""
         said = [*self.conditions("NotReady"), *self.conditions("Warning")]
         conditions = f" Its conditions: {'; '.join(str(one).rstrip('.') for one in said)}." if said else ""
         paused = f" Its reconciliation is paused by its annotation {PAUSED}." if self.is_paused else ""

@@ -30,17 +30,17 @@ def awaited(
     clock: Clock,
     nudge: tuple[float, Callable[[CustomResource], object]] | None = None,
 ) -> CustomResource:
-    """Watch a resource until it is as awaited.
+    """Watch a resource until ``until`` accepts it, or until the timeout.
 
     Args:
         api: The API server.
-        read: Reads the resource; what it raises ends the wait, but for :class:`Unreachable` before the timeout.
-        until: Whether the resource is as awaited; what it raises ends the wait.
+        read: Reads the resource; its errors end the wait, except :class:`Unreachable` before the timeout.
+        until: Whether the resource is as awaited; its errors end the wait.
         timeout: Seconds to wait.
-        clock: Measures them.
-        nudge: Seconds after which a function is called that makes the operator look again, and that function. After
-            each call the seconds double, up to 30. None: no function. A watch that ends before its time, as proxies end
-            them, is no reason to call it.
+        clock: Measures the timeout.
+        nudge: A number of seconds, and a function that is called after them and makes the operator check again. After
+            each call the seconds double, up to 30. None: no function. A watch that ends early, because a proxy ends it,
+            does not lead to a call.
 
     Returns:
         The resource as awaited, or as it was at the timeout.

@@ -1,7 +1,7 @@
 """States through Strimzi's resources, everything else through Connect's REST API, where that is reachable.
 
-The store of the offsets is ``ConnectRest`` itself. That is the procedure of Cloudera's CSM: the operator would set back
-a state that is set over REST, but leaves offsets alone.
+The store of the offsets is ``ConnectRest`` itself. That is the procedure of Cloudera's CSM: the operator would revert a
+state that is set over REST, but leaves offsets alone.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class StrimziWithRest:
         return self._strimzi.connectors()
 
     def overview(self) -> dict[str, ConnectorOverview]:
-        """Return those of them that REST lists, with what it says of them."""
+        """Return the connectors with a resource that REST lists, with type, configuration and state from REST."""
         managed = set(self.connectors())
         return {name: one for name, one in self._rest.overview().items() if name in managed}
 
@@ -110,10 +110,10 @@ class StrimziWithRest:
     def create(
         self, name: str, config: Mapping[str, str], *, initial_state: State = State.RUNNING, like: str = ""
     ) -> ConnectorInfo:
-        """Create the connector in that state over REST, and then its ``KafkaConnector``.
+        """Create the connector in ``initial_state`` over REST, and then its ``KafkaConnector``.
 
         An operator before Strimzi's pull request 12974 would create it RUNNING, and only then bring it into its state.
-        It leaves one alone that it finds with the configuration of its resource.
+        It leaves a connector alone that already has the configuration of its resource.
         """
         self._strimzi.require_creation(name)
         created = self._rest.create(name, config, initial_state=initial_state)

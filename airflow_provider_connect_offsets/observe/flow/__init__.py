@@ -4,7 +4,7 @@ Entry points, one for each operation:
 
 - ``flow_snapshot``: the snapshot of a reset
 - ``failover``: groups, logs and records of a failover, until the commit; ``failback``: the opposite flow
-- ``readiness``: the snapshot of a readiness report; ``ledger_observed``: what it keeps for the loss of the source
+- ``readiness``: the snapshot of a readiness report; ``ledger_observed``: what it keeps in case the source is lost
 
 What they share:
 

@@ -37,7 +37,7 @@ class SearchLimits:
     """How long a search for offset mappings may take.
 
     Attributes:
-        reads_whole: Whether to read all records of a partition that has few; takes too long while a flow is stopped.
+        reads_whole: Whether to read all records of a partition that has few; too slow while a flow is stopped.
         timeout: Seconds after which no more records are requested; partitions whose search has not ended are left out,
             and named in the log.
         clock: Measures ``timeout``.
@@ -65,9 +65,9 @@ def bisected(
     Args:
         clusters: Both clusters.
         remote_partitions: The partitions.
-        known: Known mappings of each partition (of ``current``); a partition without an entry is not searched.
+        known: Known mappings of each partition (from ``current``); a partition without an entry is not searched.
         lowest: The lowest requested position of each partition; a partition without an entry is not searched.
-        limits: How long it may take.
+        limits: How long the search may take.
 
     Returns:
         Rows of the dataset ``kept_mappings``; empty if the source is gone.
@@ -115,8 +115,9 @@ def searched(
 ) -> Search | None:
     """Begin the search of one partition; None if its result would prove nothing.
 
-    Few records are all read. Among many, compaction and transformations may drop records, and a remote topic that sets
-    timestamps itself changes digests: then equal distances at two offsets do not prove the distance between them.
+    If there are few records, all are read. Among many, compaction and transformations may drop records, and a remote
+    topic that sets timestamps itself changes digests: then equal distances at two offsets do not prove the distance
+    between these offsets.
     """
     if one.source is None or one.target is None:
         return None
@@ -150,7 +151,7 @@ def current(one: RemotePartition, syncs: Sequence[OffsetMapping], kept: Iterable
 
 
 def _since_created(known: Sequence[OffsetMapping], source_end: int, stored: int | None) -> Sequence[OffsetMapping]:
-    """Leave out the mappings of earlier topics: up to the last that lies beyond the log end, or before a decrease."""
+    """Leave out mappings of earlier topics: up to the last mapping beyond the log end, or before a fall of offsets."""
     begin = 0
     for number, mapping in enumerate(known):
         if max(mapping.upstream, -1 if stored is None else stored) >= source_end:

@@ -32,7 +32,7 @@ from airflow_provider_connect_offsets.workspace.flow_schemas import (
 )
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
-# Digests in memory at a time, for each side.
+# Most digests in memory at a time, for each side.
 _IN_MEMORY = 100_000
 
 
@@ -83,8 +83,8 @@ def write_checked_claims(
     """Compare both records of each sampled claim, and write the dataset ``checked_claims``.
 
     ``same`` is null where nothing is proved: neither record exists, a log does not cover its offset, or records are
-    compacted or transformed. Else a record without a counterpart disproves the claim: its offset is that of a
-    transaction's marker in the other log. Writes nothing if the source is gone, or no claims were sampled.
+    compacted or transformed. Otherwise a record without a counterpart disproves the claim: in the other log, a
+    transaction marker has the claimed offset. Writes nothing if the source is gone, or no claims were sampled.
 
     Args:
         clusters: Both clusters.
@@ -128,7 +128,7 @@ def _span(start: int, log: LogBounds | None) -> Span:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """Digests of one side as they are read; ``names``: partition that is read → partition of the source."""
+    """Digests of one side while they are read; ``names``: partition that is read → partition of the source."""
 
     side: Side
     digests: Iterable[Digest]
@@ -136,7 +136,7 @@ class _Read:
 
 
 def _write_both(parts: Parts, *sides: _Read) -> None:
-    """Read both sides at the same time: one continues while the other waits for its broker."""
+    """Read both sides at the same time: one side continues while the other waits for its broker."""
     failed = Event()
     with ThreadPoolExecutor(len(sides)) as pool:
         running = [pool.submit(_write_side, parts, one, failed) for one in sides]

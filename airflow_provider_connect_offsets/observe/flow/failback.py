@@ -1,9 +1,9 @@
 """Observes the forward flow of a failback: the flow that replicated the records to the cluster that groups leave.
 
-Home is the cluster that the groups return to; the forward flow's source. With ``IdentityReplicationPolicy`` remote
+Home is the cluster that the groups return to, the forward flow's source. With ``IdentityReplicationPolicy`` remote
 topics keep their names. Then a log away from home holds the records from home and, after them, records that were
-produced there; the log at home holds its own records and, after them, copies of the others. The offsets at which these
-parts begin are found by the digests of the records.
+produced away; the log at home holds its own records and, after them, copies of the records produced away. The offsets
+at which these parts begin are found by the digests of the records.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_MAPPINGS, MIRROR_PARTITIONS, RETURN_PARTITIONS
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
-# Offsets beyond the last sync among which the last record from home is searched.
+# How many offsets beyond the last sync are searched for the last record from home.
 _BEYOND = 200
 
 
@@ -55,7 +55,7 @@ class Copies:
 
 @dataclass(frozen=True, slots=True)
 class HomeEvidence:
-    """What is known of the forward flow before its logs are read.
+    """What is known about the forward flow before its logs are read.
 
     Attributes:
         syncs: Its offset syncs that are compared, the newest of each partition last.
@@ -66,7 +66,7 @@ class HomeEvidence:
     kept: str = ""
 
     def last_sync(self, where: TopicPartition) -> OffsetMapping | None:
-        """The newest sync of a partition of home; None if there is none."""
+        """Return the newest sync of a partition at home; None if the partition has no sync."""
         syncs = self.syncs.get(where)
         return syncs[-1] if syncs else None
 
@@ -128,7 +128,7 @@ def observe_failback(
         clusters: The clusters of the flow that leads back.
         topics: Topics of the cluster that groups leave.
         remote_partitions: Remote partitions of the flow that leads back.
-        evidence: What is known of the forward flow.
+        evidence: What is known about the forward flow.
 
     Raises:
         InvalidRequest: The forward flow, its connectors or its cluster are not named.
@@ -165,7 +165,7 @@ def observe_failback(
 
 
 def write_failback(back: ObservedFailback, directory: FailoverDirectory, ranges: FailoverDirectory | None) -> None:
-    """Write the observed forward flow into ``directory``; ``ranges`` as of ``failover.observe_failover``."""
+    """Write the observed forward flow into ``directory``; ``ranges``: as in ``failover.observe_failover``."""
     own, clusters = directory.forward, back.clusters
     read_from: dict[TopicPartition, ReadFrom] = {}
     if ranges is not None and back.compares:
@@ -178,7 +178,7 @@ def write_failback(back: ObservedFailback, directory: FailoverDirectory, ranges:
 
 
 def _replicated_only(back: ObservedFailback) -> list[RemotePartition]:
-    """Cut the sources off after the last record that may have been replicated: home has more records since.
+    """Cut each source off after the last record that may have been replicated, as home may have later records.
 
     An interrupted flow has stored less than it has replicated, but its last sync limits how much it has replicated.
     """
@@ -242,7 +242,7 @@ def _copies(
 ) -> dict[TopicPartition, Copies]:
     """Find where the copies of each log begin at home, after the last record that was replicated from home.
 
-    The first copy is that of the first record produced away, or that of the first record of the whole log.
+    The first copy is a copy of the first record produced away, or else of the first record of the whole log.
     """
     source = clusters.source
     beyond = {

@@ -45,7 +45,7 @@ _NAMED = 3
 
 
 def _isolated(clients: Clients, request: FailoverRequest) -> Clients:
-    """Return the same clients, which read those records that the request's MirrorSource reads."""
+    """Return a copy of the clients that reads the same records as the request's MirrorSource."""
     isolation = Isolation.READ_COMMITTED if request.reads_committed else Isolation.READ_UNCOMMITTED
     return replace(clients, clusters=replace(clients.both, isolation=isolation))
 
@@ -91,7 +91,7 @@ def observe_failover(
             ``sampled_claims``: these are read as well. The flow must be stopped. None: no records are requested.
 
     Raises:
-        NotDrained: With ``ranges``: records are left to replicate. Nothing long was read.
+        NotDrained: With ``ranges``: records are left to replicate. Nothing that takes long was read.
         InvalidRequest: The request needs a connection that is not given, or moves what may not be changed here.
         StoreError: A system does not answer, or refuses.
     """
@@ -133,7 +133,7 @@ def await_drained(request: FailoverRequest, clients: Clients, *, timeout: float)
     MirrorSource stores its offsets every ``offset.flush.interval.ms`` (a minute, by default).
 
     Args:
-        request: The failover; a failback without a flow that leads back is not awaited.
+        request: The failover. For a failback without a flow that leads back, the function returns at once.
         clients: Its clients.
         timeout: Seconds to wait.
 
@@ -158,7 +158,7 @@ def await_drained(request: FailoverRequest, clients: Clients, *, timeout: float)
 
 
 def refuse_undrained(remote_partitions: Iterable[RemotePartition]) -> None:
-    """Raise :class:`NotDrained` if records are left to replicate, or their offsets were not stored before the stop."""
+    """Raise :class:`NotDrained` if records are left to replicate, or offsets were not stored before the stop."""
     undrained = _undrained(remote_partitions)
     if undrained:
         raise NotDrained(
@@ -199,7 +199,8 @@ def _compared_syncs(
 ) -> Mapping[TopicPartition, Sequence[OffsetMapping]]:
     """Return the offset syncs whose records are compared.
 
-    While the flow is stopped: the newest of each partition, and those that the preview has found contradicted.
+    While the flow is stopped, these are the newest sync of each partition, and syncs that the preview found
+    contradicted.
     """
     if ranges is None:
         return syncs
@@ -231,7 +232,7 @@ def _lowest(groups: Mapping[str, Group]) -> dict[TopicPartition, int]:
 
 
 def _unplanned(request: FailoverRequest, clients: Clients) -> GroupsOfFlow:
-    """Observe without the source: groups that do not exist on the target yet are named by the checkpoints."""
+    """Observe without the source: the checkpoints name the groups that do not exist on the target yet."""
     target = clients.both.target
     of_target = groups_of(target, request.groups) | groups_named(target, target.groups.other_kinds(request.groups))
     return GroupsOfFlow({}, of_target, remote_partitions_without_source(request.flow, clients.both.target))

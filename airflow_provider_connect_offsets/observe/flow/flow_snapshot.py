@@ -94,7 +94,7 @@ def take_flow_snapshot(request: Request, reset: FlowReset, clients: Clients, run
 
 
 def keep_records(reset: FlowReset, clients: Clients, run: ResetDirectory) -> None:
-    """Write the records of the flow's internal topics; none of a topic that does not exist."""
+    """Write the records of the flow's internal topics; a topic that does not exist has no records."""
     for topic, dataset in ((reset.syncs, run.sync_records), (reset.stored_checkpoints, run.checkpoint_records)):
         write_dataset(dataset, STORED_RECORDS, stored_of_topic(clients.both.on(topic.side), topic.topic))
 

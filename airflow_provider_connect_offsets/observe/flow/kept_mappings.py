@@ -2,7 +2,7 @@
 
 Two mappings of one generation translate all offsets between them. A reset that moves a partition back ends one
 generation (its closing mapping) and begins another (its opening mapping); in a partition that it leaves alone, both
-mappings belong to the same generation. Only mappings are read that the records of both logs still prove.
+mappings belong to the same generation. Only mappings that the records of both logs still prove are returned.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def rewinds(
 
 
 def append_rewinds(run: ResetDirectory, root: str, *, digest: str) -> str:
-    """Copy the run's dataset ``rewinds`` into the directory with those of all resets of the flow.
+    """Copy the run's dataset ``rewinds`` into the directory with the datasets of all resets of the flow.
 
     A repeated call writes the same dataset once more.
 
@@ -112,7 +112,8 @@ def append_rewinds(run: ResetDirectory, root: str, *, digest: str) -> str:
 def kept_mappings(root: str, clusters: Clusters, remote_partitions: Iterable[RemotePartition]) -> list[dict[str, Any]]:
     """Read the mappings of the newest resets whose two records still exist and are the same.
 
-    A topic that was created anew since (its id differs) has none. If a reset has kept no ids, only the records decide.
+    A topic that has been recreated since (its id differs) has no mappings. If a reset has kept no ids, only the records
+    decide.
 
     Args:
         root: URI of the directory with the datasets ``rewinds`` of the flow's resets; may not exist.
@@ -135,10 +136,10 @@ def kept_mappings(root: str, clusters: Clusters, remote_partitions: Iterable[Rem
 def still_proved(
     rows: Iterable[Mapping[str, Any]], clusters: Clusters, remote_partitions: Iterable[RemotePartition]
 ) -> list[dict[str, Any]]:
-    """Return those rows of an earlier dataset ``kept_mappings`` that the records still prove; raises store errors.
+    """Return the rows of an earlier dataset ``kept_mappings`` that the records still prove; raises store errors.
 
-    Of the mappings between which all records were read, the last one of a partition proves all: old records don't
-    change.
+    Of the mappings between which all records were read, the last mapping of a partition proves all others: old records
+    don't change.
     """
     by_source = {one.where: one for one in remote_partitions}
     known = (row for row in rows if partition_of(row) in by_source)
@@ -151,7 +152,7 @@ def still_proved(
 
 
 def _proofs(mappings: Collection[OffsetMapping]) -> dict[OffsetMapping, OffsetMapping]:
-    """Return for each mapping the one whose two records prove it."""
+    """Return for each mapping the mapping whose two records prove it."""
     last = max((one for one in mappings if one.next_downstream is not None), key=attrgetter("downstream"), default=None)
     return {one: one if one.next_downstream is None or last is None else last for one in mappings}
 
@@ -184,7 +185,7 @@ def _of_resets(
 
 
 def _same_topics(row: Mapping[str, Any], one: RemotePartition, ids: TopicIds) -> bool:
-    """True if both topics have the ids that the row holds; a null id is not compared."""
+    """Whether both topics have the ids that the row holds; a null id is not compared."""
     kept = (
         (row["topic_id"], ids.source.get(one.where.topic)),
         (row["target_topic_id"], ids.target.get(one.target_topic)),

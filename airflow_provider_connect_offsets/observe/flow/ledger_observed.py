@@ -1,4 +1,4 @@
-"""Records that readiness observations keep for the loss of the source, and that a failover without it uses."""
+"""Records that readiness observations keep in case the source is lost, and that a failover without the source uses."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from airflow_provider_connect_offsets.workspace.paths import MARKER, join
 
 log = logging.getLogger(__name__)
 
-# For this many of the highest positions in each partition, this many records before each are kept.
+# How many of the highest positions in each partition, and how many records before each position, are kept.
 POSITIONS, BEFORE = 5, 3
 
 
@@ -75,7 +75,8 @@ def write_ledger(
     """Copy the newest ledgers of the flow, and read the remote topics that they know.
 
     Writes the datasets ``mirror_ledger``, ``flow_topics`` and ``record_digests``; nothing if there is no ledger.
-    Remote partitions are read as a whole, as a part proves nothing: the shortest ones, as the request's limits allow.
+    Remote partitions are read as a whole, as a part proves nothing: the shortest first, as far as the request's limits
+    allow.
 
     Args:
         request: The failover.
@@ -119,7 +120,7 @@ def _ledgers(directory: str) -> list[str]:
 
 
 def read_whole(request: FailoverRequest, remote_partitions: Iterable[RemotePartition]) -> list[RemotePartition]:
-    """Return the remote partitions whose records are read: the shortest ones, as far as the request's limits allow."""
+    """Return the remote partitions whose records are read: the shortest first, as far as the request's limits allow."""
     by_length = sorted(
         (one.target.log_end - one.target.log_start, one.where, one) for one in remote_partitions if one.target
     )

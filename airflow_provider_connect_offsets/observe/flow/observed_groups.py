@@ -43,7 +43,7 @@ class Group:
     kind: str = ""
 
     def offset(self, where: TopicPartition) -> int | None:
-        """The committed offset of a partition; None if there is none."""
+        """Return the committed offset of a partition; None if no offset is committed."""
         committed = self.offsets.get(where)
         return None if committed is None else committed.offset
 
@@ -54,7 +54,7 @@ def groups_of(cluster: KafkaCluster, pattern: str) -> dict[str, Group]:
 
 
 def groups_named(cluster: KafkaCluster, names: Iterable[str]) -> dict[str, Group]:
-    """Observe the groups of these names; a group that does not exist has no offsets. Raises store errors."""
+    """Observe the groups with these names; a group that does not exist has no offsets. Raises store errors."""
     names = sorted(names)
     states, offsets = cluster.groups.states(names), cluster.groups.offsets_of(names)
     return {
@@ -95,8 +95,8 @@ class GroupsOfFlow:
 def write_internal_records(request: FailoverRequest, clusters: Clusters, directory: FailoverDirectory) -> None:
     """Write the request, and the records of MirrorMaker 2's internal topics: offset syncs and checkpoints.
 
-    Call it before the log bounds are read: a sync of a record beyond the log end would be taken for one of an earlier
-    topic of the same name. Raises store errors.
+    Call it before the log bounds are read: a sync of a record beyond the log end would be taken for a sync of an
+    earlier topic of the same name. Raises store errors.
     """
     files.write_json(directory.request, request.as_json())
     here = clusters.source if request.flow.syncs_on is Side.SOURCE else clusters.target

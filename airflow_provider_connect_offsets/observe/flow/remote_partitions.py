@@ -41,13 +41,13 @@ class RemotePartition:
         source: Bounds of the source log; None if the source is gone.
         target: Bounds of the remote topic's log; None if the target lacks the partition.
         stored: Offset of the last replicated record, as MirrorSource has stored it; None: nothing is stored.
-        drained: True if no record of the source is left to replicate. Without a remote partition: if the source log
-            holds no record, with any stored offset.
+        drained: True if no record of the source is left to replicate. Without a remote partition: True if the source
+            log holds no record, whatever offset is stored.
         origin: The offsets directly before the first replicated record: (-1, -1) if both logs began with the same
             record; None if unknown.
         ends_with_stored: True if the last record of the remote topic is the record at ``stored``; None: not compared.
-        target_last: Offset of the last record of the remote topic, behind which there are only markers of transactions;
-            None if unknown.
+        target_last: Offset of the last record of the remote topic, after which there are only transaction markers; None
+            if unknown.
         gapless: True if neither topic is compacted.
         transformed: True if the connector has transformations, or a converter that changes bytes.
         timed: True if the remote topic keeps the timestamps of the records.
@@ -74,7 +74,7 @@ class RemotePartition:
         return TopicPartition(self.target_topic, self.where.partition)
 
     def covers(self, mapping: OffsetMapping) -> bool:
-        """True if both logs exist and still reach over the mapping's offsets."""
+        """Whether both logs exist and still cover the mapping's offsets."""
         logs = ((self.source, mapping.upstream), (self.target, mapping.downstream))
         return all(log is not None and log.log_start <= offset < log.log_end for log, offset in logs)
 
@@ -109,7 +109,7 @@ def remote_partitions_of(
 ) -> list[RemotePartition]:
     """Observe every partition of ``topics`` that a MirrorSource is configured to replicate, or has an offset for.
 
-    The order of reading is that of ``observe.lag.replicated``.
+    Offsets and logs are read in the order of ``observe.lag.replicated``.
 
     Args:
         info: The MirrorSource.
@@ -135,7 +135,7 @@ def remote_partitions_replicated(
 ) -> list[RemotePartition]:
     """Observe the remote topics of partitions whose replication was observed by ``observe.lag.replicated``.
 
-    Arguments, result and errors are those of :func:`remote_partitions_of`.
+    Arguments, result and errors are as in :func:`remote_partitions_of`.
     """
     if clusters.source is None:
         return []
@@ -189,10 +189,10 @@ def remote_partitions_without_source(flow: Flow, target: KafkaCluster) -> list[R
 
 
 def changes_records(config: Mapping[str, str | None]) -> bool:
-    """Return True if a MirrorSource writes other bytes than it reads: by transformations, or by a converter.
+    """Whether a MirrorSource writes other bytes than it reads, because of transformations or a converter.
 
-    A converter that the connector's configuration lacks is the worker's and unknown here; whether it changes bytes, the
-    records show.
+    If the connector's configuration has no converter, the worker's applies, which is unknown here; the records show
+    whether it changes bytes.
     """
     converters = (config.get(name) for name in ("key.converter", "value.converter"))
     converts = any(one and one.rpartition(".")[2] != "ByteArrayConverter" for one in converters)

@@ -18,10 +18,10 @@ from airflow_provider_connect_offsets.offsets.mappings.bisecting import OffsetMa
 Read = Callable[[Mapping[TopicPartition, RecordOffsets]], dict[TopicPartition, Records]]
 
 _FIRST, _BEFORE_FIRST = OffsetMapping(0, 0), OffsetMapping(-1, -1)
-# The remote topic's last record is searched in so many offsets: with exactly-once delivery its log ends with the marker
-# of a transaction, and before it may lie those of aborted ones.
+# How many offsets at the remote topic's log end are searched for its last record: with exactly-once delivery the log
+# ends with a transaction marker, and markers of aborted transactions may come before it.
 _TAIL = 16
-# Number of offset syncs of a partition whose records are compared.
+# Most offset syncs of a partition whose records are compared.
 _SYNCS = 16
 
 
@@ -54,7 +54,7 @@ def records_of(
 
     Args:
         clusters: Both clusters.
-        remote_partitions: At least those of ``mappings``.
+        remote_partitions: At least the partitions of ``mappings``.
         mappings: Mappings that both logs cover, by partition of the source.
     """
     requested = {
@@ -73,7 +73,7 @@ def same_records(
     remote_partitions: Iterable[RemotePartition],
     mappings: Mapping[TopicPartition, Collection[OffsetMapping]],
 ) -> dict[TopicPartition, list[OffsetMapping]]:
-    """Return the mappings whose two records exist and have the same digest; arguments as of :func:`records_of`."""
+    """Return the mappings whose two records exist and have the same digest; arguments as in :func:`records_of`."""
     return {
         where: [mapping for mapping in mappings[where] if is_same(records, mapping)]
         for where, records in records_of(clusters, remote_partitions, mappings).items()
@@ -129,7 +129,7 @@ def anchored(
 
 
 def _requested(one: RemotePartition, compared: Collection[OffsetMapping]) -> RecordOffsets:
-    """Return the offsets of the first and last records, and of those that offset syncs name."""
+    """Return the offsets of the first and last records, and of the records that offset syncs name."""
     mappings = [*([_FIRST] if _begins_at_zero(one) else []), *compared]
     last = [one.stored] if one.stored is not None and _ends_are_known(one) else []
     tail = (
@@ -155,14 +155,14 @@ def _anchored(one: RemotePartition, records: Records, compared: Collection[Offse
 
 
 def _sampled(syncs: Sequence[OffsetMapping], one: RemotePartition) -> list[OffsetMapping]:
-    """Return some of the syncs whose two records should be equal, evenly among all."""
+    """Return some of the syncs whose two records should be equal, spread evenly over all of these."""
     covered = [] if one.transformed else [mapping for mapping in syncs if one.covers(mapping)]
     step = max(1, -(-len(covered) // _SYNCS))
     return covered[::-1][::step]
 
 
 def _ends_are_known(one: RemotePartition) -> bool:
-    """Return True if both the last replicated record and a last record of the remote topic should exist."""
+    """Whether both the last replicated record and a last record of the remote topic should exist."""
     if one.source is None or one.target is None or one.stored is None:
         return False
     exists = one.stored >= one.source.log_start and one.target.log_end > one.target.log_start

@@ -1,4 +1,4 @@
-"""Ids of a flow's topics on both clusters, which show whether a topic was created anew since."""
+"""Ids of a flow's topics on both clusters, which show whether a topic has been recreated."""
 
 from __future__ import annotations
 

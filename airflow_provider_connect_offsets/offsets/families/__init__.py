@@ -77,7 +77,7 @@ class Sink(Family):
     has_positions: ClassVar[bool] = True
 
     def position(self, offset: JsonMap | None) -> int | None:
-        """``kafka_offset`` is the next record to be read."""
+        """Return ``kafka_offset``, which is the next record to be read."""
         return whole_field(offset, "kafka_offset")
 
     def offset_at(self, position: int) -> dict[str, int]:
@@ -93,33 +93,33 @@ class Sink(Family):
         return {"kafka_topic": where.topic, "kafka_partition": where.partition}
 
     def consumed_topics(self, config: Config) -> str | None:
-        """``topics.regex``, or the list in ``topics``."""
+        """Return ``topics.regex``, or a pattern for the list in ``topics``."""
         if config.get("topics.regex"):
             return plain(config, "topics.regex")
         names = [name.strip() for name in (plain(config, "topics") or "").split(",") if name.strip()]
         return "|".join(re.escape(name) for name in names) or None
 
     def offset_reset(self, config: Config) -> OffsetReset:
-        """``consumer.override.auto.offset.reset``; a worker's own default is earliest."""
+        """Read ``consumer.override.auto.offset.reset``; a worker's own default is earliest."""
         return OffsetReset.of(config.get("consumer.override.auto.offset.reset"))
 
     def reads_committed(self, config: Config) -> bool:
-        """``consumer.override.isolation.level``; a worker's own default is ``read_uncommitted``."""
+        """Whether ``consumer.override.isolation.level`` is ``read_committed``; the default is ``read_uncommitted``."""
         return config.get("consumer.override.isolation.level", "").strip() == READ_COMMITTED
 
 
 @dataclass(frozen=True, slots=True)
 class ConsumerGroup(Sink):
-    """A consumer group of a plain application: what a sink has, but nobody knows its configuration.
+    """A consumer group of a plain application: like a sink, but its configuration is unknown.
 
-    Its snapshot has as ``topics`` those of which it has committed an offset; it may be about to read others.
+    The ``topics`` in its snapshot are those for which it has committed an offset; it may be about to read others.
     """
 
     name: ClassVar[str] = "consumer_group"
     lists_topics: ClassVar[bool] = False
 
     def offset_reset(self, config: Config) -> OffsetReset:
-        """``auto.offset.reset`` is a setting of its applications."""
+        """Return UNKNOWN, because ``auto.offset.reset`` is a setting of its applications."""
         return OffsetReset.UNKNOWN
 
 
@@ -165,7 +165,7 @@ FAMILIES: Mapping[str, Family] = {
     )
 }
 _NAMES = frozenset(FAMILIES)
-# Families whose keys occur in no other one: a partition alone says which connector it belongs to.
+# Families whose keys occur in no other family: a partition alone shows which family it belongs to.
 _TOLD_BY_KEYS = (MirrorSource(), MirrorCheckpoint(), MirrorHeartbeat(), FileStreamSource())
 
 
@@ -208,7 +208,7 @@ def family_named(name: str) -> Family:
 
 
 def _covers(family: Family, connector_class: str) -> bool:
-    """Whether a class, its simple name, or that without ``Connector`` is one of the family's."""
+    """Whether the family has a class, given by its full or simple name, with or without ``Connector`` at the end."""
     package, _, simple = connector_class.rpartition(".")
     if package:
         return connector_class.removesuffix("Connector") in {name.removesuffix("Connector") for name in family.classes}

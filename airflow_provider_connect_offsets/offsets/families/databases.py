@@ -1,7 +1,7 @@
-"""Families of connectors that read other databases: their offsets are checked, and taken whole.
+"""Families of connectors that read other databases: their offsets are checked, and can only be given whole.
 
-Of Debezium the keys are those of the classes ``…OffsetContext`` and ``…Partition``, of the JDBC source connector those
-of ``TimestampIncrementingOffset`` and ``OffsetProtocols``. None was tried on a real database (docs/supported.md).
+Sources of the keys: Debezium's classes ``…OffsetContext`` and ``…Partition``, and the JDBC source connector's
+``TimestampIncrementingOffset`` and ``OffsetProtocols``. None was tried on a real database (docs/supported.md).
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class DebeziumOracle(Debezium):
 class JdbcSource(Family):
     """The JDBC source connector: the largest value of a growing column, the latest time, or both, per table or query.
 
-    A partition is ``{"protocol": "1", "table": …}``, of old releases ``{"table": …}``, and ``{"query": "query"}``.
+    A partition is ``{"protocol": "1", "table": …}`` (in old releases ``{"table": …}``) or ``{"query": "query"}``.
     """
 
     name: ClassVar[str] = "jdbc_source"

@@ -24,7 +24,7 @@ class Debezium(Family):
     without_offset: ClassVar[str] = "snapshot.mode decides where it starts; initial reads all tables again"
 
     def only_partition(self, config: Config) -> JsonMap | None:
-        """``server``, which is ``topic.prefix``; None if its partitions have other keys too."""
+        """Return ``server``, which is ``topic.prefix``; None if that is hidden, or partitions have other keys too."""
         server = server_of(config)
         return None if server is None or self.partition_keys != {"server": str} else {"server": server}
 
@@ -39,6 +39,6 @@ class Debezium(Family):
 def server_of(config: Config) -> str | None:
     """Return the name in all source partitions of a Debezium connector; None if a config provider hides it.
 
-    ``topic.prefix``; before Debezium 2.0 ``database.server.name``.
+    It is ``topic.prefix``, or before Debezium 2.0 ``database.server.name``.
     """
     return plain(config, "topic.prefix", config.get("database.server.name"))

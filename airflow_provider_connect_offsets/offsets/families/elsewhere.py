@@ -1,6 +1,6 @@
 """Connectors that keep their position outside Connect's offsets too: where, and what a change of offsets alone does.
 
-PostgreSQL's was tried on a real one (docs/seen.md); the others say how the connectors are known to work.
+PostgreSQL's was tried on a real database (docs/seen.md); the others say how the connectors are known to work.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _ICEBERG = (
     "its coordinator commits only what lies after the offsets in the last snapshot, so records of a rewind may be "
     "written to files and never appear in the table; roll the table back to a snapshot before them first."
 )
-# Part of the class name, where else, and the effect; the first that fits counts. A source of S3 stores its own offsets.
+# Part of the class name, where else, and the effect; the first match counts. A source of S3 stores its own offsets.
 _SOURCES = (
     (
         "io.debezium.connector.postgresql",

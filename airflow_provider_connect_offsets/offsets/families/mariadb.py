@@ -30,10 +30,10 @@ def is_gtid_set(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DebeziumMariaDb(Debezium):
-    """It resumes with the transactions after ``gtids``; ``file`` and ``pos``, which it ignores, must be there, too.
+    """Debezium for MariaDB: resumes with the transactions after ``gtids``; ``file`` and ``pos`` are required, not read.
 
-    Without ``gtids`` its task fails. With ``gtids`` in another format, a space in them suffices, it delivers all that
-    the binlog has, without any error.
+    Without ``gtids`` its task fails. If ``gtids`` have another format (a space is enough), it delivers all that the
+    binlog has, without any error.
     """
 
     name: ClassVar[str] = "debezium_mariadb"

@@ -45,7 +45,7 @@ class MirrorSource(Family):
     has_positions: ClassVar[bool] = True
 
     def position(self, offset: JsonMap | None) -> int | None:
-        """One after the last replicated record."""
+        """Return the offset after the last replicated record."""
         last = whole_field(offset, "offset")
         return None if last is None else last + 1
 
@@ -62,7 +62,7 @@ class MirrorSource(Family):
         return {"cluster": _alias(config, "source"), "topic": where.topic, "partition": where.partition}
 
     def consumed_topics(self, config: Config) -> str | None:
-        """``topics``, a list of patterns; None if a custom topic filter decides.
+        """Return a pattern for ``topics``, a list of patterns; None if a custom topic filter decides.
 
         Heartbeats are replicated too, unless ``heartbeats.replication.enabled`` is false
         (``MirrorSourceConnector.shouldReplicateTopic``).
@@ -74,10 +74,10 @@ class MirrorSource(Family):
         return None if topics is None else alternatives(topics, *heartbeats)
 
     def excluded_topics(self, config: Config) -> str | None:
-        """``topics.exclude``, and topics that MirrorMaker 2 never replicates.
+        """Return a pattern for ``topics.exclude``, and for topics that MirrorMaker 2 never replicates.
 
-        Those are internal topics (``offsets.flow.internal_topics``) and, to avoid cycles, remote topics that came from
-        the target (``MirrorSourceConnector.isCycle``). Topics that end with ``.internal`` or ``-internal`` are
+        The latter are internal topics (``offsets.flow.internal_topics``) and, to avoid cycles, remote topics that came
+        from the target (``MirrorSourceConnector.isCycle``). Topics that end with ``.internal`` or ``-internal`` are
         excluded too, as before Kafka 4.0, because the configuration does not name the release.
         """
         excluded = plain(config, "topics.exclude", r"mm2.*\.internal,.*\.replica,__.*") or ""
@@ -88,11 +88,11 @@ class MirrorSource(Family):
         return alternatives(excluded, *never)
 
     def offset_reset(self, config: Config) -> OffsetReset:
-        """``source.consumer.auto.offset.reset``, with or without ``source.``; MirrorMaker 2's default is earliest."""
+        """Read ``source.consumer.auto.offset.reset``, with or without ``source.``; the default is earliest."""
         return OffsetReset.of(_of_consumer(config, "auto.offset.reset"))
 
     def reads_committed(self, config: Config) -> bool:
-        """``source.consumer.isolation.level``, with or without ``source.``.
+        """Whether ``source.consumer.isolation.level``, with or without ``source.``, is ``read_committed``.
 
         Its consumer is MirrorMaker's own, so ``consumer.override.`` means nothing to it (Java class
         ``MirrorConnectorConfig``, method ``sourceConsumerConfig``).
@@ -100,7 +100,7 @@ class MirrorSource(Family):
         return _of_consumer(config, "isolation.level") == READ_COMMITTED
 
     def under(self, partition: JsonMap, config: Config, *, before: Config) -> JsonMap:
-        """Write the source alias anew, if it is another one."""
+        """Replace the source alias, if ``config`` has another one."""
         return _realiased(partition, {"cluster": "source"}, config, before)
 
     def check_partition(self, partition: JsonMap, config: Config) -> Iterator[Finding]:
@@ -133,7 +133,7 @@ class MirrorCheckpoint(_NeverRead):
     why_no_position: ClassVar[str] = "a MirrorCheckpointConnector stores offsets and never reads them"
 
     def topic_partition(self, partition: JsonMap) -> TopicPartition | None:
-        """Read ``topic`` and ``partition``: of the group's checkpoint, not where this connector resumes."""
+        """Read ``topic`` and ``partition`` of the group's checkpoint, which do not say where this connector resumes."""
         return topic_partition(partition, "topic", "partition")
 
 
@@ -147,7 +147,7 @@ class MirrorHeartbeat(_NeverRead):
     why_no_position: ClassVar[str] = "a MirrorHeartbeatConnector stores offsets and never reads them"
 
     def under(self, partition: JsonMap, config: Config, *, before: Config) -> JsonMap:
-        """Write the aliases anew that are other ones."""
+        """Replace the aliases that ``config`` changes."""
         return _realiased(partition, {"sourceClusterAlias": "source", "targetClusterAlias": "target"}, config, before)
 
     def check_partition(self, partition: JsonMap, config: Config) -> Iterator[Finding]:
@@ -184,7 +184,7 @@ def _alias(config: Config, side: str) -> str:
 
 
 def _cycles(alias: str, separator: str) -> list[str]:
-    """Patterns of the remote topics of a cluster, also those that were replicated again from another one.
+    """Return patterns of a cluster's remote topics, also of those that were replicated again from another cluster.
 
     An empty separator is found behind each character of a name (``DefaultReplicationPolicy.topicSource``).
     """

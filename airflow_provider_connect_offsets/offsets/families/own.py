@@ -1,8 +1,8 @@
 """Families of connectors that other distributions bring, by entry points of the group ``connect_offsets.families``.
 
 An entry point names a subclass of :class:`~airflow_provider_connect_offsets.offsets.family.Family` in a module that
-imports nothing but ``offsets`` and the standard library: Spark's driver and executors import it too. Standard library
-only, for the same reason.
+imports nothing but ``offsets`` and the standard library: Spark's driver and executors import it too. For the same
+reason, this module uses the standard library only.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ GROUP = "connect_offsets.families"
 def own_families(taken: frozenset[str]) -> tuple[Family, ...]:
     """Load all families that other distributions bring.
 
-    They are loaded once per process, and not before a connector is of a class that this package does not know.
+    They are loaded once per process, and not before there is a class or family that this package does not know.
 
     Args:
         taken: Names of other families.
 
     Raises:
-        BrokenFamily: One can't be loaded, or has a name that is taken.
+        BrokenFamily: A family can't be loaded, or has a name that is taken.
     """
     loaded: dict[str, Family] = {}
     for point in family_points():
@@ -44,7 +44,7 @@ def family_points() -> Iterator[EntryPoint]:
 
 
 def distribution_of(point: EntryPoint) -> str:
-    """Name and version of the distribution that brings an entry point."""
+    """Return name and version of the distribution that brings an entry point."""
     return f"{point.dist.name} {point.dist.version}" if point.dist is not None else "of an unknown name"
 
 

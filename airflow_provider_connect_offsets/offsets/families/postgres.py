@@ -47,7 +47,7 @@ def slot_of(config: Config) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class DebeziumPostgres(Debezium):
-    """It resumes with the transactions that commit at or after ``lsn``, as far as its replication slot has them.
+    """Debezium for PostgreSQL: resumes with transactions that commit at or after ``lsn``, if its slot still has them.
 
     An offset of ``lsn`` alone makes it deliver such transactions from their first change on. With ``lsn_commit`` and
     ``lsn_proc`` it first searches the log for the change that it delivered last (``WalPositionLocator``).

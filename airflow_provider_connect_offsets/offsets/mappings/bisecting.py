@@ -15,9 +15,9 @@ from typing import NamedTuple, TypeVar
 
 #: A mapping is confirmed if this many neighbouring records agree: one alone may equal another by chance.
 COMPANY = 3
-# Number of evenly spread records that must agree between two that do.
+# Number of evenly spread records that must agree between two agreeing records.
 _SAMPLES = 8
-# Maximum number of changes searched in a partition, and of records searched for the one after a change.
+# Maximum number of changes searched in a partition, and of records searched for the first record after a change.
 _CHANGES, _WINDOW = 32, 64
 
 _Key = TypeVar("_Key", bound=Hashable)
@@ -30,7 +30,7 @@ class OffsetMapping(NamedTuple):
         upstream: Offset in the source.
         downstream: Offset in the remote topic.
         next_upstream: The source has no record after ``upstream`` and before this offset; None if unknown.
-        next_downstream: The same of the remote topic.
+        next_downstream: Likewise of the remote topic, after ``downstream``.
     """
 
     upstream: int
@@ -66,7 +66,7 @@ class Records(NamedTuple):
 
 
 def is_same(records: Records, mapping: OffsetMapping) -> bool | None:
-    """Compare both records of a mapping; None if either does not exist."""
+    """Whether both records of a mapping are equal; None if either does not exist."""
     record, copy = records.source.get(mapping.upstream), records.target.get(mapping.downstream)
     return None if record is None or copy is None else record == copy
 
@@ -119,9 +119,9 @@ def in_turns(
     """Run searches together and return the result of each that has ended.
 
     Args:
-        searches: Started by :func:`search`, by any key.
-        read: Reads the records that all unfinished searches need next; called until every search has ended. None: it
-            reads no more.
+        searches: Searches started by :func:`search`, by any key.
+        read: Reads the records that all unfinished searches need next; called until every search has ended, or it
+            returns None to read no more.
     """
     results: dict[_Key, list[OffsetMapping]] = {}
     answers: dict[_Key, Records | None] = dict.fromkeys(searches)
@@ -213,7 +213,7 @@ def _between(records: _Records, before: OffsetMapping, after: OffsetMapping) -> 
 
 
 def _last(records: _Records, first: OffsetMapping, end: int) -> Generator[RecordOffsets, Records, OffsetMapping | None]:
-    """Find the last mapping, up to ``end`` in the remote topic, of the distance of ``first``; None if there is none."""
+    """Find the last mapping up to ``end`` in the remote topic with the distance of ``first``; None if there is none."""
     distance, logs = first.distance, records.logs
     low = max(first.upstream, logs.source.start, logs.target.start - distance)
     high = min(end - distance, logs.source.stop - 1)

@@ -47,7 +47,8 @@ def match(known: Iterable[OffsetMapping], ranges: LogRanges, *, may_repeat: bool
 
     A copy is recognised by its digest if no other record of either log looks the same, or if it is one of three
     consecutive copies whose digests each belong to one record of the source. It is also recognised if a known mapping
-    says so, or if it lies between two recognised copies at the same distance with equal records all between.
+    of equal records says so, or if it lies between two recognised copies at the same distance, and all records
+    between them are equal.
 
     Args:
         known: Known mappings of the partition.
@@ -59,7 +60,7 @@ def match(known: Iterable[OffsetMapping], ranges: LogRanges, *, may_repeat: bool
     copied = {mapping.downstream: mapping.upstream for mapping in known if is_same(records, mapping)}
     copied |= _recognised(records, may_repeat=may_repeat)
     copied |= _between(records, copied)
-    # Behind the last record of a running flow may be those of a transaction that is still open.
+    # After the last record of a running flow there may be records of a transaction that is still open.
     next_source, next_target = (dict(pairwise(sorted(side))) for side in (records.source, records.target))
     return [
         OffsetMapping(
@@ -70,7 +71,7 @@ def match(known: Iterable[OffsetMapping], ranges: LogRanges, *, may_repeat: bool
 
 
 def _recognised(records: Records, *, may_repeat: bool) -> dict[int, int]:
-    """Return the source offset of each copy that is identified by digests; by the offset of the copy."""
+    """Return the source offset of each copy that digests identify, by the offset of the copy."""
     alike, copies = Counter(records.source.values()), Counter(records.target.values())
     offsets = sorted(records.source)
     number_of = {records.source[offset]: number for number, offset in enumerate(offsets)}
@@ -99,7 +100,7 @@ def _between(records: Records, copied: Mapping[int, int]) -> dict[int, int]:
 
 
 def _in_company(numbers: list[int | None], place: int) -> bool:
-    """Whether it is one of three records that are consecutive in both logs."""
+    """Whether the copy at ``place`` is one of three records that are consecutive in both logs."""
     number = numbers[place]
     if number is None:
         return False

@@ -1,4 +1,4 @@
-"""Requests as values, parsed and checked: what people type, and what datasets keep of it.
+"""Requests as values, parsed and checked: what people type, and what datasets keep of them.
 
 ``fields`` how a parameter is defined · ``values`` and ``patterns`` how its value is parsed · ``place`` which
 partitions, and where they resume · ``request`` where a connector or group resumes · ``failover`` of consumer

@@ -22,13 +22,13 @@ from airflow_provider_connect_offsets.offsets.requests.fields import (
 )
 from airflow_provider_connect_offsets.offsets.requests.values import Pattern, PatternOrAll, Text
 
-#: Records of either log of a partition that are compared at most, and records of all partitions together. A million of
-#: them take about 20 seconds on two cores, while the flow is stopped.
+#: How many records of either log of a partition are compared at most, and how many of all partitions together. A
+#: million of them take about 20 seconds on two cores, while the flow is stopped.
 DEFAULT_COMPARED = 100_000
 DEFAULT_COMPARED_TOTAL = 1_000_000
 #: Seconds in which single records are searched for offset mappings.
 DEFAULT_SEARCH_TIMEOUT = 300
-#: A row's digest of 64 hex characters is split into pieces of so many, which start at these characters.
+#: Length of the pieces into which a row's digest of 64 hex characters is split, and where each piece starts.
 DIGEST_PIECE = 16
 DIGEST_PIECES = tuple(range(0, 64, DIGEST_PIECE))
 
@@ -130,11 +130,11 @@ class FailoverRequest(GroupsToMove, JsonRecord):
 
     Attributes:
         mode: Whether the source is alive.
-        flow: The flow from the cluster that the groups leave; of a failback the one that leads back, even if no
+        flow: The flow from the cluster that the groups leave; for a failback the flow that leads back, even if no
             connector runs it.
         reads_committed: True if MirrorSource skips records of aborted transactions.
         trust_checkpoints: True if, without the source, groups also move where checkpoints are the only evidence.
-        forward: Of a failback, the flow that once brought the records to the cluster that the groups leave; else None.
+        forward: For a failback, the flow that once brought the records to the cluster that the groups leave; else None.
         forward_connector: Name of the MirrorSourceConnector of ``forward``; empty: none.
     """
 
@@ -151,7 +151,7 @@ class FailoverRequest(GroupsToMove, JsonRecord):
 
         Args:
             planned: Whether the source is alive.
-            given: The attributes; of those of :class:`GroupsToMove` also as a person typed them.
+            given: The attributes; those of :class:`GroupsToMove` may be given as a person typed them.
         """
         mode = Mode.PLANNED if planned else Mode.UNPLANNED
         request = cls(**cls.parsed({**given, "mode": mode}))

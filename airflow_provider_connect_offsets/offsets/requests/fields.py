@@ -1,8 +1,8 @@
 """How a parameter is defined: by one field of a dataclass, from which everything else that concerns it follows.
 
 The trigger form shows it; operators, task groups and DAGs take it as an argument; docs and stubs name it; its type says
-how a typed value is parsed, in one sentence if it does not fit; and a request that inherits it has it in its JSON, for
-Spark's jobs. So only the standard library is used here.
+how a typed value is parsed, or refused in one sentence; and a request that inherits it has it in its JSON, for Spark's
+jobs. So only the standard library is used here.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from airflow_provider_connect_offsets.offsets.requests import values
 class Section(StrEnum):
     """The parts of the trigger form, in the order in which it shows them.
 
-    Params of the first one get no section: Airflow's form then shows them at once, under the name given here, while all
-    other parts are folds to be opened. So what has to be given, or nearly always is, belongs there.
+    Params of the first part get no section: Airflow's form then shows them at once, under the name given here, while
+    all other parts are folds to be opened. So what has to be given, or nearly always is, belongs there.
     """
 
     WHAT = "Run Parameters"
@@ -69,8 +69,8 @@ def optional(
 ) -> Any:
     """Define a text that may be left empty; ``refused``: a regular expression that must be found nowhere in it.
 
-    The form takes a Param as required if its type lacks null (``isParamRequired`` of Airflow's UI) and keeps its button
-    disabled while a required one is empty. So its type is ``["null", "string"]``, and null means the same as empty.
+    The form treats a Param as required if its type lacks null (``isParamRequired`` of Airflow's UI), and keeps its
+    button disabled while a required Param is empty. So the type is ``["null", "string"]``, and null means empty.
     """
     schema: dict[str, Any] = {"type": ["null", "string"]}
     if refused is not None:
@@ -89,7 +89,7 @@ def choice(
 ) -> Any:
     """Define one of ``values``, each with the words that the form shows for it.
 
-    None is no value: the page of a DAG with a null in an "enum" shows nothing but an error in Airflow 3.1.
+    Null can't be one of them: in Airflow 3.1, a DAG's page shows nothing but an error if an "enum" has a null.
     """
     schema = {"type": "string", "enum": list(values), "values_display": dict(values)}
     return _shown(title, description, schema, default, default=default, section=section)
@@ -129,7 +129,7 @@ def connection(title: str, description: str, *, default: str) -> Any:
 
 
 def _shown(title: str, description: str, schema: Mapping[str, Any], value: Any, **form: Any) -> Any:
-    """Define a parameter that the form shows; ``value``: its default in code, ``form``: as of :class:`Parameter`."""
+    """Define a parameter that the form shows; ``value``: its default in code, ``form``: see :class:`Parameter`."""
     shown = {"section": None, "example": None, "default": None, **form, "title": title, "schema": dict(schema)}
     return field(default=value, metadata={_DESCRIPTION: description, _FORM: shown})
 
@@ -160,7 +160,7 @@ class Parameter:
         return self.default is MISSING
 
     def parse(self, value: object) -> Any:
-        """Parse a value, which templates and forms give as a text; raises :class:`InvalidRequest`, which names it."""
+        """Parse a value, which templates and forms give as text; raises :class:`InvalidRequest` with its name."""
         parse: Callable[[object, str], Any] | None = next(filter(callable, self.marks), None)
         if parse is not None:
             return parse(value, self.name)
@@ -213,8 +213,8 @@ def _number(value: object, param: str, least: float) -> float:
 class Parameters:
     """Parameters that belong together; each subclass is a frozen dataclass.
 
-    As a class it defines arguments of operators and task groups, and Params of DAGs. As a value it has what was given.
-    ``section`` of a subclass is the fold of the form in which its fields are, unless one names another.
+    As a class it defines arguments of operators and task groups, and Params of DAGs. A value of it has what was given.
+    ``section`` of a subclass is the fold of the form in which its fields are, unless a field names another.
     """
 
     #: Names of the fields that the form shows first in their section.
@@ -230,9 +230,9 @@ class Parameters:
 
     @classmethod
     def parsed(cls, given: Mapping[str, object]) -> dict[str, Any]:
-        """Parse what was given of the parameters of this class, and the defaults of the others, by name.
+        """Return the parsed values by name: those that were given, and the defaults of all other parameters.
 
-        Raises :class:`InvalidRequest` in one sentence that names the first one whose value does not fit.
+        Raises :class:`InvalidRequest` in one sentence that names the first parameter whose value does not fit.
         """
         known = fields_of(cls)
         given = {**{name: one.default for name, one in known.items() if not one.is_required}, **given}
@@ -249,7 +249,7 @@ class Parameters:
 
 
 def fields_of(*models: type[Parameters]) -> dict[str, Parameter]:
-    """Return the parameters of all ``models`` by name; of a name that several have, the last one's."""
+    """Return the parameters of all ``models`` by name; if several have the same name, the last one counts."""
     return {name: one for model in models for name, one in _fields(model).items()}  # type: ignore[arg-type]
 
 
@@ -264,7 +264,7 @@ def _fields(model: type[Parameters]) -> dict[str, Parameter]:
 
 
 def _bare(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
-    """Return an annotation without what ``Annotated`` adds, and that."""
+    """Return an annotation without what ``Annotated`` adds, and what it adds."""
     is_annotated = get_origin(annotation) is Annotated
     return (annotation.__origin__, annotation.__metadata__) if is_annotated else (annotation, ())
 

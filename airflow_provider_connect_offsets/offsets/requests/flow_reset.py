@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 
 
 class Belongs(StrEnum):
-    """Whose topic an offset sync is of: RESET and KEPT are topics of the flow, FOREIGN ones of another flow."""
+    """Which topic an offset sync belongs to: RESET and KEPT topics of the flow, or FOREIGN topics of another flow."""
 
     RESET = "reset"
     KEPT = "kept"

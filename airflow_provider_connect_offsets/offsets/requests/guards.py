@@ -1,7 +1,7 @@
-"""What the configuration of a place allows, whatever a request says: which files are read, which names are changed.
+"""What the configuration allows here, whatever a request says: which files are read, which names are changed.
 
-Everyone who may trigger a DAG is a stranger: a Param names a file or a connector, and these guards decide whether it is
-one of those that may be read or changed.
+Everyone who may trigger a DAG is treated as a stranger: a Param names a file or a connector, and these guards decide
+whether it may be read or changed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _UNSAFE = re.compile(r"[\x00-\x1f\x7f\\{}?#]|::|^\s|\s$|^//")
 
 
 class Named(StrEnum):
-    """The kinds of names that ``protected`` and ``allowed`` are about."""
+    """The kinds of names to which ``protected`` and ``allowed`` apply."""
 
     CONNECTOR = "connector"
     GROUP = "group"
@@ -57,7 +57,7 @@ class NamePatterns:
 
 @dataclass(frozen=True, slots=True)
 class Guards:
-    """What is allowed in a place.
+    """What the configuration allows.
 
     Attributes:
         readable: URIs of directories; a file that a request names must be in one of them.
@@ -72,7 +72,7 @@ class Guards:
     allowed: NamePatterns = NamePatterns()
 
     def refuse(self, request: Request) -> None:
-        """Raise :class:`InvalidRequest` if a change, whatever it finds, is not allowed."""
+        """Raise :class:`InvalidRequest` if a change is not allowed, whatever it would find."""
         is_connector = request.noun == ConnectorType.SINK.noun
         self.refuse_names(Named.CONNECTOR if is_connector else Named.GROUP, [request.connector])
         if request.to is To.FILE and request.reference:
@@ -98,7 +98,7 @@ class Guards:
         )
 
     def refuse_names(self, kind: Named, names: Iterable[str]) -> None:
-        """Raise :class:`InvalidRequest` that names the first one that may not be changed."""
+        """Raise :class:`InvalidRequest` if any of ``names`` may not be changed; the message has the first of them."""
         only = self.allowed.concerning(kind)
         for name in names:
             if (pattern := self.protected.match(kind, name)) is not None:
@@ -112,7 +112,7 @@ class Guards:
                 )
 
 
-#: What is allowed if nothing is configured: names as they are, no files but those of the workspace, no queries.
+#: Guards that allow all names to be changed, but no file that a request names to be read, and no queries.
 DEFAULT_GUARDS = Guards()
 
 
@@ -131,7 +131,7 @@ def is_within(uri: str, directory: str) -> bool:
 
 
 def _place(uri: str) -> tuple[tuple[str, str], str] | None:
-    """Return scheme and host, and the path without a slash at its end; None if it is not plainly one."""
+    """Return scheme and host, and the path without a slash at its end; None for an ambiguous URI."""
     text = uri if "://" in uri else f"file://{uri}"
     try:
         parts = urlsplit(text)

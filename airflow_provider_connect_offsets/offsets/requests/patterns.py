@@ -16,11 +16,11 @@ from airflow_provider_connect_offsets.exceptions import InvalidInput, InvalidReq
 if TYPE_CHECKING:
     import regex
 
-# What is no construct of its own: escaped characters, and classes. A bracket that closes at once is one of the class.
+# Parts that are looked at separately: escaped characters, and classes. A bracket that closes at once is in the class.
 _PLAIN = re.compile(r"\\.|\[\^?\]?(?:[^\]\\]|\\.)*\]", re.DOTALL)
-# Within a class: unions and intersections of Java's (java.util.regex.Pattern), and numbers of characters of Python's.
+# Only within a class: Java's unions and intersections (java.util.regex.Pattern), and Python's characters by number.
 _ESCAPED, _ONLY_IN_CLASS = re.compile(r"\\\D", re.DOTALL), re.compile(r"\[|&&|\\\d")
-# Braces that repeat nothing, which only Python reads as characters; names, conditions, comments and flags of Python's.
+# Braces that repeat nothing, which only Python reads as characters; Python's names, conditions, comments and flags.
 _ONLY_PYTHON = re.compile(r"\{(?!\d+(?:,\d*)?\})|\(\?(?:[P#(]|[a-z]*[aL])")
 # OverflowError is raised for repetitions beyond 2^32, RecursionError for groups nested hundreds deep.
 _REFUSALS = (re.error, OverflowError, RecursionError)
@@ -30,12 +30,12 @@ _LONGEST = 1.0
 
 @dataclass(frozen=True, slots=True)
 class NamePattern:
-    """A pattern for whole names, whose matches end.
+    """A pattern for whole names, whose matching has a time limit.
 
     Attributes:
         pattern: The regular expression.
         whose: Names it in errors, like ``topics``.
-        refusal: What :meth:`matches` raises for one that takes too long.
+        refusal: What :meth:`matches` raises if matching takes too long.
     """
 
     pattern: str
@@ -96,7 +96,7 @@ def configured_pattern(text: str, *, connector: str) -> NamePattern:
 
 
 def _check(text: str) -> None:
-    """Raise an error of Python's own engine, whose rules are the narrower ones, or for what Java reads otherwise."""
+    """Raise one of ``_REFUSALS`` if Python's stricter engine refuses a pattern, or Java reads it differently."""
     for plain in _PLAIN.findall(text):
         if plain.startswith("[") and (found := _ONLY_IN_CLASS.search(_ESCAPED.sub("_", plain), 1)):
             raise re.error(f"Java reads {found.group()!r} within a class otherwise")
@@ -107,7 +107,7 @@ def _check(text: str) -> None:
 
 @cache
 def _compiled(text: str) -> regex.Pattern[str]:
-    """Compile a pattern for the engine that takes a time limit; :func:`_check` leaves what both read alike."""
+    """Compile a pattern for the engine with a time limit; :func:`_check` passes only what both engines read alike."""
     # Spark's own Python, which reads requests and matches nothing by this, need not have it.
     import regex  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Which partitions, where they resume or what is awaited of them: parameters that many operations share."""
+"""Parameters that many operations share: which partitions, where they resume, and what is awaited of them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _ROLES = (TOPIC, PARTITION, POSITION, LAST)
 
 @dataclass(frozen=True, slots=True)
 class TableColumns:
-    """The columns of a table of which each row is a partition and where it resumes. In JSON it is the text.
+    """The columns of a table whose rows say where each partition resumes; in JSON, the text that was typed.
 
     Attributes:
         topic: Column with the topic.
         partition: Column with the partition's number.
-        position: Column with the next offset to be read; None if ``last`` or the table itself says so.
+        position: Column with the next offset to be read; None: ``last``, or the names of the table's columns decide.
         last: Column with the last offset that was delivered, so that the partition resumes one after it; likewise.
     """
 

@@ -1,4 +1,4 @@
-"""The request where a connector or consumer group resumes, in the words of ``kafka-consumer-groups --to-…``."""
+"""The request that says where a connector or group resumes, in the words of ``kafka-consumer-groups --to-…``."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Request(ResumePoint, JsonRecord):
         moment: Moment (UTC) of ``datetime`` and ``duration``; else None.
         reference: URI of ``file``, ``query`` itself, name of ``connector``; else None.
         noun: What ``connector`` is: a connector, or a consumer group.
-        catalogs: Names of the Spark catalogs whose tables a ``query`` may read; not of whoever requests it, but of the
-            place (``guards``).
+        catalogs: Names of the Spark catalogs whose tables a ``query`` may read; the configuration (``guards``) sets
+            them, not whoever makes the request.
     """
 
     connector: str
@@ -58,7 +58,7 @@ class Request(ResumePoint, JsonRecord):
         """Return the request that ``connector`` resumes at a place.
 
         Args:
-            place: Where to resume; its ``value`` may be empty where there is only one.
+            place: Where to resume; for ``skip`` an empty ``value`` means 1.
             connector: Name of the connector.
             now: The moment that a ``duration`` counts back from.
             noun: What ``connector`` is: a connector, or a consumer group.
@@ -117,7 +117,7 @@ class Request(ResumePoint, JsonRecord):
 
 
 def suffix_of(uri: str) -> str:
-    """Return how the name of a file ends, which is what kind of file it is: ``.csv``, in small letters."""
+    """Return how the name of a file ends, which shows the kind of file: ``.csv``, in lower case."""
     return PurePosixPath(uri).suffix.lower()
 
 

@@ -10,7 +10,7 @@ from airflow_provider_connect_offsets.exceptions import InvalidInput, InvalidReq
 from airflow_provider_connect_offsets.offsets.families import MAX_LONG
 from airflow_provider_connect_offsets.offsets.requests.patterns import selection
 
-#: Largest count that still fits a ``long`` in thousandths, as seconds in milliseconds do.
+#: Largest count. It still fits into a ``long`` when multiplied by 1000, as seconds are for milliseconds.
 MAX_COUNT = 10**15 - 1
 
 
@@ -118,5 +118,5 @@ Name = Annotated[str, _name]
 OptionalName = Annotated[str, _optional_name]
 #: A regular expression for whole names; if it is empty, all names.
 PatternOrAll = Annotated[str, _pattern_or_all]
-#: The same; empty for all names.
+#: A regular expression for whole names; if it is empty, it stays empty and means all names.
 PatternOrEmpty = Annotated[str, _pattern_or_empty]

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 
 _WINDOW = re.compile(r"(\d\d:\d\d)\s*-\s*(\d\d:\d\d)(?:\s+(\S+))?")
-# A window opens within so many days, also if clocks leave it out on one of them.
+# A window opens within this many days, even if a clock change skips it on one of them.
 _DAYS = 3
 
 
@@ -61,7 +61,7 @@ class Window:
     def opens_after(self, moment: datetime) -> datetime:
         """Return when the window opens next after ``moment``, in UTC.
 
-        On a day on which clocks are set that may be when they are set, twice, or not at all.
+        On a day on which clocks change, it may open when they change, twice, or not at all.
         """
         today = moment.astimezone(self.zone).date()
         days = (today + timedelta(days=days) for days in range(_DAYS))
@@ -74,7 +74,7 @@ class Window:
         return next(one for one in candidates if self.has(one) and not self.has(one - timedelta(microseconds=1)))
 
     def _clocks_set(self, moment: datetime) -> Iterator[datetime]:
-        """Yield when clocks are set in the days after a moment, in UTC: at a whole minute."""
+        """Yield the times at which clocks change in the days after a moment, in UTC and whole minutes."""
         begins = moment.astimezone(UTC).replace(second=0, microsecond=0)
         for before, after in pairwise(begins + timedelta(hours=hour) for hour in range(24 * _DAYS)):
             if self._ahead(before) != self._ahead(after):
@@ -82,7 +82,7 @@ class Window:
                 yield next(minute for minute in minutes if self._ahead(minute) == self._ahead(after))
 
     def _ahead(self, moment: datetime) -> timedelta | None:
-        """How far the zone's clocks are ahead of UTC."""
+        """Return how far the zone's clocks are ahead of UTC."""
         return moment.astimezone(self.zone).utcoffset()
 
     def refuse_outside(self, moment: datetime) -> None:
@@ -95,7 +95,7 @@ class Window:
             )
 
     def __str__(self) -> str:
-        """As it is written in a Param."""
+        """Return the window as a Param has it."""
         return f"{self.opens:%H:%M}-{self.closes:%H:%M} {self.zone.key}"
 
 

@@ -69,7 +69,7 @@ def carry_out(
     operation: str,
     others: Sequence[Journal] = (),
 ) -> Outcome:
-    """Make the stages that apply ``plan``, unless an earlier attempt of the run has; raises as :func:`apply_plan`.
+    """Make the stages that apply ``plan``, unless an earlier attempt of the run did; raises as :func:`apply_plan` does.
 
     Args:
         plan: The approved plan.

@@ -1,4 +1,4 @@
-"""Changes offsets of a STOPPED connector without a plan: named ones, or all of them.
+"""Changes offsets of a STOPPED connector without a plan: writes given offsets, or removes all.
 
 As for a planned change, the prior offsets are durable before anything is written, and the next operation on the
 connector restores them if the process dies.
@@ -64,7 +64,7 @@ def reset(connector: str, clients: Clients, owner: Owner) -> Alteration:
 
 
 def _changed(clients: Clients, owner: Owner, stage: AlterOffsets) -> Alteration:
-    """Make the stage as a saga of its own; returns what it captured."""
+    """Make the stage as a saga of its own, and return what it captured."""
     connector = stage.subject
     if journal_of(clients, connector).is_open_for(owner.run):
         raise InvalidRequest(
@@ -95,7 +95,7 @@ class _Explained(Explanation):
 
 
 class WriteOffsets(AlterOffsets):
-    """Writes these offsets over any that are stored."""
+    """Writes the given offsets over the stored ones."""
 
     def __init__(self, connector: str, clients: Clients, changes: Offsets, *, optional: bool = False) -> None:
         super().__init__(connector, clients, optional=optional)
@@ -113,7 +113,7 @@ class WriteOffsets(AlterOffsets):
 
 
 class ResetOffsets(WriteOffsets):
-    """Removes all offsets, by Connect's call for that."""
+    """Removes all offsets, with Connect's own call for it."""
 
     def __init__(self, connector: str, clients: Clients, *, optional: bool = False) -> None:
         super().__init__(connector, clients, Offsets(), optional=optional)

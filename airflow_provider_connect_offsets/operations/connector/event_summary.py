@@ -18,8 +18,8 @@ def summary_of(moved: Sequence[MovedOffset]) -> dict[str, Any]:
     """Summarize the partitions of a change.
 
     Returns:
-        ``partitions`` and of these ``moved_back``, ``moved_forward`` and ``removed`` (those without positions count in
-        none of them); ``before`` and ``after``: topic → ``partitions`` with a position, ``lowest`` and ``highest``
+        ``partitions``, and of these ``moved_back`` and ``moved_forward`` (only partitions with positions) and
+        ``removed``; ``before`` and ``after``: topic → ``partitions`` with a position, ``lowest`` and ``highest``
         position, for the first ``MOST_TOPICS`` topics by name; ``more_topics``: how many others there are.
     """
     topics = sorted({one.topic for one in moved if one.topic is not None})

@@ -96,13 +96,13 @@ def _result_of(error: BaseException, record: SagaRecord | None) -> Result:
         return Result.LEFT_STOPPED
     if isinstance(error, RecordsDeleted) and record is not None:
         return Result.RECORDS_DELETED
-    if isinstance(error, Drift):  # also of an attempt after the one that applied it: something else is there by now
+    if isinstance(error, Drift):  # even if an earlier attempt applied it: something else is stored by now
         return Result.REFUSED
     taken_over = isinstance(error, Overlap) and record is not None and record.is_begun
     if isinstance(error, Interfered) or taken_over:
         return Result.UNKNOWN
     resume = None if record is None else record.of_title(RESUME)
-    # It begins once everything else is proved; what failed is to restore the connector's prior state.
+    # The resume begins once everything else is proved; only restoring the connector's prior state has failed.
     is_proved = resume is not None and resume.progress is not Progress.PENDING
     return Result.APPLIED if is_proved else Result.REFUSED
 

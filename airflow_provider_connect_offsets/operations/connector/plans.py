@@ -68,7 +68,7 @@ def read_plans(members: Mapping[str, RunDirectory], *, digest: str | None = None
 
 
 def read_replay(run: ReplayDirectory, *, digest: str | None = None) -> ReplayPlan:
-    """Read the plan of a replay; arguments and errors as of :func:`read_plan`."""
+    """Read the plan of a replay; arguments and errors as in :func:`read_plan`."""
     _refuse_errors(run, read_dataset(run.verdicts, VERDICTS), nothing="Nothing was created.")
     rows = read_dataset(run.replay_plan, REPLAY_PLAN)
     observed = read_dataset(run.connectors, CONNECTORS)[0]
@@ -118,7 +118,7 @@ def refuse_stale(run: Directory, *, ttl: timedelta) -> None:
 
 
 def refuse_outdated(left: Sequence[Left], plan: OffsetPlan, clients: Clients) -> None:
-    """Raise :class:`Drift` for a plan of other settings, or one that keeps an offset of a dead run that was undone.
+    """Raise :class:`Drift` for a plan from other settings, or one that keeps a dead run's offset, undone by now.
 
     Args:
         left: What dead runs had left, as settled.

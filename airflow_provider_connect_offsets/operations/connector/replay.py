@@ -1,8 +1,8 @@
-"""Delivers an interval of time once more by a clone of a connector, which keeps running; nothing is left of the clone.
+"""Delivers an interval of time once more by a clone, while the connector keeps running; nothing is left of the clone.
 
 The saga is kept in the journal of the clone, whose name no other run uses. So a replay prevents neither a change of the
-original nor the replay of another interval. What a run leaves that never comes back is settled by the next replay of
-the same connector, or by ``connect-offsets recover``.
+original nor the replay of another interval. If a run never comes back, the next replay of the same connector, or
+``connect-offsets recover``, settles what it has left.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def replay(plan: ReplayPlan, clients: Clients, owner: Owner) -> ReplayOutcome:
     Raises:
         InvalidRequest: The clone's name is taken, or it can't have a group of its own; nothing is left of it.
         Overlap: Another run uses the clone.
-        NotApplied: The interval was not delivered whole: the clone failed, or the time was up. Nothing is left of it,
-            and the message says how far it had come.
+        NotApplied: The interval was not delivered whole: the clone failed, or the time was up. Nothing is left of the
+            clone, and the message says how far it had come.
         StoreError: A system does not answer, or refuses. If that was after the delivery, the clone may be left until
             the next attempt.
     """
@@ -112,7 +112,7 @@ def release(plan: ReplayPlan, clients: Clients, owner: Owner) -> ReplayOutcome |
 
 
 def settle_left(request: ReplayRequest, clients: Clients, owner: Owner) -> list[str]:
-    """Settle what other, dead replays of the connector have left; returns a sentence for each.
+    """Settle what other, dead replays of the connector have left, and return a sentence for each.
 
     Replays that are under way are left alone.
     """
@@ -158,7 +158,7 @@ def delivered(
 
 
 def failed(plan: ReplayPlan, clients: Clients, owner: Owner, error: BaseException, *, at: datetime) -> ReplayOutcome:
-    """Return the outcome of a task that ended with ``error``; ``at``: when it began."""
+    """Return the outcome of a task that ended with ``error``; ``at``: when the task began."""
     record = journal_of(clients, plan.request.clone).record_of(owner.run, _key(plan))
     if isinstance(error, NotApplied):
         result = ReplayResult.UNDONE
@@ -172,7 +172,7 @@ def failed(plan: ReplayPlan, clients: Clients, owner: Owner, error: BaseExceptio
 def outcome(
     plan: ReplayPlan, owner: Owner, result: ReplayResult, message: str, *, started_at: datetime
 ) -> ReplayOutcome:
-    """Make an outcome that ends now, without warnings and ranges."""
+    """Return an outcome that ends now, without warnings and ranges."""
     request = plan.request
     return ReplayOutcome(
         connector=request.connector,

@@ -56,7 +56,7 @@ def begin(plan: OffsetPlan, clients: Clients, owner: Owner, *, seconds: float) -
 def set_state(connector: str, state: State, clients: Clients, owner: Owner, *, seconds: float) -> None:
     """Request a state of a connector, as a saga of one stage or within the one that the run has begun; does not wait.
 
-    What a dead run left of the connector is undone first. ``seconds``: how long a lease lasts that the run has begun.
+    What a dead run left of the connector is undone first. ``seconds``: how long the run's lease lasts, if it has begun.
 
     Raises:
         Overlap: Another run changes the connector.
@@ -101,7 +101,7 @@ def alter(plan: OffsetPlan, clients: Clients, owner: Owner, *, seconds: float) -
 
 
 def read_back(connector: str, clients: Clients, owner: Owner, *, seconds: float) -> Offsets:
-    """Prove once more that the plan's offsets are stored, and their records exist; returns the connector's offsets.
+    """Prove once more that the plan's offsets are stored and their records exist; return the connector's offsets.
 
     Raises :class:`NotApplied`, and :class:`Drift` if records were deleted; ``undo`` then restores the prior offsets.
     """

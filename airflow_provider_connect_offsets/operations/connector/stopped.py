@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.operations.stages.captured import PriorSta
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
 from airflow_provider_connect_offsets.saga import Executor, Journal, Owner, SagaState, continued, open_saga, settle
 
-#: A connector that is stopped, with the clients of its Connect cluster. The saga is kept in the journal of the first.
+#: The clients of a Connect cluster, and a connector that is stopped. The first member's journal keeps the saga.
 Member: TypeAlias = tuple[Clients, str]
 
 
@@ -35,7 +35,7 @@ def stop_for_run(members: Sequence[Member], owner: Owner, *, seconds: float) -> 
     Raises:
         InvalidRequest: A connector is named twice.
         Overlap: Another run changes one of them.
-        NotStopped: One did not stop in time.
+        NotStopped: A connector did not stop in time.
         StoreError: Connect does not answer, or refuses.
     """
     if not members:

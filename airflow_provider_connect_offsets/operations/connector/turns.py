@@ -1,7 +1,7 @@
 """Turns of a scheduled backfill: which run is at work on a connector, and which data intervals a rewind has delivered.
 
 ``<workspace>/_backfill/<dag_id>/<connector>/`` holds a file for each turn, and one for each interval that was decided;
-the turns of all fleets are in ``<dag_id>/_fleet/``, and those of replays in ``_replay`` instead of ``_backfill``::
+the turns of all fleets are in ``<dag_id>/_fleet/``, and the turns of replays in ``_replay`` instead of ``_backfill``::
 
     000001.turn.json                 the run that took the turn, and the URI of its outcome; created exclusively
     000001.ended.json                the run was cleared since, and waits for another turn
@@ -65,7 +65,7 @@ class Interval:
             )
 
     def __str__(self) -> str:
-        """Both ends, as ISO 8601."""
+        """Return both ends, in ISO 8601."""
         return f"{self.begins.isoformat()} to {self.ends.isoformat()}"
 
 
@@ -96,8 +96,8 @@ class RewindRun:
 class Turn(JsonRecord):
     """A turn that a run has taken.
 
-    The attributes are those of :class:`RewindRun`; ``begins`` is that of its interval. ``number`` is that of its file,
-    and ``ended`` is true if the run was cleared since.
+    The attributes are as in :class:`RewindRun`, except these: ``begins`` is the start of its interval, ``number`` the
+    number of its file, and ``ended`` is true if the run was cleared since.
     """
 
     run_id: str
@@ -110,11 +110,11 @@ class Turn(JsonRecord):
     ended: bool = False
 
     def is_of(self, run: RewindRun) -> bool:
-        """True if ``run`` itself has taken it; a run that was cleared since requests another one."""
+        """Whether ``run`` itself has taken this turn; a run that was cleared since requests another turn."""
         return (self.run_id, self.cleared) == (run.run_id, run.cleared)
 
     def rewound_at(self) -> datetime | None:
-        """Return when it began to rewind; None if it has not ended, or not all was rewound."""
+        """Return when the run began to rewind; None if it has not ended, or has not rewound everything."""
         outcomes = [files.read_json_if_any(run.outcome) for run in self._directories()]
         parsed = [Outcome.from_json(fields) for fields in outcomes if fields is not None]
         if not parsed or len(parsed) < len(outcomes) or any(one.result not in _DELIVERS for one in parsed):
@@ -130,7 +130,7 @@ class Turn(JsonRecord):
             return []
 
     def delivers(self, run: RewindRun) -> datetime | None:
-        """Return when it rewound the connector so that the whole interval of ``run`` is delivered again; None if not.
+        """Return when this rewound the connector so that ``run``'s whole interval is delivered again; None if not.
 
         A rewind before the end of the interval does not deliver the rest of the interval again.
         """
@@ -156,7 +156,7 @@ class Turns:
         self._uri = join(self._root, unique_segment(connector) if connector else _FLEET)
 
     def others(self) -> list[Turn]:
-        """Return the newest turn of each queue that may be of the same connectors.
+        """Return the newest turn of each other queue that may concern the same connectors.
 
         A fleet's runs may be on any connector; a connector is rewound by its own runs and by those of fleets.
         """
@@ -195,11 +195,11 @@ class Turns:
         return files.create_bytes(join(self._uri, f"{number:06d}.turn.json"), files.to_json(turn.as_json()))
 
     def end(self, turn: Turn) -> None:
-        """Keep that the run of ``turn``, the newest here, was cleared: it is no longer at work, and others may be."""
+        """Record that the run of ``turn``, the newest here, was cleared: it is no longer at work, others may be."""
         files.write_json(join(self._uri, f"{turn.number:06d}.ended.json"), {"run_id": turn.run_id})
 
     def note(self, run: RewindRun) -> None:
-        """Keep that something was decided for the run's interval."""
+        """Record that something was decided for the run's interval."""
         files.write_json(self._interval(run), {"run_id": run.run_id, "cleared": run.cleared})
 
     def _is_first_time(self, run: RewindRun) -> bool:

@@ -22,7 +22,7 @@ from airflow_provider_connect_offsets.words import counted
 log = logging.getLogger(__name__)
 # A property of source connectors: the topic that their offsets are stored in, in place of the worker's.
 _OWN_TOPIC = "offsets.storage.topic"
-# A source partition, to find out whether another alias renames those of a MirrorSource.
+# A source partition, to find out whether another alias renames the source partitions of a MirrorSource.
 _ANY: JsonMap = {"cluster": "", "topic": "", "partition": 0}
 
 
@@ -33,7 +33,7 @@ class Copying:
     Attributes:
         connector: The original.
         new_name: Name of the copy.
-        overrides: Settings that the copy has in place of the original's; None: it has none of that name.
+        overrides: Settings that the copy has in place of the original's; None: it has no such setting.
         rename: True if the original is deleted once the copy has its offsets.
         stop_original: True if the original is stopped while its offsets are copied, which a rename always does.
     """
@@ -135,7 +135,7 @@ def _fate(copying: Copying) -> str:
 
 
 def _config(original: ConnectorInfo, copying: Copying) -> dict[str, str]:
-    """Return the copy's settings; raises :class:`InvalidRequest` for its name, and an address that gets secrets."""
+    """Return the copy's settings; raises :class:`InvalidRequest` for another name, or a new address for secrets."""
     if copying.overrides.get("name", copying.new_name) != copying.new_name:
         raise _refused(copying, f"config says name={copying.overrides['name']!r}, and new_name {copying.new_name!r}")
     redirected = redirecting(original.config, copying.overrides)

@@ -32,7 +32,7 @@ from airflow_provider_connect_offsets.saga import Left, Owner, SagaState, Stage,
 
 
 def copy(copying: Copying, clients: Clients, owner: Owner) -> int:
-    """Create a connector with the settings and offsets of another one, and delete that one if it is renamed.
+    """Create a connector with the settings and offsets of another one, and delete the original if it is renamed.
 
     The copy is created STOPPED, gets the offsets, which are read back, and then the state that the original had. Until
     the deletion of the original, or its resume, any failure leaves the original as it was and nothing of the copy. If
@@ -75,10 +75,10 @@ def copy(copying: Copying, clients: Clients, owner: Owner) -> int:
 
 
 def release(copying: Copying, clients: Clients, owner: Owner) -> tuple[str, int | None] | None:
-    """Undo what the tasks of a run have left of a copy or rename; one whose original is deleted is finished.
+    """Undo what the tasks of a run have left of a copy or rename; finish a rename whose original is deleted.
 
     Args:
-        copying, clients, owner: As of :func:`copy`.
+        copying, clients, owner: As in :func:`copy`.
 
     Returns:
         A sentence about what was done, and how many partitions of the copy have an offset, None if there is no copy;
@@ -98,15 +98,15 @@ def release(copying: Copying, clients: Clients, owner: Owner) -> tuple[str, int 
 def settle_left(copying: Copying, clients: Clients, owner: Owner) -> list[str]:
     """Undo what dead runs have left of either connector, or finish a rename that has begun to delete the original.
 
-    Without that, a check would find a name that is taken by half a copy. Returns a sentence for each that was left, and
-    raises as :func:`release`; :class:`Overlap` if a run works on one of the two.
+    Without this, a check would find a name that is taken by half a copy. Returns a sentence for each saga that was
+    left. Raises as :func:`release` does, and :class:`Overlap` if a run works on one of the two.
     """
     left = (settle_of(clients, one, owner) for one in copying.both)
     return [one.sentence for one in left if one is not None]
 
 
 class CopiedOffsets(StartingOffsets):
-    """Writes the offsets at which the original is stopped as those of its copy."""
+    """Writes the offsets at which the original is stopped as the offsets of its copy."""
 
     def __init__(self, checked: Copied, clients: Clients, copying: Copying) -> None:
         super().__init__(checked.new, clients)
@@ -138,7 +138,7 @@ def _stages(copying: Copying, checked: Copied, clients: Clients) -> list[Stage]:
 
 
 def _beside(copying: Copying, clients: Clients, owner: Owner) -> int:
-    """Copy a connector that keeps running: as any other new connector, while no other run may change the original."""
+    """Copy a connector that keeps running: create the copy while no other run may change the original."""
     settle_of(clients, copying.connector, owner)
     return create_delete.create_checked(
         copying.new_name, lambda: check(copying, clients).new, clients, owner, others=[copying.connector]

@@ -65,7 +65,7 @@ def create(new: NewConnector, clients: Clients, owner: Owner) -> int:
 def create_checked(
     name: str, check: Callable[[], NewConnector], clients: Clients, owner: Owner, *, others: Sequence[str] = ()
 ) -> int:
-    """Create what ``check`` returns once what was left of one of its name is settled; else as :func:`create`.
+    """Settle what was left of a connector of that name, then create what ``check`` returns, as :func:`create` does.
 
     ``others``: connectors that no other run may change meanwhile.
     """
@@ -92,7 +92,7 @@ def delete(connector: str, clients: Clients, owner: Owner, *, kept: str) -> int:
         connector: Its name.
         clients: Clients of the Connect cluster.
         owner: This process.
-        kept: URI to which the offsets are written before, as KIP-199 JSON.
+        kept: URI to which the offsets are written first, as KIP-199 JSON.
 
     Returns:
         How many partitions had an offset.
@@ -101,7 +101,7 @@ def delete(connector: str, clients: Clients, owner: Owner, *, kept: str) -> int:
         UnknownConnector: There is no such connector.
         Overlap: Another run works on it.
         NotApplied: It was not deleted; prior offsets and state are restored.
-        LeftStopped: They could not be.
+        LeftStopped: Prior offsets and state could not be restored.
     """
 
     def stages(_left: Sequence[Left]) -> list[Stage]:
@@ -117,7 +117,7 @@ def delete(connector: str, clients: Clients, owner: Owner, *, kept: str) -> int:
 
 
 class StartingOffsets(WriteOffsets):
-    """Writes the offsets of a connector that has never run, and removes those that an earlier one has left."""
+    """Writes the offsets of a connector that has never run, and removes offsets that an earlier connector has left."""
 
     def __init__(self, new: NewConnector, clients: Clients) -> None:
         super().__init__(new.name, clients, new.offsets)
@@ -131,7 +131,7 @@ class StartingOffsets(WriteOffsets):
 
 
 class RemovedOffsets(ResetOffsets):
-    """Removes all offsets of a connector, and writes them to a file before; ``kept``: its URI, or empty for none."""
+    """Writes all offsets of a connector to a file, and removes them; ``kept``: URI of the file, empty for none."""
 
     def __init__(self, connector: str, clients: Clients, kept: str, *, optional: bool = False) -> None:
         super().__init__(connector, clients, optional=optional)

@@ -1,4 +1,4 @@
-"""A connector that is to be created: what is refused before, where it begins, and what it would skip."""
+"""A connector that is to be created: what is refused beforehand, where it begins, and what it would skip."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class NewConnector:
         offsets: Where it resumes; partitions that are not listed have no offset.
         state: State after the creation: RUNNING, PAUSED or STOPPED.
         inherit: Whether offsets that an earlier connector of the name has left stay stored; else they are removed.
-        like: The connector of which it is a copy; empty for any other.
+        like: The connector of which it is a copy; empty if it isn't a copy.
     """
 
     name: str
@@ -49,7 +49,7 @@ class NewConnector:
 def log_offsets(name: str, config: Mapping[str, str], start_at: StartAt, clients: Clients) -> Offsets:
     """Return offsets with which a new connector begins at the log starts, or at the log ends, as they are now.
 
-    Unlike ``auto.offset.reset=latest`` that leaves nothing out from now on: the position of each partition is stored
+    Unlike ``auto.offset.reset=latest``, this leaves nothing out from now on: the position of each partition is stored
     before the connector first runs, and partitions that are created later begin with their first record.
 
     Raises:
@@ -94,7 +94,7 @@ def latest_warning(info: ConnectorInfo, offsets: Offsets, clients: Clients) -> s
 
     Args:
         info: The new connector.
-        offsets: Those that are stored before it first runs.
+        offsets: The offsets that are stored before it first runs.
         clients: Its clients; without logs the records are not counted.
     """
     if info.family.name != MirrorSource.name or info.family.offset_reset(info.config) is not OffsetReset.LATEST:
@@ -113,7 +113,7 @@ def latest_warning(info: ConnectorInfo, offsets: Offsets, clients: Clients) -> s
 
 
 def checked(new: NewConnector, clients: Clients) -> ConnectorInfo:
-    """Return what it would be; raises :class:`InvalidRequest` for what can be refused before anything is created."""
+    """Return what ``new`` would be; raises :class:`InvalidRequest` for what can be refused before the creation."""
     named = new.config.get("name", new.name)
     if named != new.name:
         raise InvalidRequest(f"Nothing was created: connector is {new.name!r}, but its configuration says {named!r}.")
@@ -135,6 +135,6 @@ def installed(name: str, config: Mapping[str, str], clients: Clients) -> Connect
 
 
 def _is_named(known: str, given: str) -> bool:
-    """Whether ``given`` is a class, its simple name, or that without ``Connector`` (``PluginUtils.simpleName``)."""
+    """Whether ``given`` is a class, its simple name, or its pruned name, without ``Connector`` (``PluginUtils``)."""
     simple = known.rpartition(".")[2]
     return bool(given) and given in {known, simple, simple.removesuffix("Connector")}

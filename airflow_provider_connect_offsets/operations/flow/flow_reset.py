@@ -100,7 +100,7 @@ def reset_flow(
 
 
 def reset_stages(plan: ResetPlan, clients: Clients, run: ResetDirectory) -> list[Stage]:
-    """Return the stages of a reset: those of a change, with the MirrorCheckpoint stopped and the topics emptied."""
+    """Return the stages of a reset: a change during which the MirrorCheckpoint is stopped and the topics emptied."""
     reset = plan.reset
     stop, alter, resume, check = change_stages(
         plan.offsets,
@@ -130,7 +130,7 @@ def clear_syncs(
         foreign: True if syncs of topics that the flow does not replicate may be deleted as well.
 
     Returns:
-        Topic → how many offsets were emptied.
+        Topic → how many offsets were deleted.
 
     Raises:
         NotStopped: A connector runs; nothing was changed.

@@ -1,4 +1,4 @@
-"""The proof of a reset: new offset syncs that fit the offsets at which the flow resumed, and none that does not."""
+"""The proof of a reset: new offset syncs, which all fit the offsets at which the flow resumed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The first new sync of each partition, and the partitions of which one is awaited."""
+    """The first new sync of each partition, and the partitions from which a new sync is awaited."""
 
     first: Mapping[TopicPartition, OffsetSync] = field(default_factory=dict)
     awaited: frozenset[TopicPartition] = frozenset()
@@ -94,14 +94,14 @@ def await_new_syncs(
 
 
 def misfit(sync: OffsetSync, opening: Opening) -> bool:
-    """True if a sync can't have been written after the flow resumed at ``opening``: it is older."""
+    """Whether a sync can't have been written after the flow resumed at ``opening``, because it is older."""
     return sync.upstream < opening.upstream or sync.downstream < opening.downstream
 
 
 def _awaited(
     plan: OffsetPlan, expected: Mapping[TopicPartition, Opening], clients: Clients
 ) -> frozenset[TopicPartition]:
-    """Return the partitions that were moved and have records to replicate; others have none until the next record."""
+    """Return the partitions that were moved and have records to replicate; others get no sync until the next record."""
     moved = {where for row in plan.changed_rows() if (where := row.where) is not None and where in expected}
     if clients.logs is None or not moved:
         return frozenset()

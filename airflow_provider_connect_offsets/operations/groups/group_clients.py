@@ -1,4 +1,4 @@
-"""The clients of a change of consumer groups: the same as of connectors, with other stores behind them."""
+"""The clients for a change of consumer groups: the same class as for connectors, with other stores behind it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def group_clients(
         kafka: The cluster.
         workspace: URI of the workspace that has the journals; empty: set later.
         timeout: Seconds to wait for Kafka.
-        connections: As of :class:`Clients`.
+        connections: As in :class:`Clients`.
     """
     offsets = GroupOffsets(kafka.groups)
     # A group may have the name of a connector whose workers use this Kafka: the journals must differ.

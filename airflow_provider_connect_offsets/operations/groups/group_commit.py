@@ -222,7 +222,7 @@ class _Commit:
 
 
 def came_late(directory: FailoverDirectory, source: KafkaCluster | None) -> str:
-    """Describe the records that came to the source after it was observed last; empty if none, or it is gone.
+    """Describe the records that came to the source after it was observed last; empty if none, or without a source.
 
     Raises store errors.
     """

@@ -77,9 +77,9 @@ class _Prior:
 def restore_groups(directory: FailoverDirectory, target: KafkaCluster) -> Restored:
     """Restore the offsets and metadata that the commits of this run have replaced, and prove them; change nothing else.
 
-    A group that has moved on since is left as it is, and so is one that has members. If a partition had no offset, its
-    group is deleted, and its other offsets are committed again, also those that others have committed since. They are
-    durable before: if the process is killed in between, the next attempt commits them.
+    A group that has moved on since, or has members, is left as it is. If a partition had no offset, its group is
+    deleted, and the other offsets of the group are committed again, also offsets that others have committed since.
+    These are made durable first: if the process is killed in between, the next attempt commits them.
 
     Args:
         directory: Directory of the final translation.
@@ -120,7 +120,7 @@ def restore_groups(directory: FailoverDirectory, target: KafkaCluster) -> Restor
 def _restore(
     directory: FailoverDirectory, target: KafkaCluster, replaced: Replacements
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Restore; returns the groups that were left, with the reasons, and those without any offset."""
+    """Restore the groups; return which were left, with the reasons, and which existed before and have no offset now."""
     left = {name: reason for name, reason in commit_deleted(directory, target).items() if name in replaced}
     present = groups_named(target, replaced)
     for name, rows in replaced.items():
@@ -176,7 +176,7 @@ def _prior(replaced: Mapping[TopicPartition, Replaced], group: Group) -> _Prior:
 
 
 def _unproved(replaced: Mapping[TopicPartition, Replaced], prior: _Prior, stored: Offsets) -> str:
-    """Describe the first offset read back that is not the one before the failover; empty if all are."""
+    """Describe the first offset read back that differs from the offset before the failover; empty if none does."""
     without = dict.fromkeys(where for where, row in replaced.items() if row.prior is None)
     for where, committed in {**without, **(prior.expected if prior.clear else prior.commit)}.items():
         if stored.get(where) != committed:

@@ -1,4 +1,4 @@
-"""Moves the consumer groups of a cluster, one run at a time; repairs first what a dead run has left of them."""
+"""Moves the consumer groups of a cluster, one run at a time; first repairs what a dead run has left of them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TIMEOUT = 600.0
 
 
 def groups_journal(clients: Clients) -> Journal:
-    """Return the journal of all consumer groups of a Kafka cluster; ``clients``: of its groups."""
+    """Return the journal of all consumer groups of a Kafka cluster; ``clients``: the clients of these groups."""
     cluster = kafka_cluster_of(clients)
     return Journal(clients.journals, cluster=cluster, resource=groups_resource(cluster))
 
@@ -54,7 +54,7 @@ def refuse_changed(clients: Clients, directory: FailoverDirectory, run: str) -> 
 def move_groups(
     clients: Clients, owner: Owner, directory: FailoverDirectory, move: Callable[[], T], *, timeout: float = TIMEOUT
 ) -> T:
-    """Call ``move`` while no other run moves these groups; repairs first what a dead run has left of them.
+    """Call ``move`` while no other run moves these groups; first repair what a dead run has left of them.
 
     Args:
         clients: Clients of the groups (``group_clients``).
@@ -81,7 +81,7 @@ def move_groups(
         try:
             refuse_changed(clients, directory, owner.run)
         except Overlap as error:
-            refused.append(error)  # which is no other move, and is not waited for
+            refused.append(error)  # a change, not another move: it is not waited for
             raise
         return [stage]
 

@@ -16,8 +16,8 @@ class FoundRecords:
 
     Attributes:
         sink: The sink as it was observed.
-        records: The records on which it has failed; empty if it has not failed. Only in a dry run a record may be named
-            that is not proved, or that others lie before.
+        records: The records on which it has failed; empty if it has not failed. A dry run may list unproven records, or
+            ones with undelivered records before them.
     """
 
     sink: FailedSink

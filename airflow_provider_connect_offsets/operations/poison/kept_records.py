@@ -42,7 +42,7 @@ class KeptRecords:
         return read_newest(self.directory.poison_records, POISON_RECORDS) or []
 
     def add(self, records: Iterable[FailedRecord]) -> None:
-        """Make records durable; one that was kept before is kept as it was."""
+        """Make records durable; a record that was kept before stays as it was."""
         rows = self.rows()
         known = {_place(row) for row in rows}
         added = [self._row(one) for one in records if one.place not in known]
@@ -95,12 +95,12 @@ class KeptRecords:
 def forget_content(dag: str, *, before: datetime) -> Iterator[PoisonDirectory]:
     """Remove the content of records that runs of a DAG kept, and yield each run's directory: its report is outdated.
 
-    Where each record was, its sizes and digest stay. Earlier datasets are removed only after the caller has written the
-    report anew, so that a process that died in between is followed by one that finds them.
+    The place of each record, its sizes and its digest stay. Earlier datasets are removed only after the caller has
+    written the report anew: if the process dies in between, the next one finds them.
 
     Args:
         dag: URI of the DAG's directory.
-        before: Content that was kept before is removed.
+        before: Content that was kept before this time is removed.
 
     Raises:
         DatasetError: A dataset is damaged.

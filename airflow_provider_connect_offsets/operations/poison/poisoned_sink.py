@@ -1,4 +1,4 @@
-"""Finds the record on which a sink has failed, and skips exactly that one.
+"""Finds the record on which a sink has failed, and skips exactly that record.
 
 The record is read from the committed position, where the converters' rules are known; otherwise, and where other
 records lie before it that were not delivered yet, the sink runs with one record a poll until it fails again, and
@@ -74,14 +74,14 @@ class PoisonedSink:
     def find(self, *, has_skipped: bool = False) -> FoundRecords:
         """Find the records on which the sink has failed, and keep them; what a dead run has left is settled first.
 
-        A dry run only reads. Otherwise the sink may run with one record a poll for a while; then it has its own
-        configuration, and its state, again.
+        A dry run only reads. Otherwise the sink may run with one record a poll for a while; afterwards its own
+        configuration and state are restored.
 
         Args:
             has_skipped: Whether the sink was resumed a moment ago, so that it may be about to fail again.
 
         Returns:
-            Records of which each is the next one that the sink reads in its partition; in a dry run also others.
+            Records, each the next one that the sink reads in its partition; in a dry run also other records.
 
         Raises:
             NotSkipped: The sink has failed, and no record is proved to be the cause.
@@ -109,7 +109,7 @@ class PoisonedSink:
             PlanRefused: It fails on a record that is not approved.
             Drift: Its position was changed meanwhile; nothing was written.
             NotApplied: A skip was not made; prior offsets and state are restored.
-            LeftStopped: They could not be.
+            LeftStopped: Prior offsets and state could not be restored.
         """
         allowed = None if approved is None else set(approved)
         found = self.find()
@@ -125,7 +125,7 @@ class PoisonedSink:
         return SkippedRecords(tuple(self.skipped), found.sink)
 
     def release(self) -> str | None:
-        """Undo what the tasks of the run have left unfinished: own configuration, state, and positions of the sink.
+        """Undo what the tasks of the run have left unfinished: restore the sink's configuration, state and positions.
 
         Returns:
             A sentence about what was done; None if nothing was left.
@@ -205,7 +205,7 @@ class PoisonedSink:
         raise NotSkipped(self._unproved(sink, reported))
 
     def _refuse_run(self, sink: FailedSink) -> None:
-        """Raise :class:`InvalidRequest` for a sink that is not to run, or that tolerates errors."""
+        """Raise :class:`InvalidRequest` for a sink that isn't RUNNING, or has errors.tolerance=all."""
         if sink.status.state is not State.RUNNING:
             raise InvalidRequest(
                 f"Nothing was skipped: {sink.name!r} is {sink.status.state}, and to find the record it has to run. "
@@ -263,7 +263,7 @@ class PoisonedSink:
         return operate(replace(made, is_made_once=False, stops=[stages[0].name]), self.owner).saga
 
     def _settled(self) -> bool:
-        """Settle what a dead run has left; returns whether that, or this run before, may have resumed the sink."""
+        """Settle what a dead run has left; return whether that, or an earlier saga of this run, may have resumed it."""
         left = settle_of(self.clients, self.request.connector, self.owner, toward=None)
         return left is not None or self._record() is not None
 
@@ -272,7 +272,7 @@ class PoisonedSink:
         return journal_of(self.clients, self.request.connector).record_of(self.owner.run, _KEY)
 
     def _remove_reports(self) -> None:
-        """Delete the topic of the reports; if that fails, it stays, which a warning says."""
+        """Delete the topic of the reports; if that fails, warn that it is left."""
         for topic in self._reports:
             try:
                 if self.clients.logs is not None and topic in self.clients.logs.topics():

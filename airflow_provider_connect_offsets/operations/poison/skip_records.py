@@ -19,7 +19,7 @@ class SkipRecords(WriteOffsets):
         self._records = records
 
     def changes(self, prior: Offsets) -> Offsets:
-        """Return the next positions; raises :class:`Drift` if one is not where the record was found."""
+        """Return the next positions; raises :class:`Drift` if a position is no longer what the search found."""
         stored = prior.stored()
         for one in self._records:
             expected = _entry(one, one.position)

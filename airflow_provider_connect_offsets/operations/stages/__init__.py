@@ -1,1 +1,1 @@
-"""Stages that operations share, and how what a dead process has left of them is settled (``recovery``)."""
+"""Stages that operations share, their single steps (``steps``), and messages about their sagas (``explained``)."""

@@ -24,18 +24,18 @@ from airflow_provider_connect_offsets.saga import (
 )
 
 log = logging.getLogger(__name__)
-# Titles of stages in the journal; those of earlier versions must still be read.
+# Titles of stages in the journal; titles of earlier versions must still be read.
 STOP, ALTER, RESUME, CHECK = "stop_connector", "alter_offsets", "resume_connector", "look_at_records"
 EMPTY = "empty_topics"
 CREATE, DELETE = "create_connector", "delete_connector"
 ONE_BY_ONE = "run_one_by_one"
-# Those of a replay's clone.
+# Titles of the stages of a replay's clone.
 PLACE, START, DELIVER = "place_clone", "start_clone", "deliver_interval"
 HALT, REMOVE = "stop_clone", "remove_clone"
 SET = "set_state"
 IMPORT, MOVE, ORPHANS = "import_offsets", "move_groups", "remove_orphans"
-# Keys of a stage's specification: the Airflow connections of what it changes, and which store it changes if that is no
-# connector's.
+# Keys of a stage's specification: the Airflow connections of what it changes, and which store it changes if that isn't
+# a connector's.
 CONNECTIONS, ORIGIN = "connections", "origin"
 # Addresses of the Connect cluster, whose name in journals another cluster may have as well.
 ADDRESSES = "addresses"
@@ -45,7 +45,7 @@ ADDRESSES = "addresses"
 class PriorState(JsonRecord):
     """The state that a connector had (RUNNING, PAUSED or STOPPED), how many tasks, and whether one had failed.
 
-    A connector that had failed fails again once its prior state is restored, which is no error then.
+    A connector that had failed fails again once its prior state is restored, which isn't an error then.
     """
 
     state: State
@@ -93,7 +93,7 @@ class Alteration(JsonRecord):
 
 
 def is_of_group(record: SagaRecord) -> bool:
-    """True if a saga changes the offsets of a consumer group, which has members or none, and no state to restore."""
+    """Whether a saga changes the offsets of a consumer group, which has no state to restore."""
     stage = record.of_title(ALTER)
     return stage is not None and stage.spec.get(ORIGIN) == Origin.GROUP
 
@@ -104,7 +104,7 @@ def alteration_in(record: SagaRecord) -> Alteration | None:
 
 
 def alteration_of(record: SagaRecord, connector: str) -> Alteration | None:
-    """Return the same of ``connector`` alone: the saga of a copy alters the offsets of another connector."""
+    """Return what a saga has captured of the offsets of ``connector``, as a copy's saga alters several connectors'."""
     of_connector = (one for one in record.stages if (one.title, one.subject) == (ALTER, connector))
     return _captured_by(next(of_connector, None))
 
@@ -114,7 +114,7 @@ def _captured_by(stage: StageRecord | None) -> Alteration | None:
 
 
 def is_applied(record: SagaRecord) -> bool:
-    """True if a saga has changed something, and is done."""
+    """Whether a saga has changed something, and is done."""
     alteration = alteration_in(record)
     changes = alteration is not None and (len(alteration.changes) > 0 or record.of_title(EMPTY) is not None)
     return changes and record.state is SagaState.DONE

@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.saga import Captures, Done, Found, JsonMap
 class CheckRecords(ConnectorStage):
     """Checks after the resume whether the records at the new positions exist; there is nothing to undo.
 
-    Its fact ``deleted`` is a sentence about records that do not; it is missing if all exist, or that is unknown.
+    Its fact ``deleted`` is a sentence about records that don't exist; it is missing if all exist, or that is unknown.
     """
 
     title = CHECK
@@ -42,5 +42,5 @@ class CheckRecords(ConnectorStage):
         return Done(facts={"deleted": deleted})
 
     def find(self, captured: JsonMap) -> StageState:
-        """DONE: there is nothing to undo."""
+        """Return DONE: there is nothing to undo."""
         return StageState(Found.DONE)

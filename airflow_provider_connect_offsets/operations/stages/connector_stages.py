@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 
 class _StateStage(ConnectorStage):
-    """Brings a connector into a state. optional: True if a connector that someone has deleted is left out."""
+    """Brings a connector into a state; ``optional``: whether a connector that someone has deleted is left out."""
 
     arguments: ClassVar[tuple[str, ...]] = ("optional",)
 
@@ -84,7 +84,7 @@ class StopConnector(_StateStage):
         return Done()
 
     def find(self, captured: JsonMap) -> StageState:
-        """DONE while it is STOPPED."""
+        """Return DONE while it is STOPPED."""
         try:
             state = steps.lasting_status(self._clients, self.subject).state
         except UnknownConnector as error:
@@ -129,7 +129,7 @@ class ResumeConnector(_StateStage):
     Args:
         connector: Its name.
         clients: Clients of its Connect cluster.
-        optional: As of the stop.
+        optional: As in :class:`StopConnector`.
         state_of: The connector that was stopped, if this one takes its place; None: the same.
         may_fail: True if a connector that had failed may fail again, as nothing was changed that could mend it.
     """
@@ -167,7 +167,7 @@ class ResumeConnector(_StateStage):
         return Done()
 
     def find(self, captured: JsonMap) -> StageState:
-        """BEFORE while it is STOPPED and had another state; DONE if it was deleted: nothing is left to do."""
+        """Return BEFORE while it is STOPPED and had another state; DONE if it was deleted: nothing is left to do."""
         try:
             state = steps.lasting_status(self._clients, self.subject).state
         except UnknownConnector:
@@ -176,7 +176,7 @@ class ResumeConnector(_StateStage):
         return StageState(Found.DONE if is_restored else Found.BEFORE)
 
     def stands(self, captured: JsonMap) -> StageState:
-        """DONE while the connector has the state that was restored, and has not failed unless it may."""
+        """Return DONE while the connector has the state that was restored, and has not failed unless it may."""
         prior = PriorState.from_json(captured)
         try:
             status = steps.lasting_status(self._clients, self.subject)
@@ -216,7 +216,7 @@ class SetState(ConnectorStage):
         return Done()
 
     def find(self, captured: JsonMap) -> StageState:
-        """DONE if the connector has the state, or is gone; otherwise BEFORE: nothing is left to do for anyone else."""
+        """Return DONE if the connector has the state, or is gone; else BEFORE: nobody else has anything left to do."""
         try:
             state = self._clients.control.status(self.subject).state
         except UnknownConnector:
@@ -230,7 +230,7 @@ def deleted_by_others(error: UnknownConnector) -> Interfered:
 
 
 def _restore_state(clients: Clients, connector: str, prior: PriorState, *, always: bool, may_fail: bool) -> None:
-    """Restore a connector's state, unless it has it.
+    """Restore a connector's state, unless it has that state already.
 
     ``always``: request it in any case. ``may_fail``: a connector that had failed may fail again.
     """
@@ -240,5 +240,5 @@ def _restore_state(clients: Clients, connector: str, prior: PriorState, *, alway
 
 
 def _is_in_doubt(error: BaseException | None) -> bool:
-    """True if a request may still be in flight: its answer was lost, or the process was interrupted."""
+    """Whether a request may still be in flight: its answer was lost, or the process was interrupted."""
     return error is not None and (isinstance(error, OutcomeUnknown) or not isinstance(error, Exception))

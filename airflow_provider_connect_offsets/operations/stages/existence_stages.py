@@ -51,8 +51,8 @@ class ExistenceStage(ConnectorStage):
 class CreateConnector(ExistenceStage):
     """Creates a connector as STOPPED; the undo deletes it.
 
-    The journal keeps a digest of the settings that are no secrets, which distinguishes the connector from one that
-    someone else has created under the same name.
+    The journal keeps a digest of the settings that aren't secrets. It distinguishes the connector from one that someone
+    else has created under the same name.
 
     Args:
         connector: Its name.
@@ -81,7 +81,7 @@ class CreateConnector(ExistenceStage):
         self.lasting = lasting
 
     def changed(self) -> Iterable[tuple[Named, str]]:
-        """Return nothing for a connector that is deleted again: what it is made for asks itself."""
+        """Return nothing for a connector that is deleted again: the operation that needs it checks names itself."""
         return super().changed() if self.lasting else []
 
     def capture(self, earlier: Captures) -> JsonMap:
@@ -101,7 +101,7 @@ class CreateConnector(ExistenceStage):
         return Done()
 
     def find(self, captured: JsonMap) -> StageState:
-        """DONE if the connector exists with these settings; PARTIAL while its creation has not ended; else FOREIGN."""
+        """Return BEFORE if it does not exist, FOREIGN if its settings differ, PARTIAL while it is held, else DONE."""
         existing = self._existing()
         if existing is None:
             return StageState(Found.BEFORE, NotApplied(f"There is no connector {self.subject!r}."))
@@ -112,7 +112,7 @@ class CreateConnector(ExistenceStage):
         return StageState(Found.DONE)
 
     def stands(self, captured: JsonMap) -> StageState:
-        """DONE while there is a connector of that name: its configuration may have been corrected since."""
+        """Return DONE while there is a connector of that name: its configuration may have been corrected since."""
         if self.lasting and self._existing() is None:
             return StageState(Found.BEFORE, Drift(f"{self.subject!r} has been deleted."))
         return StageState(Found.DONE)
@@ -120,7 +120,7 @@ class CreateConnector(ExistenceStage):
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
         """Delete it; raises :class:`Interfered` if it is someone else's, and store errors.
 
-        If the answer to its creation was lost, the worker may still be about to create it: then it is awaited first.
+        If the answer to its creation was lost, the worker may still be about to create it: then wait for it first.
         """
         if not undoing.returned and isinstance(undoing.error, OutcomeUnknown):
             self._clients.settle(self._existing, until=lambda existing: existing is not None)
@@ -147,13 +147,13 @@ class DeleteConnector(ExistenceStage):
         return Done()
 
     def find(self, captured: JsonMap) -> StageState:
-        """DONE if there is no such connector."""
+        """Return DONE if there is no such connector."""
         if self._existing() is None:
             return StageState(Found.DONE)
         return StageState(Found.BEFORE, NotApplied(f"{self.subject!r} is still there."))
 
     def stands(self, captured: JsonMap) -> StageState:
-        """DONE while there is no such connector."""
+        """Return DONE while there is no such connector."""
         if self._existing() is None:
             return StageState(Found.DONE)
         return StageState(Found.FOREIGN, Drift(f"a connector {self.subject!r} has been created."))
@@ -170,7 +170,7 @@ def registry_of(clients: Clients) -> ConnectorRegistry:
 
 
 def _digest(connector: str, config: Mapping[str, str]) -> str:
-    # Without addresses of brokers: a new connector has others as long as it is held.
+    # Without addresses of brokers: a new connector has other addresses as long as it is held.
     own = {name: value for name, value in kept_config(config).items() if not name.endswith("bootstrap.servers")}
     kept = json.dumps({"name": connector, **own}, sort_keys=True)
     return hashlib.sha256(kept.encode()).hexdigest()

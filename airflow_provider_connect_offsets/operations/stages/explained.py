@@ -150,7 +150,7 @@ class CopyExplained(Explanation):
         )
 
     def unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
-        """Return the error with what is there."""
+        """Return the error, and say in which state both connectors are left."""
         of_original = record.of_title(DELETE)
         original = "may be STOPPED" if of_original is None else "is deleted"
         return type(error)(
@@ -214,7 +214,7 @@ def _copy_settled(settled: Settled, new: str) -> str:
 
 
 def _restored_states(record: SagaRecord) -> str:
-    """Describe which connectors have which states again, without those that someone else has changed."""
+    """Describe which connectors have which states again, leaving out connectors that someone else has changed."""
     of_stops = [one for one in record.stages if one.title == STOP]
     kept = [one.subject for one in of_stops if one.progress.is_captured]
     if record.state is SagaState.BACK and kept:

@@ -66,7 +66,7 @@ class EmptyTopics(ConnectorStage):
 
     @classmethod
     def is_reached(cls, clients: Clients, record: StageRecord) -> bool:
-        """Whether they are of the same Connect cluster, and reach both clusters of the flow."""
+        """Whether the clients are of the same Connect cluster, and reach both clusters of the flow."""
         return clients.clusters is not None and super().is_reached(clients, record)
 
     @classmethod
@@ -81,11 +81,11 @@ class EmptyTopics(ConnectorStage):
         return frozenset(f"{one.side} topic {one.topic}" for one in self._topics)
 
     def changed(self) -> Iterable[tuple[Named, str]]:
-        """Return also the topics."""
+        """Return the MirrorSource and the topics."""
         return [*super().changed(), *((Named.TOPIC, one.topic) for one in self._topics)]
 
     def spec(self) -> JsonMap:
-        """Return also the topics, and where their records are kept."""
+        """Return the specification of the base class, with the topics and where their records are kept."""
         topics = [[one.side.value, one.topic] for one in self._topics]
         return {**super().spec(), "topics": topics, "kept": self._kept}
 
@@ -101,7 +101,7 @@ class EmptyTopics(ConnectorStage):
         return Done(facts={"emptied": counts})
 
     def find(self, captured: JsonMap) -> StageState:
-        """BEFORE while no record is gone; DONE once all captured records are gone, and the policies are restored."""
+        """Return BEFORE while no record is gone; DONE once all captured records are gone and the policies restored."""
         both = [(self._observed(one.side, one.topic), one) for one in _topics_in(captured)]
         emptied = all(start >= end for now, was in both for start, end in zip(now.starts, was.ends, strict=True))
         if emptied and all(now.policy == was.policy for now, was in both):
@@ -111,7 +111,7 @@ class EmptyTopics(ConnectorStage):
         return StageState(Found.PARTIAL, NotApplied(f"{self._names} may have been emptied in part."))
 
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
-        """Restore the policies, which may have been changed; returns which records may be gone."""
+        """Restore the policies, which may have been changed; return a sentence about records that may be gone."""
         is_touched = self.find(captured).found is not Found.BEFORE
         for one in _topics_in(captured):
             self._clients.both.on(one.side).restore_policy(one.topic, one.policy)

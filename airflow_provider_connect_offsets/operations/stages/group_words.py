@@ -8,10 +8,10 @@ from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 
 
 def whole_changes(changes: Offsets, stored: Offsets) -> Offsets:
-    """Return what is written to a group for ``changes``, such that writing it again repairs any interrupted write.
+    """Return what is written to a group for ``changes``, so that writing it again repairs any interrupted write.
 
-    To remove one offset, the group is deleted and what stays is committed again (``connect.group_offsets``). So if the
-    change or its undo removes one, all offsets of the group are part of it.
+    To remove one offset, the group is deleted and the other offsets are committed again (``connect.group_offsets``). So
+    if the change or its undo removes an offset, all offsets of the group are part of it.
     """
     before = stored.stored()
     if all(entry.offset is not None and entry.partition in before for entry in changes):
@@ -22,7 +22,7 @@ def whole_changes(changes: Offsets, stored: Offsets) -> Offsets:
 
 
 def has_gone_on(stored: Offsets, prior: Offsets, expected: Offsets) -> bool:
-    """True if an offset is stored that neither a change nor its undo has written: the application ran since.
+    """Whether an offset is stored that neither a change nor its undo has written: the application ran since.
 
     A connector stays STOPPED until it is resumed, but an application may run and be stopped again unseen. What it has
     committed must not be undone.
@@ -32,14 +32,14 @@ def has_gone_on(stored: Offsets, prior: Offsets, expected: Offsets) -> bool:
 
 
 def interference(clients: Clients) -> str:
-    """Describe that someone else has resumed it, as part of a sentence."""
+    """Say that someone else has resumed the connector or group, as part of a sentence."""
     if clients.origin is Origin.GROUP:
         return "members joined the consumer group, or had joined and committed offsets of their own"
     return "someone else resumed the connector"
 
 
 def since(clients: Clients) -> str:
-    """Describe the moment after its offsets were read back, as part of a sentence."""
+    """Describe the moment after the offsets were read back, as part of a sentence."""
     return "meanwhile" if clients.origin is Origin.GROUP else "as it resumed"
 
 
@@ -51,5 +51,5 @@ def left_down(clients: Clients, name: str) -> str:
 
 
 def again(clients: Clients, prior: State) -> str:
-    """Describe that it has its prior state again, with a comma before; empty for a group, which has none."""
+    """Say that a connector has its prior state again, after a comma; empty for a group, which has no state."""
     return "" if clients.origin is Origin.GROUP else f", and it is {prior} again"

@@ -119,7 +119,7 @@ class ImportOffsets(ReachedStage):
 
     @classmethod
     def is_reached(cls, clients: Clients, record: StageRecord) -> bool:
-        """Whether they are of that storage."""
+        """Whether the clients are of that storage."""
         storage = clients.offsets
         return isinstance(storage, Storage) and storage.name == record.subject
 
@@ -135,9 +135,10 @@ class ImportOffsets(ReachedStage):
         return [(Named.CONNECTOR, one.connector) for one in self._changes]
 
     def capture(self, earlier: Captures) -> JsonMap:
-        """Capture prior offsets and changes; raises :class:`Drift` if the former are not those that were shown.
+        """Capture prior offsets and changes; raises :class:`Drift` if the prior offsets were changed since the preview.
 
-        They are kept in files of their own: operations on any of the connectors read the record. Raises store errors.
+        Both are kept in files of their own, as operations on each of the connectors read the record. May raise store
+        errors.
         """
         if self._file is None:
             raise ValueError(f"{self.name} was not begun, and only the process that has its document can begin it")
@@ -224,11 +225,11 @@ class ImportOffsets(ReachedStage):
 
     @property
     def _is_rebuilt(self) -> bool:
-        """True if another process has begun it; its journal keeps only the changed partitions."""
+        """Whether another process has begun the stage; its journal keeps only the changed partitions."""
         return self._file is None
 
     def _read(self, changes: Sequence[StoredChange]) -> dict[str, Offsets]:
-        """Read the connectors' offsets: all of them, or those of the partitions that the journal keeps."""
+        """Read all offsets of the connectors, or only those in the partitions that the journal keeps."""
         stored = read(self._storage, [change.connector for change in changes])
         if self._is_rebuilt:
             return {change.connector: stored[change.connector].only(change.partitions) for change in changes}
@@ -249,7 +250,7 @@ class ImportExplained(Explanation):
         return type(failure)(f"{error} {failure}".strip())
 
     def unsettled(self, failure: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
-        """Return the failure, with what it was about: the caller wants to do something else."""
+        """Return the failure, and name the import that it belongs to, as the caller wants to do something else."""
         return type(failure)(f"{_named(record)}, and is undone before anything else. {failure}")
 
 
@@ -266,6 +267,6 @@ def _named(record: SagaRecord) -> str:
 
 
 def _described(foreign: Mapping[str, Sequence[str]]) -> str:
-    """Name what someone else has written, with a space before; empty if nothing."""
+    """Name the partitions that someone else has written, with a space before; empty if there are none."""
     named = [f"{name!r} {partition}" for name, partitions in foreign.items() for partition in partitions]
     return f" Someone else has written since, which was left as it is: {first_few(named, _NAMED)}." if named else ""

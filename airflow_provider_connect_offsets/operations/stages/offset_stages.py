@@ -47,14 +47,14 @@ from airflow_provider_connect_offsets.operations.stages.reached import Connector
 from airflow_provider_connect_offsets.saga import Captures, Done, Found, JsonMap, Kind, StageState, Undoing
 
 log = logging.getLogger(__name__)
-# Seconds for which a proof by Strimzi's operator counts: each takes it a pass, while the connector is down.
+# Seconds for which a proof by Strimzi's operator counts: the operator needs a pass for each, with the connector down.
 _COUNTS = 5.0
 # Called with the offsets at the stop and the plan fitted to them, before anything is written.
 AtStop = Callable[[Offsets, OffsetPlan], None]
 
 
 class AlterOffsets(ConnectorStage):
-    """Writes changes of a STOPPED connector's offsets, and proves them; the undo restores and proves the prior ones.
+    """Writes changes of a STOPPED connector's offsets, and proves them; the undo does so with the prior offsets.
 
     Args:
         connector: Its name.
@@ -88,13 +88,13 @@ class AlterOffsets(ConnectorStage):
         self._counts_until = 0.0
 
     def changed(self) -> Iterable[tuple[Named, str]]:
-        """Return also the topics in which a position changes."""
+        """Return the connector or group, and the topics in which a position changes."""
         rows = self._plan.changed_rows() if self._plan is not None else ()
         topics = dict.fromkeys(row.topic for row in rows if row.topic is not None)
         return [*super().changed(), *((Named.TOPIC, topic) for topic in topics)]
 
     def spec(self) -> JsonMap:
-        """Return also whether the offsets are a consumer group's."""
+        """Return the specification of the base class, and whether the offsets are a consumer group's."""
         of_group = {ORIGIN: Origin.GROUP.value} if self._clients.origin is Origin.GROUP else {}
         return {**super().spec(), **of_group}
 
@@ -137,11 +137,11 @@ class AlterOffsets(ConnectorStage):
         return Done((reply.message,) if reply is not None and reply.externally_managed else ())
 
     def write(self, alteration: Alteration) -> WriteReply | None:
-        """Write and prove the changes; returns Connect's reply, None if nothing was written."""
+        """Write and prove the changes; return the store's reply, None if there was nothing to write, or no answer."""
         return steps.alter(self._clients, self.subject, alteration.changes, expected=alteration.expected)
 
     def find(self, captured: JsonMap) -> StageState:
-        """DONE if the changes are stored, and the records at their positions exist."""
+        """Return DONE if the changes are stored, and the records at their positions exist."""
         alteration = Alteration.from_json(captured)
         try:
             if self._is_resumed(alteration):
@@ -156,7 +156,7 @@ class AlterOffsets(ConnectorStage):
         return StageState(Found.PARTIAL, log_positions.drift(self.subject, gone)) if gone else StageState(Found.DONE)
 
     def stands(self, captured: JsonMap) -> StageState:
-        """DONE while the changes are stored, or in a partition whose position can be compared, a later position."""
+        """Return DONE while the changes are stored; if it may have run since, unless an offset is gone or went back."""
         alteration = Alteration.from_json(captured)
         try:
             family = self._clients.control.info(self.subject).family
@@ -221,7 +221,7 @@ class AlterOffsets(ConnectorStage):
                         kind = kind if isinstance(error.__cause__, NotStopped) else Interfered
                         raise
                     kind = Interfered
-                    # Once more: a write that was carried out later all the same would show now.
+                    # Prove it once more: an earlier write that was carried out late would show now.
                     steps.prove(self._clients, self.subject, alteration.prior_offsets)
         except UnknownConnector as error:
             raise Interfered(
@@ -286,11 +286,11 @@ def group_stages(plan: OffsetPlan, clients: Clients) -> tuple[AlterOffsets, Chec
 
 
 def _is_before(now: int | None, wanted: int | None) -> bool:
-    """True if both positions are known, and the first is lower."""
+    """Whether both positions are known, and the first is lower."""
     return now is not None and wanted is not None and now < wanted
 
 
 def _is_refused(error: BaseException | None) -> bool:
-    """True if the store refused a write, so that it is not in flight."""
+    """Whether the store refused a write, so that it is not in flight."""
     reply = error and (error.__cause__ or error)
     return isinstance(reply, StoreError) and not isinstance(reply, OutcomeUnknown)

@@ -73,7 +73,7 @@ class RunOneByOne(ConnectorStage):
         return Done((left,) if left else (), {"failed": ended.has_failed})
 
     def find(self, captured: JsonMap) -> StageState:
-        """DONE if the settings have their prior values."""
+        """Return DONE if the settings have their prior values."""
         try:
             config = self._clients.control.info(self.subject).config
         except UnknownConnector as error:
@@ -152,7 +152,7 @@ class RunOneByOne(ConnectorStage):
 
 
 def _has_ended(before: FailedSink) -> Callable[[FailedSink], bool]:
-    """Return whether a run has ended: the sink has failed again, or has read all that was there."""
+    """Return a test for the end of a run: the sink has failed again, or has read all that was there."""
     ends = {where: before.bounds[where].log_end for where in before.unread}
 
     def has_ended(now: FailedSink) -> bool:

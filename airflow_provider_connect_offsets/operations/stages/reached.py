@@ -1,4 +1,4 @@
-"""Stages that a journal can rebuild: what they need to reach what they change, and which names that are."""
+"""Stages that can be rebuilt from a journal: whether clients reach what they change, and the names of that."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.saga import JsonMap, Stage, StageRecord
 
 
 class ReachedStage(Stage):
-    """A stage that the registry rebuilds from a journal, if the clients at hand reach what it changes."""
+    """A stage that the registry rebuilds from a journal, if the available clients reach what it changes."""
 
     @classmethod
     @abstractmethod
@@ -27,11 +27,11 @@ class ReachedStage(Stage):
 
     @abstractmethod
     def changed(self) -> Iterable[tuple[Named, str]]:
-        """Return the connectors, consumer groups and topics that a stage changes that is to begin."""
+        """Return the connectors, consumer groups and topics that the stage changes, for checks before it begins."""
 
 
 def is_of_resource(record: StageRecord) -> bool:
-    """Whether a recorded stage has requested states in resources of Strimzi, whose operator sets back any other."""
+    """Whether a recorded stage has requested states in resources of Strimzi, whose operator reverts any other state."""
     return "kubernetes_conn_id" in record.spec.get(CONNECTIONS, {})
 
 
@@ -54,7 +54,7 @@ class ConnectorStage(ReachedStage):
 
     @classmethod
     def is_reached(cls, clients: Clients, record: StageRecord) -> bool:
-        """Whether they are of the same Connect cluster: by its name, and if it has addresses, by one of these."""
+        """Whether the clients are of the same Connect cluster: by name, and by an address if both have addresses."""
         if clients.cluster != record.cluster or (is_of_resource(record) and not clients.by_resource):
             return False
         known, here = set(record.spec.get(ADDRESSES, ())), clients.control.addresses(record.subject)

@@ -38,10 +38,10 @@ _NOTHING = Offsets()
 
 
 class CloneStage(ExistenceStage):
-    """A stage of a clone, which is deleted in the end; what it delivers is that of the connector it is made of."""
+    """A stage of a clone, which delivers records of the original connector, and is deleted in the end."""
 
     def changed(self) -> Iterable[tuple[Named, str]]:
-        """Return nothing: the replay itself asks for its connector and topics."""
+        """Return nothing: the replay itself checks the names of its connector and topics."""
         return []
 
 
@@ -86,7 +86,7 @@ class PlaceClone(CloneStage):
         return Done()
 
     def find(self, captured: JsonMap) -> StageState:
-        """DONE if each partition is where the clone starts, or further."""
+        """Return DONE if each partition is where the clone starts, or further."""
         try:
             family = self._clients.control.info(self.subject).family
             stored = self._clients.offsets.read_offsets(self.subject).stored()
@@ -116,7 +116,7 @@ class StartClone(CloneStage):
         return Done()
 
     def find(self, captured: JsonMap) -> StageState:
-        """DONE if it is RUNNING, also with failed tasks: whether it delivers is the next stage's concern."""
+        """Return DONE if it is RUNNING, also with failed tasks: whether it delivers is the next stage's concern."""
         try:
             state = steps.intended_state(steps.lasting_status(self._clients, self.subject))
         except UnknownConnector as error:
@@ -155,14 +155,14 @@ class DeliverInterval(CloneStage):
         return cls(connector, clients, map(Range.from_json, spec["ranges"]), limit=spec["limit"])
 
     def spec(self) -> JsonMap:
-        """Return also the ranges, and the limit."""
+        """Return the specification of the base class, with the ranges and the limit."""
         return {**super().spec(), "ranges": [one.as_json() for one in self._ranges], "limit": self._limit}
 
     def do(self, captured: JsonMap) -> Done:
         """Wait; raises :class:`NotApplied` if the clone fails or the time is up, and store errors.
 
-        The error says how far each partition was delivered. A worker or broker that restarts meanwhile is waited for,
-        as long as for a state of the connector: hours of delivery must not be repeated for it.
+        The error says how far each partition was delivered. If a worker or broker restarts meanwhile, wait as long for
+        it as for a state of the connector, so that hours of delivery need not be repeated.
         """
         clock = self._clients.clock
         deadline, known = clock.now() + self._limit, None
@@ -181,7 +181,7 @@ class DeliverInterval(CloneStage):
             clock.sleep(_EVERY)
 
     def find(self, captured: JsonMap) -> StageState:
-        """DONE if all ranges are passed."""
+        """Return DONE if all ranges are passed."""
         try:
             known = self._observed()
         except UnknownConnector as error:
@@ -205,7 +205,7 @@ class StopClone(DeliverInterval):
     kind = Kind.FORWARD
 
     def do(self, captured: JsonMap) -> Done:
-        """Stop it and return its positions as a fact; empty if someone has deleted it."""
+        """Stop it and return its positions as a fact; only a warning if someone has deleted it."""
         try:
             steps.stop(self._clients, self.subject)
             last = self._observed()
@@ -214,7 +214,7 @@ class StopClone(DeliverInterval):
         return Done(facts={"positions": [position for _range, position in last.positions]})
 
     def find(self, captured: JsonMap) -> StageState:
-        """DONE once it is STOPPED or gone."""
+        """Return DONE once it is STOPPED or gone."""
         try:
             is_over = self._existing() is None or steps.lasting_status(self._clients, self.subject).is_stopped
         except UnknownConnector:

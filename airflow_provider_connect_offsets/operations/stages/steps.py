@@ -116,7 +116,7 @@ def restore_state(
         connector: Its name.
         state: RUNNING, PAUSED or STOPPED.
         tasks: How many it had; 0: do not wait for tasks; None: unknown.
-        may_fail: True if a connector that failed is in its state, too.
+        may_fail: Whether a failed connector counts as being in its state.
 
     Raises:
         NotRunning: A task failed, or the state was not reached in ``clients.timeout`` seconds.
@@ -163,7 +163,7 @@ def refuse_invalid(info: ConnectorInfo, offsets: Offsets, *, otherwise: str) -> 
 
 
 def refuse_reconfigured(connector: str, planned: Config | None, clients: Clients) -> None:
-    """Raise :class:`Drift` for a plan that was made from other settings on which positions depend; store errors.
+    """Raise :class:`Drift` if settings on which positions depend have changed since the plan; raises store errors.
 
     ``planned``: the kept settings from which it was made; None: they are unknown.
     """
@@ -228,7 +228,7 @@ def rebase(plan: OffsetPlan, clients: Clients, at_stop: Offsets, *, moving: bool
 def _next_records(
     plan: OffsetPlan, clients: Clients, at_stop: Offsets, moved: Sequence[TopicPartition]
 ) -> dict[TopicPartition, int]:
-    """Return the record that is read next, where the new position of a moved partition is before it."""
+    """Return the offset of the next record of each moved partition, where its position is before that record."""
     known = positions_in(plan.family, at_stop)
     positions = {where: position for where in moved if (position := known.get(where)) is not None}
     return next_records(clients, clients.control.info(plan.connector), positions)

@@ -46,7 +46,7 @@ class _PoisonOperator(ReportedOperator):
     preset: ClassVar[dict[str, Any]] = {"multiple_outputs": True}
 
     def execute(self, context: Context) -> Any:
-        """Do it, and write outcome and report, however it ends."""
+        """Find or skip the record, and write outcome and report, however that ends."""
         with failing_clearly(), self._opened(context) as sink:
             try:
                 result, message, places = self.done(sink)
@@ -66,7 +66,7 @@ class _PoisonOperator(ReportedOperator):
         }
 
     def done(self, sink: PoisonedSink) -> tuple[PoisonResult, str, list[Place]]:
-        """Do it; returns how it ended, a sentence about it, and the records that it was done to."""
+        """Find or skip the record; returns how that ended, a sentence about it, and the records concerned."""
         raise NotImplementedError
 
     def published(self, context: Context, sink: PoisonedSink, places: Sequence[Place]) -> None:
@@ -126,7 +126,7 @@ class FindPoisonRecordOperator(Interruptible, _PoisonOperator):
     """
 
     def done(self, sink: PoisonedSink) -> tuple[PoisonResult, str, list[Place]]:
-        """Find it, once the content is forgotten that earlier runs of the DAG have kept for longer than allowed."""
+        """Find the record, after removing content that earlier runs of the DAG have kept for longer than allowed."""
         self._forget()
         found = sink.find()
         if not found.records and not found.sink.has_failed:
@@ -157,7 +157,7 @@ class SkipPoisonRecordOperator(Interruptible, TellsChanges, _PoisonOperator):
     record on which the sink fails now. Each record is kept before it is skipped, as the dataset ``poison_records`` in
     the run's directory.
 
-    Skips nothing, and fails, if the sink has failed for anything else. Returns ``records``, those that were skipped,
+    Skips nothing, and fails, if the sink has failed for anything else. Returns ``records`` (the skipped ones),
     ``result``, ``run_uri``, and the report. Skipped records are one event of the sink's asset.
     """
 
@@ -165,7 +165,7 @@ class SkipPoisonRecordOperator(Interruptible, TellsChanges, _PoisonOperator):
     template_fields_renderers: ClassVar[dict[str, str]] = {"found": "json"}
 
     def done(self, sink: PoisonedSink) -> tuple[PoisonResult, str, list[Place]]:
-        """Skip it; a dry run only finds it."""
+        """Skip the record; a dry run only finds it."""
         if sink.request.dry_run:
             found = sink.find()
             return PoisonResult.DRY_RUN, found.sentence, [one.place for one in found.records]
@@ -202,7 +202,7 @@ class ReleasePoisonedSinkOperator(_PoisonOperator):
     preset: ClassVar[dict[str, Any]] = {"multiple_outputs": False}
 
     def execute(self, context: Context) -> Any:
-        """Release."""
+        """Undo what was left."""
         with failing_clearly(except_for=LeftStopped), self._opened(context) as sink:
             message = sink.release()
             if message is None:

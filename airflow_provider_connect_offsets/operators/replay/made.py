@@ -42,7 +42,7 @@ class ReplayIntervalOperator(Interruptible, ReportedOperator):
     preset: ClassVar[dict[str, Any]] = {"execution_timeout": None}
 
     def execute(self, context: Context) -> dict[str, Any]:
-        """Replay."""
+        """Replay the interval."""
         from airflow_provider_connect_offsets.operations.connector import replay
         from airflow_provider_connect_offsets.operations.connector.plans import read_replay
 
@@ -68,7 +68,7 @@ class ReleaseReplayOperator(ReportedOperator):
     parameters: ClassVar[Models] = (RunParams, ConnectorConnectionParams, WaitingParams)
 
     def execute(self, context: Context) -> str:
-        """Release."""
+        """Remove what was left."""
         from airflow_provider_connect_offsets.operations.connector import replay
         from airflow_provider_connect_offsets.operations.connector.plans import read_replay
 

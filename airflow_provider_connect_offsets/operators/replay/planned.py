@@ -38,7 +38,7 @@ _HANDED_ON = ("connector", "clone", "digest", "partitions", "left_out", "offsets
 class SnapshotReplayOperator(ReportedOperator):
     """Look up the offsets of an interval in each log that a connector reads. Reads only.
 
-    Fails if the connector can't be replayed: only sinks and MirrorSources can, as other sources have no interval.
+    Fails if the connector can't be replayed: only sinks and MirrorSources can, as time bounds no other source's reads.
     Returns the URI of the run's directory, which all later tasks take as ``run_uri``.
     """
 
@@ -100,7 +100,7 @@ class PlanReplayOperator(OffsetsJobOperator):
 
 
 class ApproveReplayOperator(ApproveOffsetPlanOperator):
-    """Ask a person whether the interval is to be delivered once more; else as ``ApproveOffsetPlanOperator``."""
+    """Ask a person whether the interval is to be delivered once more; otherwise as ``ApproveOffsetPlanOperator``."""
 
     directory = ReplayDirectory
 
@@ -108,8 +108,8 @@ class ApproveReplayOperator(ApproveOffsetPlanOperator):
 class BeginReplayOperator(ReportedOperator):
     """Check once more before the clone is created: the setup of a replay, which only reads.
 
-    Fails if the plan is older than ``plan_ttl``, as an approval may take its time, and outside of ``window``. Returns
-    the clone's name.
+    Fails if the plan is older than ``plan_ttl`` (an approval may take its time), and outside of ``window``. Returns the
+    clone's name.
     """
 
     parameters: ClassVar[Models] = (RunParams, PlanAgeParams, WindowParams, ConnectorConnectionParams)

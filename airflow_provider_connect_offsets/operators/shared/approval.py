@@ -1,4 +1,4 @@
-"""The operators that ask a person to approve, alike with every version of the standard provider."""
+"""Operators that ask a person to approve; they work the same with every version of the standard provider."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from airflow_provider_connect_offsets.report import Pending
 
-# Before 1.12.2 the standard provider took ``execution_timeout`` for the time that an answer may take.
+# Before 1.12.2 the standard provider used ``execution_timeout`` as the time that an answer may take.
 _TIME_TO_ANSWER = (
     "response_timeout" if "response_timeout" in signature(HITLOperator.__init__).parameters else "execution_timeout"
 )
@@ -40,7 +40,7 @@ class AskOperator(GuardedParameters, ApprovalOperator):
     """
 
     preset: ClassVar[dict[str, Any]] = {"subject": "Approval"}  # until it is asked
-    #: Who has triggered the run; None for one that no person has.
+    #: Who has triggered the run; None if no person has.
     triggered_by: str | None = None
 
     def __init__(self, *, response_timeout: timedelta | None = None, **kwargs: Any) -> None:
@@ -64,7 +64,7 @@ class AskOperator(GuardedParameters, ApprovalOperator):
         """
 
     def needs(self, *, approval: bool) -> bool:
-        """Return whether a person is asked, given the Param ``approval``: where four eyes have to see, always."""
+        """Return whether a person is asked: if ``approval``, or with ``four_eyes`` if a person triggered the run."""
         return approval or (self.triggered_by is not None and four_eyes())
 
     @abstractmethod
@@ -87,7 +87,7 @@ class AskOperator(GuardedParameters, ApprovalOperator):
         return super().execute_complete(context, event)
 
     def refuse_own_approval(self, by: str | None) -> None:
-        """Fail the task if whoever has triggered the run approves it, and four eyes have to see."""
+        """Fail the task if ``four_eyes`` is on, and whoever has triggered the run approves it."""
         if four_eyes() and self.triggered_by is not None and by == self.triggered_by:
             raise AirflowFailException(
                 f"Nothing was changed: {by!r} has triggered this run, and somebody else has to approve it "
@@ -95,7 +95,7 @@ class AskOperator(GuardedParameters, ApprovalOperator):
             )
 
     def record_answer(self, approval: Approval) -> None:
-        """Keep who has answered; here only in the log."""
+        """Record who has answered; this class only logs it."""
         self.log.info(
             "%s by %s; the run was triggered by %s.",
             approval.answer,
@@ -105,27 +105,27 @@ class AskOperator(GuardedParameters, ApprovalOperator):
 
     @abstractmethod
     def record_rejection(self) -> None:
-        """Let log and report say that the answer was no."""
+        """Record in the log, and in the report if there is one, that the answer was no."""
 
 
 def _triggered_by(context: Context) -> str | None:
-    """Name who has triggered the run; None for a scheduled one, and for what has no name."""
+    """Return who has triggered the run; None for a scheduled run, or if no name is known."""
     return getattr(context.get("dag_run"), "triggering_user_name", None) or None
 
 
 def _person(user: Any) -> str | None:
-    """Name the user who has answered, as a run names who has triggered it; None if a default was taken."""
+    """Return who has answered, by the name that a run has for its user; None if a default was taken."""
     fields = user if isinstance(user, dict) else getattr(user, "__dict__", {})
     return fields.get("name") or fields.get("id") or None
 
 
 class AskAboutRunOperator(AskOperator):
-    """An operator that asks about a run, of which ``summary`` is the summary; its report shows the approval's state."""
+    """An operator that asks about the run whose summary is ``summary``; its report shows the approval's state."""
 
     operator_extra_links = (ReportLink(),)
     #: What was not done after a rejection, for the log.
     undone: ClassVar[str] = "nothing was stopped or changed"
-    #: The kind of the run's directory, which decides about the report.
+    #: The kind of the run's directory, which determines the kind of report.
     directory: ClassVar[type[Directory]] = RunDirectory
     summary: Any
 
@@ -162,7 +162,7 @@ class AskAboutRunOperator(AskOperator):
         return found.subject, found.question(link=self.link)
 
     def record_answer(self, approval: Approval) -> None:
-        """Keep it with the run, too, for report, outcome and asset event."""
+        """Keep the answer with the run, too, for report, outcome and asset event."""
         super().record_answer(approval)
         replace(approval, digest=str(self.summary.get("digest") or "")).write(self.run.approval)
 

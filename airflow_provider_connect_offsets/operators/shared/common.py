@@ -47,7 +47,7 @@ class Interruptible:
 
 
 def run_key(context: Context) -> str:
-    """Name the run as journals and messages do: ``dag_id/run_id``, and the index of a mapped one."""
+    """Return the run's name in journals and messages: ``dag_id/run_id``, and the index of a mapped task."""
     instance: Any = context["ti"]
     index = map_index_of(instance)
     return f"{instance.dag_id}/{instance.run_id}{'' if index is None else f'[{index}]'}"
@@ -73,7 +73,7 @@ def run_of(operator: TakesParameters) -> RunDirectory:
 def open_connect(
     connections: ConnectorConnectionParams, waiting: WaitingParams | None = None, *, patient: bool = True
 ) -> AbstractContextManager[Clients]:
-    """Open the clients of a connector's Connect cluster; arguments and errors as of ``hooks.clients.open_clients``."""
+    """Open the clients of a connector's Connect cluster; arguments and errors: see ``hooks.clients.open_clients``."""
     return open_clients(
         connections,
         connections.kafka_conn_id or None,
@@ -98,7 +98,7 @@ def report_of(run: Directory, *, pending: Pending | None = None) -> str:
 
 
 def report_written(write: Callable[[], object], uri: str) -> str:
-    """Write the report at ``uri``, and return that.
+    """Write the report at ``uri``, and return ``uri``.
 
     A report that can't be written is a warning: it must neither fail a change that was applied nor hide why one wasn't.
     """
@@ -127,9 +127,9 @@ def recorded(make: Callable[[], Ended], failed: Callable[[BaseException], Ended]
 
 
 def summary_of(outcome: Outcome | ReplayOutcome, report: str, *, dag_id: str, **more: object) -> dict[str, Any]:
-    """Log an outcome, whose warnings were logged as they came up, and return what its task hands on.
+    """Log an outcome, and return what its task hands on.
 
-    That is ``more`` of it, too, and the address of the ``report``.
+    That is connector, result and message, ``more``, and the address of the ``report``. Warnings were logged before.
     """
     log.info(outcome.message)
     told = {"connector": outcome.connector, "result": outcome.result.value, "message": outcome.message}

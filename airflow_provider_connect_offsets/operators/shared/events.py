@@ -38,7 +38,7 @@ class ChangeKind(StrEnum):
 
 
 class TellsChanges:
-    """A mixin for operators that apply changes: their events belong to the alias ``ANY_CHANGE``, one of its outlets.
+    """A mixin for operators that apply changes: their events belong to the alias ``ANY_CHANGE``, one of their outlets.
 
     Airflow registers the events of a task that succeeds, and no others.
     """
@@ -55,7 +55,7 @@ class TellsChanges:
             context["outlet_events"][ANY_CHANGE].add(of(), extra=extra)
 
     def tell_change(self, context: Context, clients: Clients, name: str, *, kind: ChangeKind, **more: object) -> None:
-        """Add the event of a change of the connector or consumer group ``name``; ``more``: more of its extra."""
+        """Add the event of a change of the connector or consumer group ``name``; ``more``: more of its ``extra``."""
         extra = {"kind": kind.value, "name": name, "run": run_key(context), **more}
         self.tell(context, extra, of=lambda: asset_of(clients, name))
 
@@ -109,7 +109,7 @@ def asset_of(clients: Clients, name: str) -> Asset:
 
 
 def has_failed_before(context: Context, task_ids: set[str]) -> bool:
-    """True if one of these tasks of the run has not succeeded, so that Airflow has not registered its events."""
+    """Whether one of these tasks of the run has not succeeded, so that Airflow has not registered its events."""
     instance: Any = context["ti"]
     found = instance.get_task_states(
         dag_id=instance.dag_id,

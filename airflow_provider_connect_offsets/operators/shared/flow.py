@@ -25,7 +25,7 @@ class FlowOperator(ReportedOperator):
     def open_flow(
         self, waiting: WaitingParams | None = None, *, patient: bool = True
     ) -> AbstractContextManager[Clients]:
-        """Open the clients of the flow; ``patient`` and errors as of ``hooks.clients.open_flow``."""
+        """Open the clients of the flow; ``patient`` and errors: see ``hooks.clients.open_flow``."""
         timeout = (waiting or WaitingParams()).timeout
         return open_flow(self.given(FlowConnectionParams), timeout=timeout, patient=patient)
 

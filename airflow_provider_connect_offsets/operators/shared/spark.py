@@ -67,7 +67,7 @@ class OffsetsJobOperator(GuardedParameters, SparkSubmitOperator):
         from airflow_provider_connect_offsets.pipeline.shipping import job_path, spark_submit_path, write_py_files
 
         with failing_clearly(), tempfile.TemporaryDirectory(prefix="connect-offsets-") as scratch:
-            # Of any type, like the Spark hook takes it: one given as a URI (k8s://…) has the type of its scheme.
+            # Of any type, as the Spark hook takes it: a connection given as a URI (k8s://…) has the type of its scheme.
             connection = connection_of(
                 self._conn_id, conn_type=None, example="--conn-type spark --conn-host 'local[*]'"
             )
@@ -78,7 +78,7 @@ class OffsetsJobOperator(GuardedParameters, SparkSubmitOperator):
             if str(connection.host).startswith("local"):
                 # The Python that runs this task has what the job needs; the path may lead to another one.
                 here |= {"PYSPARK_PYTHON": sys.executable}
-                # Else the log of a task has 500 lines of Spark's and ten of ours. Of a cluster the hook reads some.
+                # Otherwise a task's log has 500 lines from Spark and ten from us. On a cluster, the hook reads some.
                 quiet = {"spark.log.level": "WARN"}
             self.env_vars = {**here, **(self.env_vars or {})}
             self.conf = {_UMASK: f"{umask():03o}", **quiet, **(self.conf or {})}
@@ -86,7 +86,7 @@ class OffsetsJobOperator(GuardedParameters, SparkSubmitOperator):
             self.py_files = str(write_py_files(Path(scratch, "connect_offsets.zip")))
             self.given(RunParams)  # refuses a directory that may not be read
             self.application_args = [self.job, *self.job_arguments()]
-            # If one is on the path, the connection may name another one.
+            # If spark-submit is on the path, it is left to the connection, which may name another program.
             beside = None if shutil.which("spark-submit") else spark_submit_path()
             self._spark_binary = self._spark_binary or beside
             program = self._spark_binary or connection.extra_dejson.get("spark-binary", "spark-submit")

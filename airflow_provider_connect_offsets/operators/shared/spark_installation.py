@@ -26,8 +26,8 @@ _JAVA_VERSION = re.compile(r'^JAVA_VERSION="(?:1\.)?(\d+)', re.MULTILINE)
 def refuse_unfit_spark(program: str, environment: Mapping[str, str]) -> None:
     """Raise :class:`InvalidInput`, with the command that mends it, if ``program`` can't run a job.
 
-    It is not there; there is no Java for it, or too old a one; its Spark is too old; or pip has installed another
-    version of pyspark-client over its pyspark. As ``spark-class`` does, this asks SPARK_HOME and JAVA_HOME first.
+    It can't if it is missing, if Java is missing or too old, if its Spark is too old, or if pip has installed another
+    version of pyspark-client over its pyspark. Like ``spark-class``, this looks at SPARK_HOME and JAVA_HOME first.
 
     Args:
         program: ``spark-submit``, by name or path.
@@ -53,7 +53,7 @@ def refuse_unfit_spark(program: str, environment: Mapping[str, str]) -> None:
 
 
 def _home(binary: Path, environment: Mapping[str, str]) -> Path | None:
-    """The folder of the Spark that ``binary`` starts, which has its jars; None: unknown."""
+    """Return the folder of the Spark that ``binary`` starts, which has its jars; None: unknown."""
     if environment.get("SPARK_HOME"):
         return Path(environment["SPARK_HOME"])
     above = binary.resolve().parent.parent
@@ -88,7 +88,7 @@ def _refuse_mixture(home: Path) -> None:
     """Raise if the Python files of ``home``'s pyspark are no longer its own.
 
     pyspark-client writes files of the same names. The Spark provider 6 requires it, and nothing holds the two at the
-    same version. Where pyspark came last, all is well.
+    same version. If pyspark was installed last, all is well.
     """
     own, other = (_installed(home.parent, name) for name in ("pyspark", "pyspark_client"))
     if own is None or other is None or own.version == other.version:
@@ -108,7 +108,7 @@ def _installed(packages: Path, name: str) -> Distribution | None:
 
 
 def _is_replaced(file: PackagePath) -> bool:
-    """Whether its content is no longer what its distribution has written."""
+    """Whether a file's content is no longer what its distribution has written."""
     path = Path(str(file.locate()))
     if not path.is_file():
         return True

@@ -62,7 +62,7 @@ def forward_ranges(positions: DataFrame, forward: Forward, *, compared: int) -> 
     Args:
         positions: as ``both_ways`` takes them
         forward: the flow from home
-        compared: how many records of a remote partition are read at most
+        compared: most records to read of a remote partition
 
     Returns:
         what ``worth_reading`` returns
@@ -79,7 +79,7 @@ def _named(positions: DataFrame, forward: Forward) -> DataFrame:
 
 
 def _by_origin(positions: DataFrame, forward: Forward) -> DataFrame:
-    """Positions at home by the flow from home, with the columns of ``TRANSLATED``: here, the target is home."""
+    """Positions translated by the flow from home, with the columns of ``TRANSLATED``, in which the target is home."""
     in_remote_topics = _named(positions, forward).select("group", "here", *KEY, "position")
     at_home = positions_at_home(in_remote_topics, forward.partitions, forward.elements)
     logs = forward.partitions.select(*KEY, "source_start", "source_end", (F.col("stored") + 1).alias("stored_end"))

@@ -24,16 +24,16 @@ _REASONS = {
     Method.SYNC: "it resumes at the nearest offset sync before it",
     Method.CHECKPOINT: "it resumes at the nearest checkpoint before it",
 }
-#: The reason if there is no offset mapping, and only records could translate a position; the remote topic follows.
+#: The reason if there is no offset mapping, and only records could translate a position; the topic's name follows it.
 NO_SYNC = "no offset sync translates it to "
 # Source and time of a position that was not read from the source cluster.
 _AGE = {"position_of": "string", "position_at": "timestamp"}
 
 
 def without_source(partitions: DataFrame) -> DataFrame:
-    """Dataset ``mirror_partitions`` with columns that a lost source leaves unknown as constants.
+    """Dataset ``mirror_partitions``, with constants in the columns that are unknown without the source.
 
-    Catalyst then removes expressions that depend on them.
+    Catalyst then removes expressions that depend on these columns.
     """
     names = (
         "source_start",
@@ -48,7 +48,7 @@ def without_source(partitions: DataFrame) -> DataFrame:
 
 
 def queried_positions(request: FailoverRequest, observed: ObservedFlow) -> DataFrame:
-    """The positions to translate: committed on the source, or for an unplanned failover the last known ones.
+    """The positions to translate: those committed on the source, or in an unplanned failover the last known positions.
 
     Returns:
         group, topic (of the source), kafka_partition, position, checkpoint (offset of MirrorMaker 2's checkpoint; null
@@ -70,10 +70,10 @@ def queried_positions(request: FailoverRequest, observed: ObservedFlow) -> DataF
 
 
 def _by_checkpoints(observed: ObservedFlow, *more: str) -> DataFrame:
-    """Positions by the last checkpoints.
+    """Positions according to the last checkpoints.
 
-    Returns group, target_topic, kafka_partition, position, checkpoint (null: it has no offset), position_of,
-    position_at, and ``more`` columns of ``latest``.
+    Returns group, target_topic, kafka_partition, position, checkpoint (null: the checkpoint has no offset),
+    position_of, position_at, and ``more`` columns of ``latest``.
     """
     checkpoint = F.when(F.col("downstream") >= 0, F.col("downstream")).alias("checkpoint")
     names = F.col("topic").alias("target_topic"), "kafka_partition", F.col("upstream").alias("position")
@@ -120,7 +120,7 @@ def _translated(request: FailoverRequest, observed: ObservedFlow) -> DataFrame:
 
 
 def _with_contradictions(rows: DataFrame, observed: ObservedFlow) -> DataFrame:
-    """Add contradicted: an offset sync that the records contradict, where it leaves open where a group resumes."""
+    """Add contradicted: the offset sync that the records contradict, if it makes a translated offset uncertain."""
     if observed.known is None:
         unknown = "struct<downstream: bigint, upstream: bigint>"
         return rows.withColumn("contradicted", F.lit(None).cast(unknown))
@@ -157,7 +157,7 @@ def compare_ranges(request: FailoverRequest, observed: ObservedFlow) -> DataFram
 
 
 def _judged(known: DataFrame, request: FailoverRequest, observed: ObservedFlow) -> DataFrame:
-    """Add the action and its reason."""
+    """Decide the action, and give its reason."""
     stays = _reason_to_stay(request)
     settled = F.col("target_before").eqNullSafe(F.col("downstream")) & F.col("downstream").isNotNull()
     joined = known.join(F.broadcast(observed.members), "group", "left")
@@ -246,7 +246,7 @@ def _is_untrusted(request: FailoverRequest) -> Column:
 def _reason() -> Column:
     base = F.create_map(*[F.lit(word) for reason in _REASONS.items() for word in reason])[F.col("method")]
     again = sentence("; at most {max_rereads:record is} read again")
-    # Then a record without a copy, or one of another writer, would not show.
+    # Without a comparison, a record without a copy, or a record of another writer, goes unnoticed.
     presumed = (F.col("method") == Method.BRACKET.value) & F.col("missing").isNull()
     doubt = F.when(presumed, F.lit("; the records there were not compared")).otherwise(F.coalesce(again, F.lit("")))
     return F.when(F.col("exact"), base).otherwise(F.concat(base, doubt))
@@ -259,7 +259,7 @@ def _checked(rows: DataFrame, observed: ObservedFlow) -> DataFrame:
     else:
         checked = mismatches(rows.withColumnRenamed("source_topic", "topic"), observed.digests)
         checked = checked.withColumnRenamed("topic", "source_topic")
-    # The digests are those of the flow that leads back; rows of the flow from home are checked below.
+    # In a failback, the digests are of the flow that leads back; rows of the flow from home are checked below.
     own = F.col("by_records").isNull() & F.col("exact")
     checked = checked.withColumns({name: F.col(name) & own for name in ("checked", "mismatched")})
     if observed.claims is not None:

@@ -28,7 +28,7 @@ class ObservedFlow:
         forward: the flow from home, for a failback
         kept: dataset ``kept_mappings``; None if unknown
         claims: dataset ``checked_claims``; None if no claims were checked
-        known: what syncs, records and kept mappings show; None without syncs, or before ``with_known``
+        known: what syncs, records and kept mappings show; None before ``with_known``, or without syncs and remains
         remains: what earlier readiness runs kept of a lost source; None if the source is not lost or nothing was kept
         lost: what ``remains`` shows; None before ``with_known``
     """
@@ -47,7 +47,7 @@ class ObservedFlow:
     lost: Lost | None = None
 
     def with_known(self) -> ObservedFlow:
-        """The same flow, with ``known`` and ``lost`` computed."""
+        """Return a copy with ``known`` and ``lost`` computed."""
         if self.remains is not None:
             lost = self.remains.lost(self.partitions, self.syncs, self.digests)
             return replace(self, lost=lost, known=lost.known)

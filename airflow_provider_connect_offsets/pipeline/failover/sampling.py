@@ -51,7 +51,7 @@ def _claims(rows: DataFrame) -> DataFrame:
 
 
 def claims_at_home(claims: DataFrame) -> DataFrame:
-    """The same claims in the other direction: swaps topic and target_topic, upstream and downstream."""
+    """Claims in the other direction: topic and target_topic, and upstream and downstream, are swapped."""
     swapped = {"target_topic": "topic", "topic": "target_topic", "upstream": "downstream", "downstream": "upstream"}
     others = [name for name in claims.columns if name not in swapped]
     return claims.select(*[F.col(old).alias(new) for new, old in swapped.items()], *others)
@@ -60,13 +60,13 @@ def claims_at_home(claims: DataFrame) -> DataFrame:
 def sampled_claims(claims: DataFrame, ranges: DataFrame | None, *, seed: str) -> DataFrame:
     """Dataset ``sampled_claims``: claims whose records will not be read.
 
-    Beyond ``LIMIT`` claims, sample evenly across partitions. Claims need not be ``exact``, as none is until replication
-    is drained.
+    Beyond ``LIMIT`` claims, sample evenly across partitions. Claims need not be ``exact``, as no claim is exact until
+    replication is drained.
 
     Args:
         claims: what ``claims_of`` or ``claims_of_home`` returns
         ranges: dataset ``compare_ranges`` of the same flow; None if no records will be read
-        seed: of the sample
+        seed: the seed of the sample
     """
     if ranges is not None:
         read_from = F.broadcast(ranges.select(*KEY, "source_from", "target_from"))

@@ -62,7 +62,7 @@ def run(spark: SparkSession, directory: FailoverDirectory, preview: FailoverDire
 
 
 def read(spark: SparkSession, directory: FailoverDirectory, request: FailoverRequest) -> ObservedFlow:
-    """Read the datasets of the observed flow; those of a comparison of records only if there was one."""
+    """Read the datasets of the observed flow; datasets of compared records only if records were compared."""
     partitions = read_dataset(spark, directory.mirror_partitions, flow_schemas.MIRROR_PARTITIONS)
     stored_checkpoints = read_dataset(spark, directory.stored_checkpoints, schemas.STORED_RECORDS)
     is_lost = request.mode is Mode.UNPLANNED
@@ -113,7 +113,7 @@ def _syncs(spark: SparkSession, directory: FailoverDirectory) -> DataFrame:
 
 
 def _members(spark: SparkSession, members: dict[str, dict[str, str]]) -> DataFrame:
-    """Groups that have members, as ``ObservedFlow.members``. ``members``: by side and group."""
+    """Groups that have members, as in ``ObservedFlow.members``. ``members``: members by side and group."""
     sides, kinds = [members[side] for side in (Side.SOURCE, Side.TARGET)], members.get("kinds", {})
     rows = [(group, *(group in side for side in sides), kinds.get(group)) for group in {*sides[0], *sides[1]}]
     return few_rows(spark, rows, MEMBERS)
@@ -162,7 +162,7 @@ def _beyond(
     preview: FailoverDirectory,
     summary: dict[str, Any],
 ) -> list[str]:
-    """Sentences on what the preview did not show."""
+    """Compare with the preview, and return a sentence on each effect that it did not show."""
     final, shown = (read_dataset(spark, run.translation, flow_schemas.TRANSLATION) for run in (directory, preview))
     rereads = (summary["max_rereads"], jvm.read_json(spark, preview.summary)["max_rereads"])
     return beyond_approval(final, shown, request=request, rereads=rereads)

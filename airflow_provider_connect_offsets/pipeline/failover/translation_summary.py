@@ -54,17 +54,17 @@ def with_totals(rows: DataFrame, totals: Observation) -> DataFrame:
 
     Args:
         rows: what ``failover.translated`` returns
-        totals: gets the totals
+        totals: the observation that receives the totals
     """
     sums = [F.expr(f"{total} AS {name}") for name, total in _TOTALS.items()]
     return rows.withColumn("row_digest", _row_digest()).observe(totals, *sums)
 
 
 def summarise(totals: dict[str, Any], written: DataFrame, rows: DataFrame) -> dict[str, Any]:
-    """The summary.
+    """Summarise a translation.
 
     Args:
-        totals: of ``counted``
+        totals: the totals that ``with_totals`` observed
         written: dataset ``translation``
         rows: what ``failover.translated`` returns; computed again only if there are mismatches
     """
@@ -79,9 +79,9 @@ def summarise(totals: dict[str, Any], written: DataFrame, rows: DataFrame) -> di
 
 
 def errors_of(request: FailoverRequest, summary: dict[str, Any]) -> list[str]:
-    """Reasons to refuse the failover, each a sentence.
+    """Return the reasons to refuse the failover, each a sentence.
 
-    A preview counts positions that records will translate, when the flow is stopped, as covered.
+    In a preview, positions that records will translate when the flow is stopped count as covered.
     """
     errors = []
     expected = summary["covered"] + summary.get("to_be_found", {"partitions": 0})["partitions"]
@@ -112,13 +112,13 @@ def errors_of(request: FailoverRequest, summary: dict[str, Any]) -> list[str]:
 
 
 def _unreplicated(rows: DataFrame) -> list[str]:
-    """Topics without a remote topic."""
+    """List the first topics without a remote topic."""
     topics = rows.where("covered is null").select("source_topic").distinct()
     return [row["source_topic"] for row in first_rows(topics, "source_topic")]
 
 
 def _left_alone(rows: DataFrame) -> dict[str, Any]:
-    """Groups with partitions that are not translated: group, partitions (how many), reason (of one of them)."""
+    """Count and list groups with untranslated partitions: group, partitions (how many), reason (of one partition)."""
     left = rows.where(~F.col("covered")).groupBy("group")
     groups = left.agg(F.count("*").alias("partitions"), F.first("reason").alias("reason"))
     return {"left_groups": groups.count(), "left": first_rows(groups, F.desc("partitions"), "group")}
@@ -133,7 +133,7 @@ def _mismatches(rows: DataFrame) -> list[dict[str, Any]]:
 def _row_digest() -> Column:
     """The digest that ``offsets.requests.failover.row_numbers`` splits; null if nothing is committed."""
     digest = row_digest("group", "target_topic", "kafka_partition", "downstream")
-    # Bytes, as substr of a text counts characters first.
+    # As bytes, because substr of a string counts characters first.
     return F.when(F.col("action") == Move.COMMIT.value, digest.cast("binary"))
 
 
@@ -143,7 +143,7 @@ _AGAIN = "Start a new run, which shows this before anything is stopped"
 
 
 def rereads_beyond(request: FailoverRequest, rereads: int) -> list[str]:
-    """The error if more records than ``max_rereads`` would be read again; empty if there is no such limit."""
+    """Return the error if more records would be read again than ``max_rereads`` allows, else an empty list."""
     if request.max_rereads is None or rereads <= request.max_rereads:
         return []
     return [f"{counted(rereads, 'record')} would be read again, more than max_rereads {request.max_rereads:,} allows."]
@@ -152,7 +152,7 @@ def rereads_beyond(request: FailoverRequest, rereads: int) -> list[str]:
 def beyond_approval(
     final: DataFrame, preview: DataFrame, *, request: FailoverRequest, rereads: tuple[int, int]
 ) -> list[str]:
-    """Effects of the final translation that the preview did not show, each a sentence.
+    """Return the effects of the final translation that the preview did not show, each a sentence.
 
     Without ``max_rereads``, no partition may have more re-reads than in the preview.
 

@@ -68,7 +68,7 @@ class Remains:
         return Lost(partitions, replace(facts, anew=anew))
 
     def observed_at(self) -> int | None:
-        """When the ledger was written, in milliseconds since 1970; None if it is empty."""
+        """Return when the ledger was written, in milliseconds since 1970; None if it is empty."""
         at: int | None = totals(self.ledger, F.unix_millis(F.max("observed_at")).alias("at"))["at"]
         return at
 
@@ -107,7 +107,7 @@ class Remains:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """Partitions of a lost source, and what is known of them.
+    """Partitions of a lost source, and what is known about them.
 
     Attributes:
         partitions: dataset ``mirror_partitions``, and known_to of ``translate.lost.rebuilt``
@@ -121,7 +121,7 @@ class Lost:
         """Translate positions of groups.
 
         A position beyond the known records of the source is translated as the first unknown record, or by the group's
-        checkpoint if that is further; the number of records between is unknown.
+        checkpoint if that gives a higher offset; the number of records in between is unknown.
 
         Args:
             positions: what ``Remains.positions`` returns, by source topic

@@ -19,7 +19,7 @@ from airflow_provider_connect_offsets.pipeline.translate.records import MARGIN
 from airflow_provider_connect_offsets.workspace.flow_schemas import COMPARE_RANGES
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
-# Which log groups read: that of the source; in a failback, by records of the flow from home, that of the target.
+# Which log the groups read: the source's, or for records of the flow from home in a failback, the target's.
 _SOURCE_IS_READ = {"source": "read", "target": "other"}
 _TARGET_IS_READ = {"target": "read", "source": "other"}
 
@@ -27,15 +27,15 @@ _TARGET_IS_READ = {"target": "read", "source": "other"}
 def nearest_first(ranges: DataFrame, positions: DataFrame, *, compared: int, total: int) -> DataFrame:
     """Choose the positions whose records are read: those nearest to the ends of their logs, within one limit for all.
 
-    A translated offset is proved by all records from the position on, so some of them would be read in vain.
+    It takes all records from a position on to prove its translated offset, so reading only some would be in vain.
 
     Args:
         ranges: topic, kafka_partition, target_topic, forward (the records are of the flow from home), read_as (the
             topic that groups read), read_from, read_end (offsets of this topic that are worth reading), other_from,
             other_end (of the topic that it was replicated to or from)
         positions: what ``positions_of`` returns
-        compared: how many records of the topic that groups read may be read of a partition; offsets count as records
-        total: how many records may be read, of both logs and all partitions
+        compared: most records to read of a partition of the topic that groups read; offsets count as records
+        total: most records to read, of both logs and all partitions
 
     Returns:
         topic, kafka_partition, target_topic, forward, read_from, other_from (null: nothing is read), left_out (how many
@@ -65,7 +65,7 @@ def nearest_first(ranges: DataFrame, positions: DataFrame, *, compared: int, tot
 
 
 def positions_of(rows: DataFrame) -> DataFrame:
-    """Each position once, however many groups have it.
+    """Distinct positions: each once, however many groups have it.
 
     Args:
         rows: dataset ``translation``
@@ -119,9 +119,9 @@ def write_ranges(
         rows: dataset ``translation``
 
     Returns:
-        for the summary: partitions (of which too few records are read to prove all positions, as the limit is
-        reached), records (that are not read, of both logs), first (topic, kafka_partition and left_out of the
-        partitions that lack most), too_far (partitions with a position that needs more than ``compared`` records)
+        for the summary: partitions (how many have a position that is not proved, as the limit is reached), records (how
+        many of both logs are not read there), first (topic, kafka_partition and left_out of the partitions that lack
+        most), too_far (how many partitions have a position that needs more than ``compared`` records)
     """
     ends = observed.partitions.where("target_end is not null").select(*KEY, "source_end", "target_end")
     own = compare_ranges(request, observed).join(F.broadcast(ends), list(KEY))
@@ -160,7 +160,7 @@ def to_be_found(rows: DataFrame, partitions: DataFrame, ranges: DataFrame) -> di
         ranges: dataset ``compare_ranges``
 
     Returns:
-        partitions (of groups), max_rereads (records that they read again, at most)
+        partitions (how many positions), max_rereads (how many records their groups read again, at most)
     """
     without_mapping = rows.where(~F.col("covered") & F.col("reason").startswith(NO_SYNC))
     positions = without_mapping.select(F.col("source_topic").alias("topic"), "kafka_partition", "upstream")

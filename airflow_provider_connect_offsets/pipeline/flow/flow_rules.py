@@ -30,7 +30,7 @@ def flow_verdicts(source: Subject, checkpoint: Subject | None) -> Iterator[Verdi
 
 
 def kind_verdicts(checkpoint: Subject | None, snapshot: Mapping[str, Any]) -> Iterator[Verdict]:
-    """Judge groups that aren't consumer groups. ``snapshot``: the run's; older ones name no such groups."""
+    """Judge groups that aren't consumer groups. ``snapshot``: of the run; older snapshots name no such groups."""
     if checkpoint is None:
         return
     for group, kind in snapshot.get("unmovable", {}).items():

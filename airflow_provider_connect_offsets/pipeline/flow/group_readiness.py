@@ -1,6 +1,6 @@
 """Translate each group's position as a planned and as an unplanned failover would now.
 
-Both translations are those of ``pipeline.failover.failover`` for the flow as it was observed.
+``pipeline.failover.failover`` makes both translations, for the flow as it was observed.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def group_readiness(
 
     Args:
         rows: dataset ``readiness``
-        planned: the flow as a planned failover would observe it; without ``members``, as they would be stopped before
-        unplanned: the same for an unplanned failover
+        planned: the flow as a planned failover would observe it; without ``members``, as they would be stopped first
+        unplanned: the flow as an unplanned failover would observe it; without ``members``
         checkpoints: dataset ``checkpoints``, the last of each group and partition
         flow: the flow
     """
@@ -51,8 +51,8 @@ def group_readiness(
 
 
 def _translated(mode: Mode, observed: ObservedFlow, flow: Flow) -> DataFrame:
-    """Translation of one kind: group, topic, kafka_partition, and columns that begin with the kind's name."""
-    # A rule of its own reports groups that are ahead on the target.
+    """Translations for one mode: group, topic, kafka_partition, and columns that begin with the mode's name."""
+    # A separate rule reports groups that are ahead on the target.
     request = FailoverRequest(mode=mode, flow=flow, groups=".*", rewind=".*")
     kind = mode.value
     return translated(request, observed).select(

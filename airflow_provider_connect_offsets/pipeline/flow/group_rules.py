@@ -18,7 +18,7 @@ def group_verdicts(rows: DataFrame, thresholds: Thresholds, *, connector: str) -
     Args:
         rows: what ``by_group`` returns
         thresholds: limits of the request
-        connector: the MirrorCheckpoint
+        connector: the MirrorCheckpoint's name
 
     Returns:
         dataset ``verdicts``, and weight (long)
@@ -72,7 +72,7 @@ def by_group(rows: DataFrame, thresholds: Thresholds, mirrored: tuple[str, str] 
 
 
 def _of_kind(kind: str, partition: Column) -> list[Column]:
-    """How many partitions a failover of that kind would translate, and an example of one that it would not."""
+    """How many partitions a failover of that kind would translate, and an example that it would not translate."""
     missing = F.col(f"{kind}_reason").isNotNull()
     return [
         F.count_if(~missing).alias(kind),

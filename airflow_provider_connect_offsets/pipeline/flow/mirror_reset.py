@@ -1,8 +1,8 @@
 """Compute the effects of a flow reset on remote topics, offset syncs and checkpoints; Catalyst only.
 
-Emptying the offset-syncs topic deletes all its syncs, also those of topics that are left alone or of another flow.
-MirrorSource appends records that it reads again to the remote topic; those whose first copy is still in the remote
-topic become duplicates.
+Emptying the offset-syncs topic deletes all its syncs, including syncs of topics that are left alone or of another flow.
+MirrorSource appends records that it reads again to the remote topic; a record whose first copy is still there becomes
+a duplicate.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def reset_topics(again: DataFrame, syncs: DataFrame, subject: Subject) -> DataFr
 
 
 def beyond_the_end(latest: DataFrame, source_bounds: DataFrame, target_bounds: DataFrame, flow: Flow) -> DataFrame:
-    """Checkpoints beyond the end of their remote topic, or of a deleted one: the topic was created anew since.
+    """Checkpoints beyond the end of their remote topic, or of a deleted topic: the topic has been recreated or deleted.
 
     Args:
         latest: dataset ``checkpoints``, the last of each group and partition
@@ -94,7 +94,7 @@ def beyond_the_end(latest: DataFrame, source_bounds: DataFrame, target_bounds: D
 
 
 def totals(topics: DataFrame) -> dict[str, Any]:
-    """Totals of dataset ``reset_topics`` for the summary, with up to ``MOST_NAMES`` names of each kind."""
+    """Sum up dataset ``reset_topics`` for the summary, with up to ``MOST_NAMES`` names of each kind."""
     by_kind = topics.groupBy("belongs").agg(
         F.count("*").alias("topics"),
         F.sum("syncs").alias("syncs"),

@@ -45,9 +45,10 @@ class ObservedLogs:
 def readiness(observed: ObservedLogs) -> DataFrame:
     """Dataset ``readiness``: a row for each partition that the flow reads or has an offset for.
 
-    ``lag`` counts offsets from the position (stored + 1) to the log end; from the log start if the position is missing
-    or out of range; 0 if no record remains, though transaction markers may. ``lag_ms`` is the age of the first record
-    that is not replicated. Both are null if unknown: no offset is stored, and the start is configured.
+    ``lag`` counts offsets from the position (stored + 1) to the log end, or from the log start if the position is
+    missing or out of range. It is 0 if no record remains, though transaction markers may. ``lag_ms`` is the age of the
+    first record that is not replicated. Both are null if unknown: the partition no longer exists, or no offset is
+    stored and MirrorSource then starts elsewhere than at the log start.
     ``lost`` counts offsets between the position and the log start. ``unsynced`` counts offsets replicated after the
     newest sync, and ``sync_age_ms`` is the age of that sync; 0 if ``unsynced`` is 0. Both are null without a position
     or a sync.
@@ -107,11 +108,11 @@ def with_progress(rows: DataFrame, history: DataFrame, *, stuck_after: int) -> D
     Args:
         rows: dataset ``readiness``
         history: dataset ``lag_history`` of earlier runs
-        stuck_after: seconds
+        stuck_after: seconds without progress after which a partition is stuck
 
     Returns:
-        ``rows`` with earlier_topic_id, earlier_target_topic_id, earlier_at (of the last run before) and stuck_since (an
-        observation at least ``stuck_after`` ago of the same position, with a lag; null if it moved or had no lag)
+        ``rows`` with earlier_topic_id, earlier_target_topic_id, earlier_at (of the run before) and stuck_since (time of
+        the last observation at least ``stuck_after`` ago; null unless it had the same position, and a lag then and now)
     """
     ids = F.struct(
         F.col("topic_id").alias("earlier_topic_id"),
@@ -165,7 +166,11 @@ def trend(history: DataFrame, *, drawn: int = DRAWN) -> DataFrame:
 
 
 def _source_partitions(observed: ObservedLogs) -> DataFrame:
-    """topic, kafka_partition, log_start, log_end (null: it no longer exists), position (null: no offset is stored)."""
+    """Partitions of the source.
+
+    Returns topic, kafka_partition, log_start, log_end (null: the partition no longer exists), position (null: no offset
+    is stored).
+    """
     logs = observed.bounds.where(F.col("kafka_cluster") == observed.source).select(*KEY, "log_start", "log_end")
     stored = observed.offsets.where(F.col("topic").isNotNull() & F.col("kafka_partition").isNotNull()).select(
         *KEY, "position"
@@ -180,7 +185,7 @@ def _remote_ends(observed: ObservedLogs) -> DataFrame:
 
 
 def _resumes_at() -> Column:
-    """Where MirrorMaker 2 would resume; if its position is out of range, at the log start."""
+    """Where MirrorMaker 2 would resume; the log start if its position is missing or beyond the log end."""
     usable = F.col("position").isNotNull() & (F.col("position") <= F.col("log_end"))
     return F.when(usable, F.col("position")).otherwise(F.col("log_start"))
 

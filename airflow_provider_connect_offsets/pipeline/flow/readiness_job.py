@@ -173,7 +173,7 @@ def _observed_logs(job: ReadinessRun, flow: Flow, source: Subject, syncs: DataFr
 
 
 def _runs(history: DataFrame) -> list[tuple[datetime, str]]:
-    """Time and directory of each earlier run in the history, newest first."""
+    """List the time and directory of each earlier run in the history, newest first."""
     rows = history.select(F.unix_micros("observed_at").alias("at"), "run_uri").distinct().collect()
     return sorted(((_EPOCH + timedelta(microseconds=row["at"]), row["run_uri"]) for row in rows), reverse=True)
 

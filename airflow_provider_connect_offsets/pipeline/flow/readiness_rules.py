@@ -21,8 +21,8 @@ def partition_verdicts(rows: DataFrame, thresholds: Thresholds, *, connector: st
     Args:
         rows: what ``readiness.with_progress`` returns
         thresholds: limits of the request
-        connector: the MirrorSource
-        running: whether the connector and all its tasks are RUNNING; else no partition is reported as stuck
+        connector: the MirrorSource's name
+        running: whether the connector and all its tasks are RUNNING; otherwise no partition is reported as stuck
 
     Returns:
         dataset ``verdicts``, and weight (long)
@@ -156,5 +156,5 @@ def _syncs(thresholds: Thresholds) -> list[Column]:
 
 
 def _differs(column: str) -> Column:
-    """Whether an id differs from that of the run before; false if one of them is unknown."""
+    """Whether an id differs from the id in the run before; false if either is unknown."""
     return F.coalesce(F.col(column) != F.col(f"earlier_{column}"), F.expr(_NO))

@@ -54,7 +54,7 @@ class ReadinessRun:
 
     def ledger(self) -> DataFrame:
         """Dataset ``mirror_ledger`` of the run before this one."""
-        # While a run publishes a ledger there are two for a moment.
+        # While a run publishes its ledger, there are two ledgers for a moment.
         return (
             self._earlier(MIRROR_LEDGER, "next_ledger")
             .withColumn("newest", F.max("observed_at").over(Window.partitionBy(F.lit(1))))
@@ -63,14 +63,14 @@ class ReadinessRun:
         )
 
     def _earlier(self, schema: Schema, next_file: str) -> DataFrame:
-        """Rows observed before this run, of all files in the folder of a file that this run publishes."""
+        """Rows observed before this run, from all files in the folder to which this run publishes its own file."""
         folder = self.snapshot[next_file].rpartition("/")[0]
         if not jvm.exists(self.spark, folder):
             return few_rows(self.spark, [], struct_type(schema))
         return self.read_file(folder, schema).where(F.col("observed_at") < F.lit(self.observed_at))
 
     def read_file(self, uri: str, schema: Schema) -> DataFrame:
-        """Read a file that ``publish`` wrote, or a folder of them."""
+        """Read a file that ``publish`` wrote, or a folder of such files."""
         return self.spark.read.schema(struct_type(schema)).options(**WHOLE).parquet(uri)
 
     def publish(self, rows: DataFrame, schema: Schema, uri: str) -> None:

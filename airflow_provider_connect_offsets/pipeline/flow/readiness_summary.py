@@ -29,7 +29,7 @@ WORST_FIRST = (
     Rule.CHECKPOINT_OLD,
     Rule.REREADS,
 )
-# Errors that do not concern a failover of that kind.
+# Errors that do not concern a failover, by its mode.
 _NOT_OF: Mapping[Mode, Collection[Rule]] = {
     Mode.PLANNED: {Rule.UNPLANNED_COVERAGE, Rule.CHECKPOINT_OLD},
     Mode.UNPLANNED: {Rule.COVERAGE, Rule.REREADS},
@@ -37,7 +37,7 @@ _NOT_OF: Mapping[Mode, Collection[Rule]] = {
 
 
 def summarise(rows: DataFrame, groups: DataFrame, weighed: DataFrame) -> dict[str, Any]:
-    """The parts of the summary that these frames give.
+    """Compute the parts of the summary that come from these frames.
 
     Args:
         rows: dataset ``readiness``
@@ -55,7 +55,7 @@ def summarise(rows: DataFrame, groups: DataFrame, weighed: DataFrame) -> dict[st
 
 
 def _sums(rows: DataFrame, groups: DataFrame) -> dict[str, Any]:
-    """Totals of partitions, lag, loss, groups, coverage and re-reads."""
+    """Sum up partitions, lag, loss, groups, coverage and re-reads."""
     partitions = totals(
         rows,
         F.count("*").alias("partitions"),
@@ -75,7 +75,7 @@ def _sums(rows: DataFrame, groups: DataFrame) -> dict[str, Any]:
 
 
 def _counted(verdicts: DataFrame) -> dict[str, Any]:
-    """Counts and samples of ``verdicts``, and for which kinds of failover the flow is ready."""
+    """Count and sample ``verdicts``, and find for which modes of failover the flow is ready."""
     sample = sampled(verdicts)
     errors = {row["rule"] for row in sample if row["severity"] == Severity.ERROR}
     return {
@@ -87,7 +87,7 @@ def _counted(verdicts: DataFrame) -> dict[str, Any]:
 
 
 def _worst(weighed: DataFrame) -> dict[str, Any] | None:
-    """The error that a person should learn of first; None if there is none."""
+    """Find the error that a person should learn of first; None if there are no errors."""
     ranks = F.create_map(*[F.lit(part) for rank, rule in enumerate(WORST_FIRST) for part in (rule.value, rank)])
     order = [F.coalesce(ranks[F.col("rule")], F.lit(len(WORST_FIRST))), F.desc("weight"), F.col("message")]
     row = weighed.where(F.col("severity") == Severity.ERROR.value).orderBy(*order).limit(1).first()
@@ -95,7 +95,7 @@ def _worst(weighed: DataFrame) -> dict[str, Any] | None:
 
 
 def _partition_lines(rows: DataFrame) -> list[dict[str, Any]]:
-    """The first rows of dataset ``readiness``, worst first; ``sync_at`` in milliseconds since 1970."""
+    """Collect the first rows of dataset ``readiness``, worst first; ``sync_at`` in milliseconds since 1970."""
     shown = rows.withColumn("sync_at", F.unix_millis("sync_at")).drop("observed_at", "topic_id", "target_topic_id")
     lag, unsynced = F.desc_nulls_last("lag"), F.desc_nulls_last("unsynced")
     return first_rows(shown, F.desc(F.coalesce("lost", F.lit(0))), lag, unsynced, "topic", "kafka_partition")

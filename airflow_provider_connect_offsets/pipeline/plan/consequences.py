@@ -87,7 +87,7 @@ def _unpinned_skip() -> Column:
 
 
 def consequences_of_clear(subject: Subject) -> list[Column]:
-    """Findings on removed offsets: what the connector does without one."""
+    """Findings on removed offsets: what the connector does without an offset."""
     rule, level = Rule.CLEAR_EFFECT, Severity.WARNING
     cleared = (F.col("action") == Action.CLEAR.value) & F.col("after_position").isNull()
     if not subject.family.has_positions:

@@ -22,10 +22,10 @@ class Counts:
         selected: rows that the request selects
         stuck: selected rows that can't be moved to the requested position
         unknown: selected rows whose topic or partition does not exist
-        highest_partition: highest Kafka partition selected; None if none has one
+        highest_partition: highest Kafka partition selected; None if no selected row has a Kafka partition
         records_again: records delivered again
         records_skipped: records never delivered
-        digest: of the plan, as ``offsets.plan.plan_digest`` computes it
+        digest: the plan's digest, as ``offsets.plan.plan_digest`` computes it
     """
 
     partitions: int = 0
@@ -47,7 +47,7 @@ class Counts:
 
 
 def count(rows: DataFrame) -> dict[str, Counts]:
-    """Count the rows of the frame of ``effects``, by connector; one without rows is not in it."""
+    """Count the rows of the frame of ``effects`` by connector; a connector without rows is left out."""
     selected = F.col("selected")
     counted = rows.groupBy("connector").agg(
         F.count("*").alias("partitions"),
@@ -70,6 +70,6 @@ def digest_of(row_digest: Column) -> Column:
 
 
 def row_digest(*fields: str | Column) -> Column:
-    """The SHA-256 (hex) of a line for each field, empty for null, as ``digest`` methods in ``offsets`` compute it."""
+    """The SHA-256 (hex) of one line per field, empty for null, as ``digest`` methods in ``offsets`` compute it."""
     columns = (F.col(field) if isinstance(field, str) else field for field in fields)
     return F.sha2(F.concat_ws("\n", *[F.coalesce(column.cast("string"), F.lit("")) for column in columns]), 256)

@@ -31,11 +31,12 @@ def with_effects(rows: DataFrame, request: Request, subject: Subject) -> DataFra
 
 
 def with_stuck(rows: DataFrame, request: Request, subject: Subject) -> DataFrame:
-    """Add ``named``, ``removes`` and ``stuck``."""
+    """Add ``named``, ``removes``, ``stuck`` and ``ahead``."""
     removes = F.col("before").isNotNull() & (
         F.lit(request.to is To.CLEAR) | (F.lit(request.to.by_list) & F.col("after").isNull())
     )
-    # Kafka can't remove a group's offset of a partition that doesn't exist; source offsets are records of a topic.
+    # Kafka can't remove a group's offset of a partition that doesn't exist. Connect can remove such a source offset, as
+    # it keeps it as a record of a topic.
     removable = F.lit(subject.type is ConnectorType.SOURCE) | F.col("log_end").isNotNull()
     unreachable = F.lit(subject.family.has_positions) & is_astray() & ~(F.col("removes") & removable)
     needs_position = subject.family.has_positions and request.to.needs_position and request.to is not To.CURRENT
@@ -50,7 +51,7 @@ def with_stuck(rows: DataFrame, request: Request, subject: Subject) -> DataFrame
 
 
 def _is_ahead(request: Request) -> Column:
-    """Whether a request that only goes back has a position ahead of the connector, or one that can't be compared."""
+    """Whether the request only goes back, but its position is ahead of the connector or can't be compared."""
     return F.lit(request.only_back) & F.coalesce(F.col("after_position") > F.col("here"), F.expr("true"))
 
 
@@ -66,7 +67,7 @@ def is_astray() -> Column:
 
 
 def with_action(rows: DataFrame, request: Request) -> DataFrame:
-    """Add ``action``; rows that are left alone have the stored offset in ``after`` and ``after_position``, too."""
+    """Add ``action``, and set ``after`` and ``after_position`` to what is stored in rows that are left alone."""
     unreachable = F.col("stuck") & F.lit(not request.to.by_list)
     unchanged = F.lit(request.to is To.CURRENT) | F.col("after").eqNullSafe(F.col("before"))
     kept = ~F.col("selected") | unreachable | unchanged | F.col("ahead")
@@ -81,7 +82,7 @@ def with_action(rows: DataFrame, request: Request) -> DataFrame:
 
 
 def with_records(rows: DataFrame) -> DataFrame:
-    """Add records_again and records_skipped: the offsets between the two positions, within the log."""
+    """Add records_again and records_skipped: the offsets between the old and the new position, within the log."""
     there = F.coalesce("after_position", "reset_position")
     moves = is_changed() & ~is_astray()
     return rows.withColumn("records_again", _distance(moves, there, F.col("here"))).withColumn(

@@ -40,7 +40,7 @@ def _udf(function: Callable[..., Any], returns: T.DataType) -> ColumnFunction:
 
 
 def target(subjects: Subjects) -> ColumnFunction:
-    """A function of connector, partition, topic, kafka_partition and position that gives the offset to store.
+    """Make a column function that finds the offset to store for a position.
 
     Returns:
         a function of connector, partition (canonical JSON, may be null), topic, kafka_partition and position (null:
@@ -65,7 +65,7 @@ def target(subjects: Subjects) -> ColumnFunction:
 
 
 def position(subjects: Subjects) -> ColumnFunction:
-    """A function of connector, partition and offset that gives the position they mean.
+    """Make a column function that finds the position that a partition and an offset mean.
 
     Returns:
         a function of connector, partition and offset (canonical JSON; offset may be null) that gives a struct: topic,
@@ -81,7 +81,7 @@ def position(subjects: Subjects) -> ColumnFunction:
         offset = None if offset_text is None else parse_map(offset_text)
         problems = _problems(family_name, configs[connector], partition, offset)
         where, value = family.topic_partition(partition), family.position(offset)
-        # Numbers beyond the column's type are null; problems has them already.
+        # A number beyond the column's type becomes null; ``problems`` reports it already.
         number = where.partition if where and 0 <= where.partition <= MAX_INT else None
         in_range = value if value is not None and abs(value) <= MAX_LONG else None
         return (where.topic if where else None), number, in_range, problems
@@ -95,7 +95,10 @@ def _problems(family_name: str, config: dict[str, str], partition: JsonMap, offs
 
 
 def document_entries(connector: str) -> ColumnFunction:
-    """A function of the text of a REST or KIP-199 document that gives its entries for ``connector``, or its problem."""
+    """Make a column function that reads the text of a REST or KIP-199 document.
+
+    It gives the document's entries for ``connector``, or its problem.
+    """
 
     def parsed(text: str) -> tuple[list[tuple[str, str | None, None]], str | None]:
         try:
@@ -108,7 +111,7 @@ def document_entries(connector: str) -> ColumnFunction:
 
 
 def json_entry() -> ColumnFunction:
-    """A function of partition and offset, as JSON texts, that gives an entry of a list."""
+    """Make a column function of partition and offset, as JSON texts, that gives an entry of a list."""
 
     def entry(partition: str | None, offset: str | None) -> tuple[str | None, str | None, str | None]:
         try:
@@ -121,12 +124,12 @@ def json_entry() -> ColumnFunction:
 
 
 def position_entry(subjects: Subjects, *, removes: bool = False, is_last: bool = False) -> ColumnFunction:
-    """A function of connector, topic, kafka_partition and position, as texts, that gives an entry.
+    """Make a column function of connector, topic, kafka_partition and position, as texts, that gives an entry.
 
     Args:
         subjects: the connectors
-        removes: whether an empty position removes the offset; else it is no position
-        is_last: whether the position is one more than the text says, which is the last offset that was delivered
+        removes: whether an empty position removes the offset; otherwise it is a problem
+        is_last: whether the text is the last delivered offset; the position is then one more
     """
     family_name, configs = subjects.kind.family.name, subjects.configs
     what, step = ("last offset", 1) if is_last else ("position", 0)

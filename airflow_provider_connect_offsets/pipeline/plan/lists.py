@@ -5,7 +5,7 @@ All lists have these columns::
     connector string
     partition string  canonical JSON
     after     string  canonical JSON, null: remove
-    problem   string  why this entry is not an offset (the other columns are null then), null: it is one
+    problem   string  why this entry is not an offset (partition and after are null then), null: it is an offset
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Listed:
 
     Attributes:
         entries: its rows
-        flawed: how many entries of each connector are no offsets; a connector without entries is not in it
+        flawed: how many entries of each connector are not offsets; connectors without entries are left out
         size: how many entries there are
     """
 
@@ -59,8 +59,8 @@ def from_file(spark: SparkSession, uri: str, subjects: Subjects) -> Listed:
 
     A name that ends with ``.json`` is JSON, with ``.csv`` CSV; anything else must be Parquet (a file or a dataset's
     directory). CSV and Parquet have either the columns ``partition`` and ``offset`` (JSON) or ``topic``,
-    ``kafka_partition`` (or ``partition``) and ``position`` (or ``offset``), with or without ``connector``; without it,
-    they are for each connector. A CSV without a header has topic, partition and position, as ``kafka-consumer-groups
+    ``kafka_partition`` (or ``partition``) and ``position`` (or ``offset``). Without a column ``connector``, the rows
+    are for every connector. A CSV without a header has topic, partition and position, as ``kafka-consumer-groups
     --export`` writes it.
 
     Raises:
@@ -79,7 +79,7 @@ def from_connector(offsets: DataFrame, other: str, subject: Subject) -> DataFram
     """Take the offsets of another connector from the snapshot.
 
     Raises:
-        InvalidDocument: it has none, or its offsets are those of another family
+        InvalidDocument: the other connector has no offsets, or has another type or family
     """
     listed = offsets.where(F.col("connector") == other)
     kind = listed.select("connector_type", "family").first()
@@ -94,10 +94,12 @@ def from_connector(offsets: DataFrame, other: str, subject: Subject) -> DataFram
 
 
 def at_source_position(spark: SparkSession, offsets: DataFrame, value: str, subject: Subject) -> DataFrame:
-    """Give the connector's only partition, else all with an offset, the offset of a position in its source system.
+    """List the offset of a position in the source system for the connector's partitions.
+
+    If the connector can have only one partition, the list has that one, else all that have an offset.
 
     Raises:
-        InvalidRequest: the value is no such position
+        InvalidRequest: the value is not a position in the source system
     """
     after = canonical(subject.family.offset_from(value))
     only = subject.family.only_partition(subject.config)
@@ -152,7 +154,7 @@ def _read_csv(spark: SparkSession, uri: str) -> DataFrame:
         # Quotes in JSON columns are doubled (RFC 4180).
         quote='"',
         escape='"',
-        # A row that was cut off must not look like one with an empty position, which removes the offset.
+        # A row that was cut off must not look like a row with an empty position, which removes the offset.
         mode="PERMISSIVE",
         columnNameOfCorruptRecord=_MALFORMED,
     )

@@ -23,7 +23,7 @@ from airflow_provider_connect_offsets.pipeline.jvm import pattern_problem
 from airflow_provider_connect_offsets.pipeline.plan.counts import Counts
 from airflow_provider_connect_offsets.pipeline.plan.subjects import Subject, Subjects, is_consumed, is_in_source
 
-# Names in a message, and unknown topics of a connector for which similar ones are looked up.
+# Most names in a message, and most unknown topics of a connector for which similar names are looked up.
 MOST_NAMES = 20
 # A property of source connectors (the worker's is offset.storage.topic); standalone workers ignore it.
 OWN_TOPIC = "offsets.storage.topic"
@@ -34,7 +34,7 @@ OF_SINK = "connect-"
 
 
 def refusal(spark: SparkSession, request: Request, subject: Subject) -> Verdict | None:
-    """The verdict on a request that can't be planned; None if it can."""
+    """Return the verdict on a request that can't be planned; None if it can be planned."""
     misfit = _misfit(request, subject)
     if misfit is not None:
         return _verdict(Rule.NO_POSITION, Severity.ERROR, subject, misfit)
@@ -46,7 +46,7 @@ def refusal(spark: SparkSession, request: Request, subject: Subject) -> Verdict 
 
 
 def _misfit(request: Request, subject: Subject) -> str | None:
-    """Say why the connector can't resume at such a position; None if it can."""
+    """Say why the connector can't resume where the request says; None if it can."""
     if is_in_source(request, subject):
         try:
             subject.family.offset_from(request.value)
@@ -65,7 +65,7 @@ def _misfit(request: Request, subject: Subject) -> str | None:
 
 
 def unreadable(subject: Subject, problem: str) -> Verdict:
-    """The verdict on a list that can't be read."""
+    """Return the verdict on a list that can't be read."""
     return _verdict(Rule.UNREADABLE, Severity.ERROR, subject, f"{problem}.")
 
 
@@ -83,7 +83,7 @@ def whole_verdicts(
         snapshot: the snapshot
         request: the request
         subjects: the connectors
-        counts: of each plan's rows
+        counts: counts of each plan's rows
         flawed: how many entries of each connector's list are not offsets
     """
     selecting = [subject for subject in subjects.members if counts[subject.name].selected]
@@ -102,28 +102,28 @@ def whole_verdicts(
 def with_existence(
     rows: DataFrame, snapshot: PlanFrames, subjects: Subjects, counts: Mapping[str, Counts]
 ) -> DataFrame:
-    """Add what is to be said of topics that the cluster does not have.
+    """Add what verdicts say about topics that the cluster does not have.
 
     Args:
         rows: the frame of ``effects``
         snapshot: the snapshot
         subjects: the connectors
-        counts: of each plan's rows
+        counts: counts of each plan's rows
 
     Returns:
-        ``rows`` with topic_exists (boolean; of rows whose log does not exist, else true) and hint (string: a question
-        that proposes similar names, followed by a space; empty if there are none)
+        ``rows`` with topic_exists (boolean; true in all rows if each selected partition has a log) and hint (string: a
+        question that proposes similar names, followed by a space; empty if there is no similar name)
     """
     if not any(count.unknown for count in counts.values()):
         return rows.withColumns({"topic_exists": F.expr("true"), "hint": F.lit("")})
     topics = snapshot.bounds.select("topic").distinct().withColumn("is_there", F.expr("true"))
     joined = rows.join(topics, "topic", "left").withColumn("topic_exists", F.coalesce("is_there", F.expr("false")))
     unknown = joined.where("selected and topic is not null and not topic_exists").select("connector", "topic")
-    # For more names nothing is proposed: a person corrects the pattern, not each of them.
+    # Beyond this number, no names are proposed: a person corrects the pattern, not each name.
     number = F.row_number().over(Window.partitionBy("connector").orderBy("topic"))
     few = unknown.distinct().withColumn("number", number).where(F.col("number") <= MOST_NAMES)
     pairs = [(row["connector"], row["topic"]) for row in few.collect()]
-    if not pairs:  # the topics exist, and lack partitions
+    if not pairs:  # the topics exist, but lack the partitions
         return joined.withColumn("hint", F.lit(""))
     hinted = joined.join(_hints(pairs, snapshot, subjects), ["connector", "topic"], "left")
     return hinted.withColumn("hint", F.coalesce("proposal", F.lit("")))
@@ -132,7 +132,7 @@ def with_existence(
 def _hints(pairs: Sequence[tuple[str, str]], snapshot: PlanFrames, subjects: Subjects) -> DataFrame:
     """Propose up to three topics with a similar name that the connector reads.
 
-    Names are compared once, however many connectors have one.
+    Each name is compared once, however many connectors have it.
 
     Args:
         pairs: a connector and a topic that does not exist, few for each connector
@@ -140,7 +140,7 @@ def _hints(pairs: Sequence[tuple[str, str]], snapshot: PlanFrames, subjects: Sub
         subjects: the connectors
 
     Returns:
-        connector, topic, proposal (a question, followed by a space), where there is one
+        connector, topic, proposal (a question, followed by a space); only pairs with a similar name
     """
     spark = snapshot.bounds.sparkSession
     unknown = few_rows(spark, pairs, "connector string, unknown string")
@@ -206,7 +206,7 @@ def _reads(subject: Subject) -> str:
 
 
 def _missing_partitions(request: Request, subject: Subject, counts: Counts) -> Iterator[Verdict]:
-    """A warning only: a number above all partitions may be a slip or a generous range."""
+    """Only warn of a number above all selected partitions: it may be a slip or a generous range."""
     if request.partitions is None or counts.highest_partition is None:
         return
     highest, selected = max(high for _, high in request.partitions.ranges), counts.highest_partition
@@ -239,7 +239,7 @@ def _external(subject: Subject) -> Iterator[Verdict]:
 
 
 def _of_group(subject: Subject) -> Iterator[Verdict]:
-    """A group with members commits over what is written, and a sink's group is changed by its connector."""
+    """Judge a group: its members would commit over what is written, and a sink's group is changed by its connector."""
     if subject.type is not ConnectorType.GROUP:
         return
     if subject.state != INACTIVE:
@@ -257,7 +257,10 @@ def _of_group(subject: Subject) -> Iterator[Verdict]:
 
 
 def _own_topics(snapshot: PlanFrames, subjects: Sequence[Subject], counts: Mapping[str, Counts]) -> Iterator[Verdict]:
-    """Two defects of Kafka (observed with 4.3.1): it ignores the worker's topic, and can't clear with exactly-once."""
+    """Warn of two defects of Kafka (4.3.1): it ignores the worker's topic, and can't remove offsets with exactly-once.
+
+    Both concern source connectors with an offsets topic of their own.
+    """
     own = [one for one in subjects if one.type is ConnectorType.SOURCE and OWN_TOPIC in one.config]
     if not own:
         return

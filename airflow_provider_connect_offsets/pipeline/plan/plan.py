@@ -32,7 +32,7 @@ from airflow_provider_connect_offsets.pipeline.plan.subjects import (
 )
 from airflow_provider_connect_offsets.workspace.schemas import OFFSET_PLAN
 
-# Groups of connectors that are planned at a time: most of the time is spent in one thread of Spark's driver.
+# Most groups of connectors planned at the same time. A plan spends most of its time in one thread of Spark's driver.
 AT_ONCE = 4
 
 
@@ -55,19 +55,19 @@ class Planned:
     cached: tuple[DataFrame, ...] = ()
 
     def judged(self, verdicts: DataFrame) -> Planned:
-        """Add verdicts."""
+        """Return a copy with these verdicts added."""
         return replace(self, verdicts=self.verdicts.unionByName(verdicts))
 
     def forget(self) -> None:
         """Free what Spark keeps of the plans in memory; the frames can still be used, but are computed anew."""
-        for frame in self.cached:  # if Spark ended while it is removed, it would log an error with a stack trace
+        for frame in self.cached:  # without blocking, Spark logs an error with a stack trace if it ends meanwhile
             frame.unpersist(blocking=True)
 
 
 def plans(spark: SparkSession, snapshot: PlanFrames, requests: Sequence[Request]) -> Iterator[Planned]:
     """Plan the requests, as many connectors together as possible; an error in one becomes a verdict, not an exception.
 
-    Spark's fixed cost, about a second, is then that of a few plans, however many connectors there are.
+    Spark's fixed cost of about a second is then paid for a few plans only, however many connectors there are.
 
     Raises:
         DatasetError: the snapshot lacks a connector
@@ -100,7 +100,7 @@ def _plan(spark: SparkSession, snapshot: PlanFrames, request: Request, subjects:
 def _listed(
     spark: SparkSession, snapshot: PlanFrames, request: Request, subjects: Subjects
 ) -> tuple[Listed | None, list[Verdict]]:
-    """The list of a request, and verdicts on connectors that it has nothing for; no list if it can't be read."""
+    """Read a request's list (None if it can't be read), and judge the connectors that can't use it."""
     try:
         listed = _read_list(spark, snapshot, request, subjects)
     except InvalidDocument as error:
@@ -131,7 +131,7 @@ def _judge(
         rows = targets.target_rows(snapshot, request, subjects)
     else:
         rows = targets.listed_rows(snapshot, request, subjects, listed.entries.where("problem is null"))
-    # Four actions use these rows; each would run the Python functions again.
+    # Cached, as four actions use these rows, and each would run the Python functions again.
     decided = with_effects(rows.withColumn("family", F.lit(kind.family.name)), request, kind).cache()
     counts = {name: Counts() for name in subjects.names} | count(decided)
     verdicts = rules.row_verdicts(overall.with_existence(decided, snapshot, subjects, counts), request, kind)

@@ -1,4 +1,4 @@
-"""The job ``plan``: plan the changes of one connector's offsets, or of those of many connectors.
+"""The job ``plan``: plan changes of the offsets of one connector or of many.
 
 Reads ``request.json`` of each connector, ``connectors``, ``connector_offsets`` and ``log_bounds``; writes
 ``offset_plan``, ``verdicts`` and, last of all, ``summary.json`` of each connector. An error in a request becomes a
@@ -22,13 +22,13 @@ from airflow_provider_connect_offsets.pipeline.summary import judged_plan, now, 
 from airflow_provider_connect_offsets.workspace.layout import FleetPaths, RunDirectory
 from airflow_provider_connect_offsets.workspace.schemas import VERDICTS
 
-# How many classes Spark keeps that it generated for queries; by default 100, which the queries of four plans push out
-# before the next plans can use them. It is fixed when the session starts.
+# How many classes Spark keeps of those that it generated for queries. With the default of 100, the queries of four
+# plans push them out before the next plans can use them. The setting is fixed when the session starts.
 GENERATED_CLASSES = {"spark.sql.codegen.cache.maxEntries": "1000"}
 
 
 def run(spark: SparkSession, directory: FleetPaths) -> list[dict[str, Any]]:
-    """Plan the request of one connector, or those of a fleet, as ``run_all`` does."""
+    """Plan the request of one connector, or the requests of a fleet, as ``run_all`` does."""
     if not jvm.exists(spark, directory.listing):
         return run_all(spark, [directory])
     names = jvm.read_json(spark, directory.listing)["connectors"]
@@ -43,7 +43,7 @@ def run_all(spark: SparkSession, runs: Sequence[RunDirectory]) -> list[dict[str,
         summaries = summarise(planned, requests, publish(spark, runs[0], planned))
     finally:
         for group in planned:
-            # Spark compares every later query with all that are cached.
+            # Spark compares every later query with all cached queries.
             group.forget()
     return [write_summary(spark, one.summary, summary) for one, summary in zip(runs, summaries, strict=True)]
 
@@ -58,12 +58,12 @@ def publish(spark: SparkSession, directory: RunDirectory, planned: Sequence[Plan
 
 
 def summarise(planned: Sequence[Planned], requests: Sequence[Request], verdicts: DataFrame) -> list[dict[str, Any]]:
-    """The summary of each request, which a task returns and a report shows.
+    """Summarise each request, for the task to return and the report to show.
 
     Args:
         planned: the plans of all requests
         requests: the requests
-        verdicts: dataset ``verdicts`` of all of them
+        verdicts: dataset ``verdicts`` of all requests
 
     Returns:
         counts of rows, records and verdicts, and the digest

@@ -1,4 +1,4 @@
-"""Run a stranger's query: it reads tables of named catalogs, and nothing else.
+"""Run a query that is not trusted: it may read tables of named catalogs, and nothing else.
 
 A query of Spark SQL can also run programs (``TRANSFORM … USING``), call Java (``reflect``) and read any file (a path as
 the name of a table). So its parsed plan is walked against a list of what is allowed before Spark resolves any name. Its
@@ -21,7 +21,7 @@ _ANALYSIS = "org.apache.spark.sql.catalyst.analysis."
 _EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions."
 _RELATION, _CTE = f"{_ANALYSIS}UnresolvedRelation", f"{_LOGICAL}UnresolvedWith"
 _FUNCTION, _GENERATOR = f"{_ANALYSIS}UnresolvedFunction", f"{_ANALYSIS}UnresolvedGenerator"
-# Parts of a parsed query. Whatever is not listed is refused, also what later versions of Spark bring.
+# Allowed parts of a parsed query. Any other part is refused, including what later versions of Spark add.
 _PARTS = {
     _RELATION,
     _CTE,
@@ -50,15 +50,16 @@ _PARTS = {
         )
     ),
 }
-# Groups of Spark's own functions (ExpressionInfo) that only compute; in misc_funcs are those that call Java.
+# Groups of Spark's own functions (ExpressionInfo) that only compute. misc_funcs, which has functions that call Java, is
+# not listed.
 _GROUPS = {
     *("agg", "array", "bitwise", "collection", "conditional", "conversion", "datetime", "generator", "hash", "json"),
     *("lambda", "map", "math", "predicate", "string", "struct", "window"),
 }
-# What a view's plan must not have: functions of users, calls of Java, programs.
+# What a view's plan must not have: functions of users, calls into Java, programs.
 _IN_NO_VIEW = ("UDF", "UDAF", "UDTF", "Reflect", "ScriptTransformation", "ScalaAggregator")
 _MOST_PARTS = 10_000
-# What reads a table or view of Spark's own catalog, and which method returns it.
+# Parts that read a table or view of Spark's own catalog, and the method of each that returns it.
 _OWN_TABLES = {"LogicalRelation": "catalogTable", "HiveTableRelation": "tableMeta", "View": "desc"}
 
 
@@ -71,12 +72,12 @@ def run(spark: SparkSession, query: str, catalogs: Collection[str]) -> DataFrame
         catalogs: names of the catalogs whose tables it may read
 
     Raises:
-        InvalidDocument: it does more than read tables of these catalogs; nothing was run
-        PySparkException: Spark can't parse or analyse it
+        InvalidDocument: no catalog is named, or the query does more than read tables of these; nothing was run
+        PySparkException: Spark can't parse or analyse the query
     """
     if not catalogs:
         raise InvalidDocument("to=query is off: [connect_offsets] queries names no catalog")
-    # As a subquery it can be nothing but a query: no statement that changes a table is one.
+    # A subquery can only be a query: a statement that changes a table does not parse here.
     as_rows = f"SELECT * FROM (\n{query.strip().rstrip(';')}\n) AS positions"  # noqa: S608 - it is what was requested
     _refuse_parts(spark, spark._jsparkSession.sessionState().sqlParser().parsePlan(as_rows), catalogs)  # noqa: SLF001
     read_no_paths(spark)
@@ -106,7 +107,7 @@ def _refuse_parts(spark: SparkSession, parsed: Any, catalogs: Collection[str]) -
 
 
 def _kind_of(part: Any) -> str:
-    """The name of a part's class; refuses one that is not listed."""
+    """Return the name of a part's class; refuse a class that is not listed."""
     kind = str(part.getClass().getName()).rstrip("$")
     if kind not in _PARTS and not kind.startswith(_EXPRESSIONS):
         raise InvalidDocument(
@@ -117,7 +118,7 @@ def _kind_of(part: Any) -> str:
 
 
 def _refuse_function(spark: SparkSession, name: list[str]) -> None:
-    """Refuse all but Spark's own functions that only compute."""
+    """Refuse all functions except those of Spark that only compute."""
     jvm: Any = spark._jvm  # noqa: SLF001
     registry = jvm.org.apache.spark.sql.catalyst.analysis.FunctionRegistry.builtin()
     identifier = jvm.org.apache.spark.sql.catalyst.FunctionIdentifier(name[-1])
@@ -133,7 +134,8 @@ def _refuse_views(spark: SparkSession, analysed: Any, catalogs: Collection[str])
         kind = part.getClass().getName().rpartition(".")[2]
         if any(word in kind for word in _IN_NO_VIEW):
             raise InvalidDocument(f"the query reads a view with a part that is not allowed here: {kind}")
-        # A table of Spark's own catalog; that a name of WITH is the same elsewhere in the query does not make it one.
+        # Tables of Spark's own catalog are checked here too: a name of WITH, which ``_refuse_parts`` accepts everywhere
+        # in the query, may be a table's outside the scope of WITH.
         if kind in _OWN_TABLES:
             for table in _own_tables(part, kind):
                 _refuse_catalog("spark_catalog", str(table.identifier().unquotedString()), catalogs)
@@ -142,7 +144,7 @@ def _refuse_views(spark: SparkSession, analysed: Any, catalogs: Collection[str])
 
 
 def _own_tables(part: Any, kind: str) -> list[Any]:
-    """The table of Spark's own catalog that a part of an analysed plan reads; none for the rows of a query."""
+    """Return the table of Spark's own catalog that a part of an analysed plan reads; empty if it reads no table."""
     found = getattr(part, _OWN_TABLES[kind])()
     if kind != "LogicalRelation":
         return [found]
@@ -158,7 +160,7 @@ def _refuse_catalog(catalog: str, table: str, catalogs: Collection[str]) -> None
 
 
 def _catalog_of(spark: SparkSession, name: list[str]) -> str:
-    """The catalog in which Spark looks for a table: that of its first part, if there is one, else the current one."""
+    """Return the catalog in which Spark looks for a table: the one its name begins with, else the current catalog."""
     manager = spark._jsparkSession.sessionState().catalogManager()  # noqa: SLF001
     configured = spark.conf.get(f"spark.sql.catalog.{name[0]}", None) is not None
     is_catalog = len(name) > 1 and (configured or name[0] == "spark_catalog")
@@ -166,7 +168,7 @@ def _catalog_of(spark: SparkSession, name: list[str]) -> str:
 
 
 def _name_of(relation: Any) -> list[str]:
-    """The parts of a table's name; refuses options, which are its data source's."""
+    """Return the parts of a table's name; refuse options, which would be passed to its data source."""
     name = [str(one) for one in _seq(relation.multipartIdentifier())]
     if not relation.options().isEmpty():
         raise InvalidDocument(f"the query may not give options for a table: {'.'.join(name)}")

@@ -1,8 +1,8 @@
 """Rules on LSNs and replication slots, for connectors of the family ``debezium_postgres``.
 
-PostgreSQL sends a slot's reader nothing from before ``confirmed_flush_lsn``: a request for an earlier LSN is forwarded
-to that without an error ("START_REPLICATION SLOT", PostgreSQL's manual). For an LSN beyond the log it sends nothing
-until the log gets there.
+PostgreSQL sends a slot's reader nothing from before ``confirmed_flush_lsn``: if the reader requests an earlier LSN,
+PostgreSQL starts at ``confirmed_flush_lsn``, without an error ("START_REPLICATION SLOT", PostgreSQL's manual). For an
+LSN beyond the log it sends nothing until the log gets there.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from airflow_provider_connect_offsets.pipeline.verdicts import found, sentence, 
 
 
 def slot_verdicts(snapshot: PlanFrames, subject: Subject, rows: DataFrame) -> DataFrame:
-    """Judge the LSNs that a plan sets, by the slot that the snapshot observed.
+    """Compare the LSNs that a plan sets with the slot in the snapshot.
 
     Args:
         snapshot: the snapshot; its ``slots`` has at most one row for the connector
@@ -30,10 +30,10 @@ def slot_verdicts(snapshot: PlanFrames, subject: Subject, rows: DataFrame) -> Da
         dataset ``verdicts``
     """
     lsns = rows.where(F.col("action") == Action.SET.value).select("partition", _lsn("before"), _lsn("after"))
-    # An offset without an LSN is the finding of another rule.
+    # Another rule reports an offset without an LSN.
     lsns = lsns.where("after_lsn is not null")
     slot = snapshot.slots.where(F.col("connector") == subject.name).drop("connector")
-    # At most one row on the right.
+    # A cross join, but ``slot`` has at most one row.
     judged = lsns.join(slot, F.expr("true"), "left")
     return verdicts(
         judged,

@@ -70,7 +70,7 @@ class Subject:
 
     @property
     def poll_may_hold_good_records(self) -> bool:
-        """Whether a task failed on a poll that may begin with records that are not the bad one."""
+        """Whether a task failed on a poll that may have good records before the bad one."""
         return FAILED in self.task_states and self.config.get("consumer.override.max.poll.records") != "1"
 
     @property
@@ -85,27 +85,27 @@ class Subject:
 
 
 def is_in_source(request: Request, subject: Subject) -> bool:
-    """Whether a request names a position in the log of the system that the connector reads."""
+    """Whether the request names a position in the log of the source system, such as a database, not of Kafka."""
     return request.to is To.OFFSET and subject.family.source_position is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Subjects:
-    """Connectors that one set of expressions plans: the same request, family and conditions of rules.
+    """Connectors that one set of expressions plans: their request and family are the same, and rules treat them alike.
 
-    They differ in their names, the topics that they read, and what else their configurations say.
+    They differ in their names, the topics that they read, and the rest of their configurations.
     """
 
     members: tuple[Subject, ...]
 
     @property
     def kind(self) -> Subject:
-        """Any of them, for what they have in common."""
+        """Any member, for what all members have in common."""
         return self.members[0]
 
     @property
     def names(self) -> list[str]:
-        """Their names."""
+        """The members' names."""
         return [subject.name for subject in self.members]
 
     def without(self, verdicts: Iterable[Verdict]) -> Subjects:
@@ -115,15 +115,15 @@ class Subjects:
 
     @property
     def configs(self) -> dict[str, dict[str, str]]:
-        """Their configurations, by name."""
+        """The members' configurations, by name."""
         return {subject.name: dict(subject.config) for subject in self.members}
 
     def of(self, frame: DataFrame) -> DataFrame:
-        """The rows of a dataset that are theirs, by its column ``connector``."""
+        """Rows of a dataset whose column ``connector`` names a member."""
         return frame.where(F.col("connector").isin(self.names))
 
     def each(self, frame: DataFrame) -> DataFrame:
-        """Repeat a frame for each of them, with the column ``connector`` and those that ``is_consumed`` needs."""
+        """Repeat a frame for each member, with the column ``connector`` and the columns that ``is_consumed`` needs."""
         if len(self.members) == 1:
             return self._with_literals(frame)
         return frame.crossJoin(F.broadcast(self._patterns(frame.sparkSession)))
@@ -135,7 +135,7 @@ class Subjects:
         return frame.join(F.broadcast(self._patterns(frame.sparkSession)), "connector", "left")
 
     def _with_literals(self, frame: DataFrame) -> DataFrame:
-        """The columns of the only one, as literals, which Spark's optimizer knows."""
+        """Add the columns of the only member as literals, so that Spark's optimizer knows their values."""
         patterns = {"reads": self.kind.consumed_topics, "never_reads": self.kind.excluded_topics}
         literals = {name: F.lit(_whole(pattern)).cast("string") for name, pattern in patterns.items()}
         return frame.withColumns({"connector": F.lit(self.kind.name), **literals})
@@ -161,7 +161,7 @@ def read_subjects(connectors: DataFrame, names: Iterable[str]) -> dict[str, Subj
     """Read the rows of connectors by name.
 
     Raises:
-        DatasetError: one of them has no row
+        DatasetError: a connector has no row
     """
     requested = list(names)
     rows = connectors.where(F.col("connector").isin(requested)).collect()  # a row for each connector
@@ -194,7 +194,7 @@ def together(requests: Iterable[Request], subjects: Mapping[str, Subject]) -> It
 
 
 def _likeness(request: Request, subject: Subject) -> Hashable:
-    """Equal for connectors that can be planned together."""
+    """Return a key that is equal for connectors that can be planned together."""
     return (
         replace(request, connector=subject.name if _is_by_itself(request, subject) else ""),
         subject.type,
@@ -206,7 +206,7 @@ def _likeness(request: Request, subject: Subject) -> Hashable:
 
 
 def _is_by_itself(request: Request, subject: Subject) -> bool:
-    """Whether expressions depend on this one connector: those of a list of its own, a database's log or a slot."""
+    """Whether expressions depend on this connector: by its own list, a position in a database's log, or its slot."""
     is_for_many = request.to is To.FILE and not request.reads_table and suffix_of(request.value) != ".json"
     return (request.to.by_list and not is_for_many) or is_in_source(request, subject) or subject.reads_slot
 

@@ -1,6 +1,6 @@
 """Read positions from tables that people keep: files whose columns are named, and the result of a query.
 
-What both return is described in ``lists``. Unlike in a list of offsets, an empty position never removes an offset.
+``lists`` describes the columns of the result. Unlike in a list of offsets, an empty position never removes an offset.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.pipeline.plan import family_columns, queri
 from airflow_provider_connect_offsets.pipeline.plan.lists import Listed
 from airflow_provider_connect_offsets.pipeline.plan.subjects import Subject, Subjects
 
-#: More partitions than any Connect cluster has: a table with more rows was not brought down to one row a partition.
+#: More partitions than any Connect cluster has: a table with more rows was not reduced to one row per partition.
 MOST_ROWS = 1_000_000
 
 
@@ -26,7 +26,8 @@ def from_query(spark: SparkSession, request: Request, subject: Subject) -> Liste
     """Take the rows of the Spark SQL query that a request names.
 
     Raises:
-        InvalidDocument: it can't be run, may not be here, or its rows are no positions; the message is for people
+        InvalidDocument: the query can't be run or is not allowed, or its rows are not positions; the message is for
+            people
     """
     query = request.reference or ""
     return _checked(lambda: queries.run(spark, query, request.catalogs), "the query", request.columns, subject)
@@ -38,7 +39,7 @@ def from_table(spark: SparkSession, uri: str, columns: TableColumns | None, subj
     Anything else must be Parquet (a file or a directory).
 
     Raises:
-        InvalidDocument: it can't be read, or its rows are no positions; the message is for people
+        InvalidDocument: the table can't be read, or its rows are not positions; the message is for people
     """
     return _checked(lambda: _read(spark, uri), f"the file {uri}", columns, subject)
 
@@ -83,7 +84,7 @@ def _entries(table: DataFrame, named: str, columns: TableColumns, subject: Subje
 
 
 def _position_column(table: DataFrame, named: str, columns: TableColumns) -> tuple[str, bool]:
-    """The column with the position, and whether it has the last offset that was delivered instead."""
+    """Find the column with the position, and whether it has the last delivered offset instead of the position."""
     if columns.position or columns.last:
         return columns.position or columns.last or "", columns.last is not None
     there = [name for name in (POSITION, LAST) if name in table.columns]
@@ -96,7 +97,7 @@ def _position_column(table: DataFrame, named: str, columns: TableColumns) -> tup
 
 
 def _existing(table: DataFrame, named: str, column: str) -> str:
-    """The column's name, quoted; raises :class:`InvalidDocument` if the table lacks it."""
+    """Return the column's name, quoted; raise :class:`InvalidDocument` if the table lacks it."""
     if column not in table.columns:
         raise InvalidDocument(
             f"{named} has no column {column}, but {', '.join(table.columns)}. Name its columns by columns, like "

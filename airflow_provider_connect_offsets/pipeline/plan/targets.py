@@ -10,8 +10,8 @@ The functions add columns to one frame with a row for each source partition of e
     retention_ms, expired_offset, expiring_offset long   as in ``log_bounds``
     consumed boolean                   whether the connector reads the topic; null if unknown
     reset_position long                where auto.offset.reset starts without an offset; null if unknown
-    here long                          the connector's position: before_position, else reset_position; of a skip the
-                                       offset of the record that it reads next
+    here long                          the connector's position: before_position, else reset_position; for a skip, the
+                                       offset of the record that the connector reads next
     selected boolean                   whether the request selects this row
     after string, after_position long  the offset to store (null: none), and the position that it means
     clamped boolean                    whether the log start replaces an earlier position
@@ -35,7 +35,7 @@ _LOG_OF = ("connector", "topic", "kafka_partition")
 
 
 def target_rows(snapshot: PlanFrames, request: Request, subjects: Subjects) -> DataFrame:
-    """The rows of a request without a list: partitions with a stored offset, and those that a connector reads."""
+    """The rows of a request without a list: partitions with a stored offset, and partitions that a connector reads."""
     logs = logs_of(snapshot, subjects)
     read = subjects.each(logs.select("topic", "kafka_partition")).where(is_consumed(subjects.kind)).select(*_LOG_OF)
     rows = with_logs(stored_offsets(snapshot.offsets, subjects).join(read, [*_LOG_OF], "full"), logs, subjects)
@@ -45,7 +45,7 @@ def target_rows(snapshot: PlanFrames, request: Request, subjects: Subjects) -> D
 
 
 def listed_rows(snapshot: PlanFrames, request: Request, subjects: Subjects, listed: DataFrame) -> DataFrame:
-    """The rows of a request with a list: partitions with a stored offset, and those in the list."""
+    """The rows of a request with a list: partitions with a stored offset, and partitions in the list."""
     known = with_listed(stored_offsets(snapshot.offsets, subjects), listed, subjects)
     rows = with_logs(known, logs_of(snapshot, subjects), subjects)
     return with_selection(rows, request, F.col("times") > 0).withColumn("clamped", F.expr("false"))
@@ -68,7 +68,7 @@ def stored_offsets(offsets: DataFrame, subjects: Subjects) -> DataFrame:
 
 
 def with_listed(stored: DataFrame, listed: DataFrame, subjects: Subjects) -> DataFrame:
-    """Add the entries of a list; of entries that contradict each other, one is taken.
+    """Add the entries of a list; if entries for a partition contradict each other, one of them is taken.
 
     Args:
         stored: what ``stored_offsets`` returns
@@ -96,7 +96,7 @@ def with_listed(stored: DataFrame, listed: DataFrame, subjects: Subjects) -> Dat
 
 
 def logs_of(snapshot: PlanFrames, subjects: Subjects) -> DataFrame:
-    """The columns of the cluster's logs that a plan needs; no row if offsets are no positions."""
+    """The columns of the cluster's logs that a plan needs; no rows if the family's offsets are not positions."""
     bounds = snapshot.bounds if subjects.kind.family.has_positions else snapshot.bounds.limit(0)
     return bounds.select(
         *("topic", "kafka_partition", "log_start", "log_end", "lookup_offset"),
@@ -118,7 +118,7 @@ def with_logs(known: DataFrame, logs: DataFrame, subjects: Subjects) -> DataFram
 
 
 def _at_next_record(rows: DataFrame, next_records: DataFrame) -> DataFrame:
-    """Let ``here`` be the record that is read next: a marker of a transaction before it is no record to be skipped."""
+    """Set ``here`` to the record that is read next, as a transaction marker before it does not count as skipped."""
     there = rows.join(next_records, [*_LOG_OF], "left")
     return there.withColumn("here", F.coalesce("next_record", "here")).drop("next_record")
 
@@ -141,10 +141,10 @@ def _in_ranges(partitions: PartitionSet) -> Column:
 
 
 def with_target(rows: DataFrame, request: Request, subjects: Subjects) -> DataFrame:
-    """Add after, after_position, clamped and problems, and the partition if a row has only its log.
+    """Add after, after_position, clamped and problems, and the partition of rows that have only a log.
 
-    A time after the last record means the log end. ``shift`` and times stop at the log start, as
-    kafka-consumer-groups does.
+    A time after the last record means the log end. ``shift`` and times go back no further than the log start, as in
+    kafka-consumer-groups.
     """
     requested = _requested_position(request)
     clampable = request.to.by_time or request.to is To.SHIFT

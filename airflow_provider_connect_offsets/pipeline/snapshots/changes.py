@@ -62,8 +62,8 @@ def offset_changes(now: Observed, earlier: Observed | None, request: SnapshotReq
 
     Args:
         now: the later snapshot
-        earlier: the one before; None if there is none
-        request: the request of the later one
+        earlier: the snapshot before; None if there is none
+        request: the request of the later snapshot
 
     Returns:
         the dataset; partitions of a connector that could not be read for the later snapshot are left out, as it is
@@ -120,7 +120,7 @@ def _states(observed: Observed) -> DataFrame:
 
 
 def _change(request: SnapshotRequest) -> Column:
-    """Null-safe: a condition on what is unknown is not met."""
+    """What happened to an offset, as ``OffsetChange``; a condition on an unknown value counts as not met."""
     jumped = (F.col("moved") > request.max_jump) if request.max_jump else F.lit(False)  # noqa: FBT003 - a column
     beyond = is_beyond_end() & (F.col("moved") > 0)
     return (
@@ -135,18 +135,18 @@ def _change(request: SnapshotRequest) -> Column:
 
 
 def _is_stuck() -> Column:
-    """RUNNING in both snapshots, at one position, though records were left to read in both."""
+    """Whether the connector was RUNNING and had records left to read in both snapshots."""
     runs = (F.col("state") == _RUNNING) & (F.col("was") == _RUNNING)
     return runs & (F.col("lag") > 0) & (F.col("before_end") > F.col("before_position"))
 
 
 def change_verdicts(rows: DataFrame, request: SnapshotRequest, record: SnapshotRecord) -> DataFrame:
-    """Dataset ``verdicts``.
+    """Dataset ``verdicts`` on the changes.
 
     Args:
         rows: dataset ``offset_changes``
-        request: which rules' findings are errors
-        record: of the later snapshot, which names what could not be read
+        request: the request, which says which rules' findings are errors
+        record: the record of the later snapshot, which names what could not be read
     """
     where = F.coalesce(sentence("{topic}-{kafka_partition}"), "partition")
     by_row = verdicts(

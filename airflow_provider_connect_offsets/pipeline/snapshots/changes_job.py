@@ -86,7 +86,7 @@ def _read(spark: SparkSession, uri: str) -> tuple[SnapshotRecord, Observed]:
 
 
 def _totals(rows: DataFrame) -> dict[str, Any]:
-    """Numbers of partitions, in all and by what happened to them, and their lag."""
+    """Count the partitions with an offset, sum up their lag, and count the partitions by what happened to them."""
     values = totals(
         rows,
         F.count_if(F.col("after").isNotNull()).alias("partitions"),
@@ -98,7 +98,7 @@ def _totals(rows: DataFrame) -> dict[str, Any]:
 
 
 def _judged(verdicts: DataFrame) -> dict[str, Any]:
-    """Counts and samples of dataset ``verdicts``, and the error that a person should learn of first."""
+    """Count and sample dataset ``verdicts``, and find the error that a person should learn of first."""
     sample = sampled(verdicts)
     order = [rule.value for rule in COMPARED]
     severities = [severity.value for severity in Severity]
@@ -108,7 +108,7 @@ def _judged(verdicts: DataFrame) -> dict[str, Any]:
 
 
 def _connector_lines(rows: DataFrame) -> list[dict[str, Any]]:
-    """The first connectors: those with most changes that nobody expects, then those with most lag."""
+    """List the first connectors: those with most unexpected changes come first, then those with most lag."""
     odd = F.col("change").isin([change.value for change in _UNEXPECTED])
     by_connector = rows.groupBy("connector").agg(
         F.first("state").alias("state"),

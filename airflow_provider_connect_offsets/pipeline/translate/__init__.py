@@ -2,6 +2,6 @@
 
 ``mirror_records`` decodes MirrorMaker 2's records; ``mappings`` collects offset mappings; ``records`` matches records
 by digest; ``elements`` divides the remote topic; ``later`` and ``uncovered`` add what later elements contain and which
-records have no copy; ``bounds`` and ``translation`` compute the translated offsets, also by checkpoints only; ``home``
-translates positions back to the source; ``ledger`` and ``lost`` serve failovers without the source.
+records have no copy; ``bounds`` and ``translation`` compute the translated offsets, if need be by checkpoints alone;
+``home`` translates positions back to the source; ``ledger`` and ``lost`` serve failovers without the source.
 """

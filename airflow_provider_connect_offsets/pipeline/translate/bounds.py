@@ -39,8 +39,8 @@ def bounded(
         ``positions`` with lower (no unread record has its only copies before it; null: unknown), upper (at or after the
         last copy of the first unread record), missing (unread records without a copy; null: unknown), max_rereads, kind
         (of the element that ``lower`` is based on, or ``CHECKPOINT``; null: no unread record has a copy), claimed (the
-        source offset of the record copied to ``lower``; null: unknown), unshown (how many elements from
-        there on the records don't show; null: no unread record has a copy)
+        source offset of the record copied to ``lower``; null: unknown), unshown (how many elements from that element on
+        are not shown by records; null: no unread record has a copy)
     """
     above = _downwards(positions, elements, uncovered)
     known = _upwards(above, partitions, elements, checkpoints)
@@ -49,7 +49,7 @@ def bounded(
 
 
 def _downwards(positions: DataFrame, elements: DataFrame, uncovered: DataFrame) -> DataFrame:
-    """From the highest position down: the first element that may, or certainly does, contain an unread record."""
+    """Going down from the highest position, find the first element that may or does contain an unread record."""
     unread = _events(elements.withColumn("at", reach_unread()), unread=F.struct(*_UNREAD))
     last = _events(elements.withColumn("at", reach_last()), last=F.struct(*_LAST))
     without = _events(uncovered, missing=F.col("missing"), unknown=F.col("unknown"))
@@ -71,7 +71,7 @@ def _downwards(positions: DataFrame, elements: DataFrame, uncovered: DataFrame) 
 
 
 def _upwards(above: DataFrame, partitions: DataFrame, elements: DataFrame, checkpoints: DataFrame | None) -> DataFrame:
-    """From the lowest position up: the element of the last record before it, and the highest checkpoint up to it."""
+    """Going up, find the element of the last record before each position, and the highest checkpoint up to it."""
     bounds = _at_elements(above, partitions, elements)
     several = elements.where(~is_single()).withColumn("at", F.col("low") + 1)
     events = [query_events(bounds), _events(several, before=F.struct("start", "end", "certain", "upstream", "high"))]
@@ -92,7 +92,7 @@ def _with_checkpoints(known: DataFrame, columns: list[str], *, trusts_checkpoint
 
     Before the first mapping, a checkpoint may belong to an earlier topic or be written during a rewind.
     """
-    # So may one after the last mapping of a lost source: that replication had caught up is unknown.
+    # So may a checkpoint after the last mapping of a lost source: it is unknown whether replication had caught up.
     open_there = (F.col("unread.kind") == STRETCH) & (F.col("unread.end") + 1 >= F.col("all_end")) & F.col("is_lost")
     in_blind = (F.col("unread.kind") == BLIND) & F.col("is_lost")
     trusted = in_blind | open_there if trusts_checkpoints else F.expr("false")
@@ -115,14 +115,14 @@ def _with_checkpoints(known: DataFrame, columns: list[str], *, trusts_checkpoint
 
 
 def _since_the_last_rewind() -> Column:
-    """Whether a checkpoint lies in the element of the unread record; one beyond it is older than a rewind."""
+    """Whether a checkpoint lies in the element of the unread record; a checkpoint beyond it is older than a rewind."""
     return F.col("checkpoint_offset") <= F.least(F.col("unread.end") + 1, "element_upper")
 
 
 def _at_elements(above: DataFrame, partitions: DataFrame, elements: DataFrame) -> DataFrame:
-    """Both bounds from the elements; if no element may contain an unread record, after all copies."""
+    """Compute both bounds from the elements; if no element may contain an unread record, they are after all copies."""
     of_partition = Window.partitionBy(*KEY)
-    # A mapping proves a copy, even if it was deleted since.
+    # A mapping proves that there was a copy, even if the copy has since been deleted.
     own_end = F.max(F.when(F.col("certain") | (F.col("kind") == POINT), F.col("end") + 1))
     behind = is_single() & (F.col("start") >= F.coalesce("own_end", F.lit(0)))
     own = (
@@ -151,7 +151,7 @@ def _at_elements(above: DataFrame, partitions: DataFrame, elements: DataFrame) -
 
 
 def _rereads(lower: Column) -> Column:
-    """How many records that were read may have copies at or after ``lower``, in elements or as single records."""
+    """How many already read records may have copies at or after ``lower``, in elements or as single records."""
     behind = F.least(F.col("before.high"), F.col("position") - 1) - F.col("before.upstream") + F.col("before.start")
     end = F.when(F.col("before.certain"), behind).otherwise(F.col("before.end"))
     ahead = F.when(F.col("unread.doubts_low") < F.col("position"), F.col("unread.doubts"))
@@ -160,7 +160,7 @@ def _rereads(lower: Column) -> Column:
 
 
 def _first(element: str, hidden_from: str, hidden_to: str) -> Column:
-    """Offset of the first unread record in an element, skipping those between ``hidden_from`` and ``hidden_to``."""
+    """Offset of the first unread record in an element, skipping records between ``hidden_from`` and ``hidden_to``."""
     record = _first_record(element, hidden_from, hidden_to)
     return F.col(f"{element}.start") + record - F.col(f"{element}.upstream")
 

@@ -1,8 +1,8 @@
 """Divide the remote topic into elements: ranges of offsets with the source records that they may be copies of.
 
-Records that were read become elements; before them, offset mappings do. A run certainly contains consecutive source
-records at the same distance. A stretch lies between two mappings at different distances, and may contain any records
-that fit between them.
+Records that were read become elements; before the first of these records, elements are made from offset mappings. A run
+certainly contains consecutive source records at the same distance. A stretch lies between two mappings at different
+distances, and may contain any records that fit between them.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ def elements(
 
     Returns:
         topic, kafka_partition, start, end (offsets in the remote topic, both included), upstream (the record copied to
-        ``start``; null: uncertain), next (the source record after the last one of a certain element; for another
+        ``start``; null: uncertain), next (the source record after the last record of a certain element; for another
         element, the record that replication had reached after it, null if unknown), low, high (it may contain copies of
         the records between, both included), certain (it contains all records from ``upstream`` to before ``next``),
-        shown (the records themselves show all of this), unlike (a record that looks like none of the source), kind
+        shown (the records themselves show all of this), unlike (a record that looks like no record of the source), kind
     """
-    # A mapping that records contradict may belong to an earlier topic, and so may all before it; or the bytes of copies
-    # were changed up to there. Up to there only what was read counts.
+    # A mapping that records contradict may belong to an earlier topic, and so may all mappings before it; or copies up
+    # to there have changed bytes. So up to there, only records that were read count.
     doubtful = F.broadcast(
         contradicted(partitions, records).select(*KEY, F.col("contradicted.downstream").alias("doubted_to"))
     )
@@ -86,14 +86,14 @@ def _with_skipped(partitions: DataFrame, source: DataFrame | None) -> DataFrame:
 
 
 def _with_ends(mappings: DataFrame, partitions: DataFrame) -> DataFrame:
-    """Mappings, each with the next one, and a row without a mapping for the offsets before the first."""
+    """Mappings, each with the next mapping, and a row without a mapping for the offsets before the first mapping."""
     facts = partitions.where("target_end is not null").select(
         *KEY,
         "source_end",
         "stored",
         "skipped",
         "target_start",
-        # After it, records make the elements.
+        # From this offset on, elements are made from records.
         F.least("target_end", "target_from", F.col("target_last") + 1).alias("mapped_end"),
         "gapless",
         (F.col("gapless") & ~F.col("transformed")).alias("whole"),
@@ -128,11 +128,12 @@ def _with_ends(mappings: DataFrame, partitions: DataFrame) -> DataFrame:
 
 
 def _of_current_topics(mappings: DataFrame) -> DataFrame:
-    """Keep each mapping once, drop those of an earlier remote topic, and add the column ``has_gaps``.
+    """Keep each mapping once, drop mappings of an earlier remote topic, and add the column ``has_gaps``.
 
     If fewer records were copied between two mappings than the source has offsets, either offsets without a record lie
-    between, or the later mapping belongs to a new remote topic. That topic has at most the records after the earlier
-    mapping, so it is ruled out if the later one lies further back from its log start, and if both logs began together.
+    between, or the later mapping belongs to a new remote topic. A new topic has at most the records after the earlier
+    mapping, so it is ruled out if the later mapping lies further from its log start, and also if both logs began
+    together.
     """
     distinct = mappings.groupBy(*KEY, "upstream", "downstream").agg(
         F.min("weak").alias("weak"), *[F.max(name).alias(name) for name in NEXT]
@@ -158,7 +159,7 @@ def _by_mappings(mappings: DataFrame) -> DataFrame:
     closed = F.coalesce(F.col("next_downstream") >= F.coalesce("after.downstream", "mapped_end"), F.expr("false"))
     level = F.coalesce(F.col("length") == F.col("rise"), F.expr("false"))
     straight = F.col("believed") & level & F.col("next_downstream").isNull()
-    # Compaction deletes all copies but the last one, which may look like others.
+    # Compaction deletes all copies but the last, which may look like other records.
     shown = F.col("next_downstream").isNotNull()
     certain = shown | F.when(F.col("weak"), F.col("level")).otherwise(F.col("gapless"))
     here = mappings.where("downstream is not null").select(
@@ -200,15 +201,15 @@ def _by_mappings(mappings: DataFrame) -> DataFrame:
 
 
 def _all_read_between() -> Column:
-    """Whether all records of a stretch were read, though not recognised."""
+    """Whether all records of a stretch were read, although they were not recognised."""
     last = F.col("after").isNull()
     return F.col("next_downstream").isNotNull() & (last | F.col("after.next_downstream").isNotNull())
 
 
 def _rises_between() -> Column:
-    """Whether all records of a stretch were read, and replication came from its begin to its end.
+    """Whether all records of a stretch were read, and replication went from its beginning to its end.
 
-    A transform that drops records lets it come from further back.
+    With a transform that drops records, replication may have come from further back.
     """
     rises = F.coalesce(F.col("after.upstream") > F.col("upstream"), F.expr("false"))
     return _all_read_between() & rises & F.col("whole")
@@ -217,8 +218,8 @@ def _rises_between() -> Column:
 def _stretch_low() -> Column:
     """The lowest record of a stretch: a run up to the next mapping can't have more records than the stretch.
 
-    It reaches back over offsets without a record, too. If mappings show such gaps, a single record may be any earlier
-    one; a stretch in which something was copied twice hides them, so those that the read records show count as well.
+    The run also reaches back over offsets without a record. If mappings show such gaps, a single record may be any
+    earlier record. A stretch in which something was copied twice hides gaps, so gaps between read records count too.
     """
     longest = _length() + F.col("skipped")
     fits = F.least(F.coalesce("upstream", F.lit(-1)) + 1, F.col("after.upstream") - longest + 1)
@@ -231,7 +232,7 @@ def _stretch_low() -> Column:
 def _stretch_high() -> Column:
     """The highest record of a stretch: below the next mapping, if the stretch has no room for more records.
 
-    Else some records were copied twice, and if the source's offsets have gaps, a few records may reach far.
+    Otherwise some records were copied twice. If the source's offsets have gaps, a few records may span many offsets.
     """
     beyond = F.greatest(F.col("source_end") - 1, "stored", "after.upstream", "upstream", F.lit(0))
     unknown = F.when(F.col("source_end").isNull(), F.lit(2**62)).otherwise(beyond)

@@ -17,7 +17,7 @@ from airflow_provider_connect_offsets.pipeline.translate.record_elements import 
 from airflow_provider_connect_offsets.pipeline.translate.records import MARGIN, remote_records, source_records
 from airflow_provider_connect_offsets.pipeline.translate.translation import method_of_kind
 
-# Rounds in which copies of skipped records are searched in later elements.
+# Rounds in which later elements are searched for copies of skipped records.
 _ROUNDS = 3
 _ADDED = ("lowest", "before", "goes_to", "joined", "copied_to", "presumed", "length")
 _READ = (
@@ -50,7 +50,7 @@ def replicated(
     Returns:
         what ``with_earlier`` returns
     """
-    # Groups may have read records that retention deleted from the remote topic since.
+    # Groups may have read records that retention has since deleted from the remote topic.
     ever = partitions.withColumn("target_start", F.when(F.col("target_end").isNotNull(), F.lit(0)).cast("long"))
     mappings = worked_out(known_mappings(syncs, ever, kept))
     if digests is None:
@@ -64,14 +64,14 @@ def replicated(
 def positions_at_home(positions: DataFrame, partitions: DataFrame, of: DataFrame) -> DataFrame:
     """Translate each position in a remote topic to its source.
 
-    No unread record is skipped, from the first replicated record on, provided that replication skipped none where no
-    records were read. ``exact`` means: replication certainly skipped none, and no record is read again.
+    From the first replicated record on, no unread record is skipped, provided that replication skipped no records in
+    parts that were not read. ``exact`` means: replication certainly skipped no record, and no record is read again.
 
     Args:
         positions: topic (of the source), kafka_partition, position (long; in the remote topic, at most its end), and
             any others
         partitions: dataset ``mirror_partitions``
-        of: what ``replicated`` returns for them
+        of: what ``replicated`` returns for ``partitions``
 
     Returns:
         ``positions`` with downstream (offset in the source; null: unknown), exact, max_rereads, method, claimed (the
@@ -108,8 +108,8 @@ def worth_reading(lowest: DataFrame, partitions: DataFrame, of: DataFrame, *, co
     Args:
         lowest: topic (of the source), kafka_partition, position (the lowest position in the remote topic)
         partitions: dataset ``mirror_partitions``
-        of: what ``replicated`` returns for them
-        compared: how many records of a remote partition are read at most
+        of: what ``replicated`` returns for ``partitions``
+        compared: most records to read of a remote partition
 
     Returns:
         topic, kafka_partition, target_topic, source_from, target_from
@@ -127,7 +127,7 @@ def worth_reading(lowest: DataFrame, partitions: DataFrame, of: DataFrame, *, co
         .groupBy(*KEY)
         .agg(F.min(low).alias("begins"))
     )
-    # No copy is of a record after the stored one; as many records again for those that were replicated twice.
+    # No record after the stored one has a copy. Twice ``compared``, as records may have been replicated twice.
     bound = F.least("source_end", F.coalesce("stored", F.lit(-1)) + 1) - 2 * compared
     return ranges.join(within, list(KEY), "left").select(
         *KEY,
@@ -141,7 +141,7 @@ def with_earlier(rows: DataFrame, partitions: DataFrame) -> DataFrame:
     """Add to each element what was replicated before it.
 
     Replication continues at its position or at an earlier one, unless someone moves it forward. A move forward is
-    visible only between records that were read: too few records lie between two certain ones.
+    visible only between records that were read: too few records lie between two certain records.
 
     Args:
         rows: what ``elements`` returns, from the beginning of the remote topic, also of records that retention has
@@ -149,16 +149,17 @@ def with_earlier(rows: DataFrame, partitions: DataFrame) -> DataFrame:
         partitions: dataset ``mirror_partitions``
 
     Returns:
-        ``rows`` with lowest (the lowest replicated record of the partition), before (all records from ``lowest`` to
-        before this one have a copy before the element), goes_to (the same after the element, if it is ``joined``),
-        joined, copied_to (no record from this one on has a copy before the element; null: it is the first), presumed
-        (something up to here depends on replication not skipping records), length (offsets of all elements up to here)
+        ``rows`` with lowest (the lowest replicated record of the partition), before (before the element, all records
+        from ``lowest`` to below this one have a copy), goes_to (``before`` after the element, if it is ``joined``),
+        joined (the element continues from ``before``), copied_to (no record from this one on has a copy before the
+        element; null: it is the first), presumed (something up to here depends on replication not skipping records),
+        length (offsets of all elements up to here)
     """
     in_order = Window.partitionBy(*KEY).orderBy("start")
     earlier, so_far = in_order.rowsBetween(Window.unboundedPreceding, -1), in_order.rowsBetween(*SO_FAR)
     last = F.coalesce("target_last", F.col("target_end") - 1).alias("target_last")
     facts = partitions.select(*KEY, "source_start", "source_end", last, "gapless", "transformed")
-    # A record that looks like none of the source need not be a copy, and makes no room for those passed over.
+    # A record that looks like no record of the source need not be a copy, and makes no room for skipped records.
     unclear = F.when(F.col("certain") | F.col("unlike"), F.lit(0)).otherwise(F.col("end") - F.col("start") + 1)
     is_record = F.col("kind") == RECORD
     known = (
@@ -193,8 +194,8 @@ def with_earlier(rows: DataFrame, partitions: DataFrame) -> DataFrame:
 def _high() -> Column:
     """The highest record that an element may contain, raised where its own bound is not reliable.
 
-    If a flow broke off, its last record may only look like the stored one and be a later one. If offsets have gaps, the
-    unread part may contain any record that was replicated before replication went back.
+    If a flow broke off, its last record may only look like the stored record, and be a copy of a later record. If
+    offsets have gaps, the unread part may contain any record that was replicated before replication went back.
     """
     doubtful = ~F.col("certain") & (F.col("kind") == POINT) & (F.col("end") == F.col("target_last"))
     blind = F.col("kind") == BLIND
@@ -219,7 +220,7 @@ def _presumes(jump: Column) -> Column:
 
 
 def _joined(chained: DataFrame) -> DataFrame:
-    """Add how far all records were replicated before each element, and whether the element continues from there."""
+    """Add up to where all records were replicated before each element, and whether the element continues from there."""
     in_order = Window.partitionBy(*KEY).orderBy("start")
     earlier, so_far = in_order.rowsBetween(Window.unboundedPreceding, -1), in_order.rowsBetween(*SO_FAR)
     lowest = F.min("begins").over(Window.partitionBy(*KEY))
@@ -242,9 +243,9 @@ def read_up_to(positions: DataFrame, of: DataFrame, partitions: DataFrame) -> Da
 
     Returns:
         ``positions`` with lower (all records before it were read, except those before the first replicated record;
-        null: unknown), max_rereads (how many from there on were read, at most), proved (none was read, and nothing is
-        presumed), kind (of the element before the position; null: there is none), claimed (the position, if the record
-        at ``lower`` was copied there; else null)
+        null: unknown), max_rereads (how many records from ``lower`` on were read, at most), proved (no record from
+        there on was read, and nothing is presumed), kind (of the element before the position; null: there is none),
+        claimed (the position, if the record at ``lower`` was copied there; else null)
     """
     read = F.struct(*_READ).alias("read")
     known = of.select(*KEY, (F.col("start") + 1).alias("at"), F.lit(KNOWN).alias("event"), read)

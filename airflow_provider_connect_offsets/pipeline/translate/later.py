@@ -1,4 +1,4 @@
-"""Compare each element with later ones in the remote topic: which copies are certainly repeated, and which last."""
+"""Compare each element with later elements of the remote topic: which copies are repeated, and which are the last."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from airflow_provider_connect_offsets.pipeline.translate.elements import is_sing
 def with_later(rows: DataFrame) -> DataFrame:
     """Add to each element what later elements contain.
 
-    Replication continues at its position or at an earlier one. So a chain of certain elements, none of which begins
-    beyond the end of the one before it, contains all records between its lowest record and its end.
+    Replication continues at its position or at an earlier one. So if no element of a chain of certain elements begins
+    beyond the end of the element before it, the chain contains all records between its lowest record and its end.
 
     Args:
         rows: what ``elements`` returns
 
     Returns:
         ``rows`` with again_from, again_to (later elements certainly contain all records between, both included; null:
-        none), later_low, later_high (later elements contain no record outside; null: there are none), doubts (how many
-        single records from here on are uncertain), doubts_low (the lowest record that one of them may be), unshown (how
-        many elements from here on the records don't show)
+        no records), later_low, later_high (later elements contain no record outside this range; null: no records),
+        doubts (how many single records from here on are uncertain), doubts_low (the lowest record that one of these may
+        be), unshown (how many elements from here on are not shown by records)
     """
     in_order = Window.partitionBy(*KEY).orderBy("start")
     replicated_to = F.last("next", ignorenulls=True).over(in_order.rowsBetween(Window.unboundedPreceding, -1))
@@ -63,7 +63,7 @@ def with_later(rows: DataFrame) -> DataFrame:
 
 
 def going_on(rows: DataFrame) -> DataFrame:
-    """Move ``next`` of each element past records without a copy, which do not break a chain.
+    """Move ``next`` of each element past records without a copy, as such records do not break a chain.
 
     Args:
         rows: what ``elements`` returns, for a remote topic whose records were read
@@ -86,7 +86,7 @@ def reach_unread() -> Column:
 
 
 def reach_last() -> Column:
-    """The highest record whose last copy a certain element certainly contains; null: there is none."""
+    """The highest record whose last copy is certainly in a certain element; null: there is no such record."""
     below = F.when(F.col("later_low") > F.col("low"), F.col("later_low") - 1)
     highest = (
         F.when(F.col("later_high").isNull() | (F.col("high") > F.col("later_high")), F.col("high"))

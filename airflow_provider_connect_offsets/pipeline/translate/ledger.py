@@ -1,6 +1,6 @@
 """The ledger, which readiness runs keep in case the source is lost: dataset ``mirror_ledger``.
 
-Each run writes a whole ledger, from the one before and from its own observations: offset mappings of the current
+Each run writes a whole ledger, from the previous ledger and from its own observations: offset mappings of the current
 topics, the logs of each partition, digests of a few records, and positions of groups.
 """
 
@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.pipeline.frames import shaped
 from airflow_provider_connect_offsets.pipeline.translate.mappings import NEXT, known_mappings
 from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_MAPPINGS, MIRROR_LEDGER
 
-#: Mappings of a partition in the ledger; the last ones are kept.
+#: Most mappings of a partition in the ledger; the last mappings are kept.
 MOST_MAPPINGS = 1_000
 LOG, MAPPING, RECORD, POSITION = "log", "mapping", "record", "position"
 _IDS = ("topic_id", "target_topic_id")
@@ -84,13 +84,13 @@ def ledger(observed: LedgerInput, earlier: DataFrame) -> DataFrame:
 
 
 def thinned(mappings: DataFrame) -> DataFrame:
-    """Drop mappings without information: between two at the same distance, or before the remote log start.
+    """Drop mappings without information: between two mappings at the same distance, or before the remote log start.
 
     Args:
         mappings: topic, kafka_partition, upstream, downstream, target_start, and any others
 
     Returns:
-        the same columns, at most ``MOST_MAPPINGS`` rows of a partition
+        the same columns; the last ``MOST_MAPPINGS`` rows of each partition
     """
     in_order = Window.partitionBy(*KEY).orderBy("downstream")
     distance = F.col("downstream") - F.col("upstream")
@@ -103,7 +103,7 @@ def thinned(mappings: DataFrame) -> DataFrame:
 
 
 def newest(ledgers: DataFrame) -> DataFrame:
-    """The newest rows of each partition, of ledgers of several connectors that may replicate the same partition.
+    """The newest rows of each partition, as ledgers of several connectors may have the same partition.
 
     Args:
         ledgers: dataset ``mirror_ledger``
@@ -131,7 +131,7 @@ def kept_in(ledger_rows: DataFrame) -> DataFrame:
 
 
 def created_since(ledger_rows: DataFrame, topics: DataFrame) -> DataFrame:
-    """Partitions of topics that were created anew since they were first observed: topic, kafka_partition."""
+    """Partitions of topics that have been recreated since they were first observed: topic, kafka_partition."""
     now = topics.select("target_topic", F.col("target_topic_id").alias("now"))
     logs = ledger_rows.where(F.col("kind") == LOG).join(F.broadcast(now), "target_topic")
     anew = F.coalesce("renewed", F.expr("false")) | ~F.col("target_topic_id").eqNullSafe(F.col("now"))

@@ -18,14 +18,14 @@ from airflow_provider_connect_offsets.pipeline.events import KEY, SO_FAR, union_
 from airflow_provider_connect_offsets.pipeline.frames import worked_out
 from airflow_provider_connect_offsets.pipeline.translate.mappings import distance
 
-# So many records in a row with the expected digests are not coincidence.
+# This many records in a row with the expected digests are no coincidence.
 COMPANY = 3
 _POINT, _RECORD = 0, 1
 
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """Partitions and digests as those of a drained flow.
+    """Partitions and digests in the form of a drained flow's.
 
     Attributes:
         partitions: dataset ``mirror_partitions``, and known_to (the last source record with a known offset; null: the
@@ -41,8 +41,8 @@ def rebuilt(partitions: DataFrame, mappings: DataFrame, digests: DataFrame, ledg
     """Rebuild the source of each partition whose remote topic was read whole.
 
     A partition is not rebuilt if a topic is compacted or records are transformed; if mappings don't cover the source
-    from its log start; if two records look the same; or if the remote topic's order is not that of a replication: each
-    record follows its predecessor, or begins a row of at least ``COMPANY`` repeated records.
+    from its log start; if two records look the same; or if the remote topic doesn't have the order in which records are
+    replicated: each record follows its predecessor, or begins a row of at least ``COMPANY`` repeated records.
 
     Args:
         partitions: dataset ``mirror_partitions``
@@ -67,7 +67,7 @@ def rebuilt(partitions: DataFrame, mappings: DataFrame, digests: DataFrame, ledg
 
 
 def _mapped(digests: DataFrame, mappings: DataFrame, eligible: DataFrame) -> DataFrame:
-    """Records of the remote topics with their source offsets, by the mappings around each.
+    """Records of the remote topics with their source offsets, according to the mappings around each record.
 
     Returns topic, kafka_partition, downstream, digest, upstream (null: unknown), last (the highest upstream of all
     mappings), begins_at_origin (both logs began with the same record).
@@ -101,7 +101,7 @@ def _mapped(digests: DataFrame, mappings: DataFrame, eligible: DataFrame) -> Dat
 def _numbered(mapped: DataFrame) -> DataFrame:
     """Add number (source offset of each record) and twice (two records look the same, or one offset has two records).
 
-    A new record without a mapping gets the offset after the highest one before it; null if there is none before it.
+    A new record without a mapping gets the offset after the highest offset before it; null if no offset is known.
     """
     alike, in_order = Window.partitionBy("digest", *KEY), Window.partitionBy(*KEY).orderBy("downstream")
     by_digest = F.min("upstream").over(alike)
@@ -110,7 +110,7 @@ def _numbered(mapped: DataFrame) -> DataFrame:
     is_first = F.min("downstream").over(alike) == F.col("downstream")
     is_new = F.when(F.col("known").isNull() & is_first, 1).otherwise(0)
     counted = known.withColumn("new", is_new).withColumn("count", F.sum("new").over(in_order.rowsBetween(*SO_FAR)))
-    # The first copy of the highest known record; new records since then came after it.
+    # The first copy of the highest known record; new records after this copy have higher offsets.
     highest = F.max(F.when(F.col("known").isNotNull(), F.struct("known", (-F.col("count")).alias("before"))))
     walked = counted.withColumn("highest", highest.over(in_order.rowsBetween(*SO_FAR)))
     base = F.coalesce("highest.known", F.when(F.col("begins_at_origin"), F.lit(-1)))
@@ -123,7 +123,7 @@ def _numbered(mapped: DataFrame) -> DataFrame:
 
 
 def _believed(numbered: DataFrame, eligible: DataFrame, kept_digests: DataFrame) -> DataFrame:
-    """Partitions whose records have the order of a replication: topic, kafka_partition, first, known_to, end."""
+    """Partitions whose records are in the order of replication: topic, kafka_partition, first, known_to, end."""
     in_order = Window.partitionBy(*KEY).orderBy("downstream")
     before = F.lag("number").over(in_order)
     begins = F.coalesce(F.col("number") != before + 1, F.expr("true"))

@@ -12,10 +12,10 @@ NEXT = ("next_upstream", "next_downstream")
 
 
 def known_mappings(syncs: DataFrame, partitions: DataFrame, kept: DataFrame | None = None) -> DataFrame:
-    """All offset mappings of each partition, without those of an earlier or truncated topic of the same name.
+    """All offset mappings of each partition, except mappings of an earlier or truncated topic of the same name.
 
     Args:
-        syncs: dataset ``offset_syncs``, all that the topic still has
+        syncs: dataset ``offset_syncs``: all syncs that the topic still has
         partitions: dataset ``mirror_partitions``
         kept: dataset ``kept_mappings``, or None
 
@@ -52,7 +52,7 @@ def known_mappings(syncs: DataFrame, partitions: DataFrame, kept: DataFrame | No
 
 
 def created_anew(syncs: DataFrame, partitions: DataFrame) -> DataFrame:
-    """Partitions whose source or remote topic was created anew after the first sync, as the syncs show.
+    """Partitions whose source or remote topic was recreated after the first sync, according to the syncs.
 
     Returns:
         topic, kafka_partition
@@ -78,9 +78,13 @@ def gaps_of(mappings: DataFrame) -> DataFrame:
 
 
 def _marked(mappings: DataFrame, partitions: DataFrame) -> DataFrame:
-    """Add alien (seq of the last mapping beyond the source's end), first (seq of the last fall of offsets), newest."""
+    """Add alien, first and newest.
+
+    alien: seq of the last mapping beyond the source's end; first: seq of the last mapping at which offsets fell;
+    newest: downstream of the last mapping.
+    """
     of_partition = Window.partitionBy(*KEY)
-    # Such an offset belongs to an earlier topic of that name.
+    # An offset beyond the end belongs to an earlier topic of the same name.
     beyond = F.greatest("upstream", "stored") >= F.col("source_end")
     rises = F.col("downstream") > F.col("before.downstream")
     repeats = F.struct("upstream", "downstream") == F.col("before")

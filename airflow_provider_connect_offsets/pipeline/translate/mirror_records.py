@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.pipeline.frames import shaped
 from airflow_provider_connect_offsets.workspace.schemas import CHECKPOINTS, OFFSET_SYNCS
 
 _SHORT, _INT, _LONG = 2, 4, 8
-# Of a text, in bytes: its length is a Java short.
+# Most bytes of a text: its length is a Java short.
 _LONGEST = 2**15 - 1
 
 
@@ -49,7 +49,7 @@ def checkpoints(records: DataFrame) -> DataFrame:
     Args:
         records: dataset ``stored_records`` of a checkpoints topic
     """
-    # One number of all fixed-size fields at known offsets: converting bytes to a number costs more than all the rest.
+    # Combine all fixed-size fields at known offsets in one number: converting bytes costs more than everything else.
     metadata_at = 1 + _SHORT + 2 * _LONG
     fixed = [_bytes("key", 1, _SHORT), _bytes("value", metadata_at, _SHORT), _bytes("key", -_INT, _INT)]
     sized = _once(records, fixed=_number(f"concat({', '.join(fixed)})"))
@@ -76,7 +76,7 @@ def checkpoints(records: DataFrame) -> DataFrame:
 def latest_checkpoints(rows: DataFrame) -> DataFrame:
     """The last checkpoint of each group, topic and partition. ``rows``: dataset ``checkpoints``."""
     key = ("group", "topic", "kafka_partition")
-    # Column by column: Spark need not sort for aggregates of numbers, as it would for a struct.
+    # Column by column, as Spark need not sort for aggregates of numbers, but would for aggregates of a struct.
     last = [F.max_by(name, "log_offset").alias(name) for name in CHECKPOINTS.names if name not in key]
     return shaped(rows.groupBy(*key).agg(*last), CHECKPOINTS)
 
@@ -92,26 +92,26 @@ def _once(records: DataFrame, **values: str) -> DataFrame:
 
 
 def _is_size(column: str, start: str, size: str) -> str:
-    """Whether the two bytes at ``start`` (from 1) are ``size``."""
+    """Make the SQL condition that the two bytes at ``start`` (counted from 1) are the number ``size``."""
     expected = f"lpad(hex({size}), {2 * _SHORT}, '0')"
     return f"({size} BETWEEN 0 AND {_LONGEST} AND hex({_bytes(column, start, _SHORT)}) = {expected})"
 
 
 def _number(eight_bytes_or_less: str) -> str:
-    """A number; signed if it has 8 bytes. Null if there are no bytes."""
+    """Make the SQL expression of a number from bytes; signed if there are 8 bytes, null if there are none."""
     return f"CAST(conv(hex({eight_bytes_or_less}), 16, -10) AS BIGINT)"
 
 
 def _signed(number: str) -> str:
-    """The last 4 bytes of a number, as Java's ``int``."""
+    """Make the SQL expression of the last 4 bytes of a number, as Java's ``int``."""
     return f"CAST(shiftright(shiftleft({number}, 32), 32) AS INT)"
 
 
 def _bytes(column: str, start: int | str, size: int) -> str:
-    """``size`` bytes from ``start``, which counts from 1, or from the end if it is negative."""
+    """Make the SQL expression of ``size`` bytes at ``start``, counted from 1, or from the end if it is negative."""
     return f"substr({column}, {start}, {size})"
 
 
 def _text(column: str, start: str, size: str) -> str:
-    """The text whose two bytes of length are at ``start``."""
+    """Make the SQL expression of the text whose two bytes of length are at ``start``."""
     return f"CAST(substr({column}, CAST({start} + {_SHORT} AS INT), CAST({size} AS INT)) AS STRING)"

@@ -1,4 +1,4 @@
-"""Make elements of the records of the remote topic that were read."""
+"""Make elements from the records of the remote topic that were read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.pipeline.events import KEY, SO_FAR, union_of
 
-#: Kind of an element of records.
+#: Kind of an element made from records.
 RECORD = "record"
 
 
@@ -16,7 +16,7 @@ def narrowed(records: DataFrame, pieces: DataFrame) -> DataFrame:
 
     Adds replicated_to: the record that replication had reached after the last record of a stretch; null if unknown.
     """
-    # A weak mapping does not show how replication continued, so it bounds nothing.
+    # A weak mapping does not show how replication continued, so it gives no bounds.
     stretches = pieces.where(~F.col("certain") & F.col("firm")).select(
         *KEY, F.col("start").alias("downstream"), F.struct("start", "end", "next", "low", "high").alias("around")
     )
@@ -43,7 +43,7 @@ def narrowed(records: DataFrame, pieces: DataFrame) -> DataFrame:
 
 
 def by_records(records: DataFrame, source: DataFrame) -> DataFrame:
-    """Elements of records: records that are consecutive in both logs make one, each other record is its own."""
+    """Elements made from records: records that are consecutive in both logs share an element, any other has its own."""
     in_order = Window.partitionBy(*KEY).orderBy("downstream")
     follows = (F.col("upstream") == F.col("before.upstream") + 1) & (
         F.col("downstream") == F.col("before.downstream") + 1

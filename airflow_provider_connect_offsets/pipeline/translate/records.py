@@ -1,6 +1,6 @@
 """Match records of the remote topic with records of the source, by their digests.
 
-A digest is of timestamp, key and value (dataset ``record_digests``), so no content is kept.
+A digest is computed from timestamp, key and value (dataset ``record_digests``), so no content is kept.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.pipeline.events import KEY, SO_FAR, WHOLE
 from airflow_provider_connect_offsets.pipeline.translate.mappings import distance, gaps_of
 
-# Records that are read before the lowest position, so that a record before it is among them.
+# How many offsets before the lowest position are read, too, so that a record before it is among them.
 MARGIN = 200
 _FACTS = (
     "source_start",
@@ -57,7 +57,7 @@ def remote_records(digests: DataFrame, partitions: DataFrame, mappings: DataFram
 
     Returns:
         topic, kafka_partition, downstream, upstream (the record that it is a copy of; null: uncertain), low, high (it
-        may be a copy of a record between, both included), shown (False: it is certain, but not compared with its
+        may be a copy of a record between, both included), shown (false: it is certain, but not compared with its
         original), unlike (it is uncertain and looks like no record of the source), refuted (the offset of the source
         that a mapping maps to it, if the digests differ; else null), mapped_next (offset of the source's next record,
         if a mapping has it; else null)
@@ -104,10 +104,10 @@ def remote_records(digests: DataFrame, partitions: DataFrame, mappings: DataFram
 
 
 def _with_contradictions(candidates: DataFrame) -> DataFrame:
-    """Add refuted, and may_hide where a mapping is refuted: digests prove less where some copies were changed."""
+    """Add refuted, and set may_hide where a mapping is refuted: digests prove less where some copies were changed."""
     denied = (F.col("mapped_digest") != F.col("digest")) & ~F.col("transformed") & ~F.col("weak")
     refuted = candidates.withColumn("refuted", F.when(denied, F.col("mapped")))
-    # In the order of the windows that follow, so that the records are sorted once.
+    # The same order as in the windows that follow, so that the records are sorted once.
     in_order = Window.partitionBy(*KEY).orderBy("downstream")
     doubtful = F.count("refuted").over(in_order.rowsBetween(*WHOLE)) > 0
     return refuted.withColumn("may_hide", F.col("may_hide") | doubtful & F.col("repeats"))
@@ -116,8 +116,8 @@ def _with_contradictions(candidates: DataFrame) -> DataFrame:
 def _points(mappings: DataFrame, source: DataFrame) -> DataFrame:
     """Mappings by offset in the remote topic.
 
-    Returns downstream, mapped (upstream), mapped_digest (null: unread), weak, proved (its neighbours were read),
-    mapped_next (its ``next_upstream``).
+    Returns topic, kafka_partition, downstream, mapped (upstream), mapped_digest (null: the record was not read), weak,
+    proved (the mapping's neighbours were read), mapped_next (the mapping's ``next_upstream``).
     """
     points = (
         mappings.where("upstream >= 0")
@@ -168,7 +168,7 @@ def _partition_facts(partitions: DataFrame, source: DataFrame, alike: DataFrame,
 def _all_read() -> Column:
     """Whether all records that the source ever had were read.
 
-    An offset without a record may be one that compaction removed, even if the policy is another one today.
+    Compaction may have removed the record of an offset without one, even if the topic's policy is different today.
     """
     return (F.col("source_from") <= 0) & F.col("gapless") & (F.col("skipped") == 0) & (F.col("first_read") == 0)
 
@@ -203,10 +203,10 @@ def _in_company() -> Column:
 
 
 def _with_straight(records: DataFrame, source: DataFrame) -> DataFrame:
-    """Make records certain that lie between two certain ones at the same distance, if their digests agree."""
+    """Make records certain that lie between two certain records at the same distance, if their digests agree."""
     in_order = Window.partitionBy(*KEY).orderBy("downstream")
     backwards = Window.partitionBy(*KEY).orderBy(F.desc("downstream"))
-    # Whether any other copy would be recognised too, or there certainly is none.
+    # Whether any other copy would be recognised too, or certainly does not exist.
     known = F.col("recognised") | F.coalesce("proved", F.expr("false"))
     sole = (known & (_all_read() | _is_unique())).alias("sole")
     certain = F.when(F.col("upstream").isNotNull(), F.struct("upstream", "downstream", sole))
@@ -232,8 +232,8 @@ def _with_straight(records: DataFrame, source: DataFrame) -> DataFrame:
         {
             "upstream": F.coalesce("upstream", agreed),
             "shown": F.coalesce("shown", F.expr("false")) | (F.col("expected_digest") == F.col("digest")),
-            # Replication goes on from one record to the next. So between two copies there is no room for others than
-            # those of so many records before the one or after the other, even if their bytes were changed.
+            # Replication goes on from one record to the next. So between two copies there is room only for copies of
+            # ``room`` records before the later copy's original or after the earlier one's, even if bytes were changed.
             "floor": F.when(rises & F.col("before.sole"), F.least(F.col("before.upstream") + 1, floor)),
             "ceiling": F.when(
                 rises & F.col("gapless") & F.col("after.sole"), F.greatest(F.col("after.upstream") - 1, ceiling)
@@ -250,7 +250,7 @@ def _low() -> Column:
 
 
 def _high() -> Column:
-    # A copy whose bytes were changed has a digest of its own; so has a record of another writer.
+    # A copy whose bytes were changed has a different digest, and so has a record of another writer.
     unlike = F.col("transformed") | F.col("times").isNull()
     highest = F.when(unlike, F.col("source_end") - 1).otherwise(F.greatest("last", F.col("source_from") - 1))
     return F.coalesce("upstream", F.least(highest, "ceiling")).alias("high")

@@ -38,12 +38,12 @@ TRANSLATED = (*PARTITION, "downstream", "upper", "missing", "exact", "max_reread
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of each partition.
+    """What is known about each partition.
 
     Attributes:
         elements: what ``later.with_later`` returns
         uncovered: what ``uncovered.uncovered`` returns: records without a copy
-        anew: topic, kafka_partition of topics that were created anew on either cluster, as their offset syncs show
+        anew: topic, kafka_partition of topics that were recreated on either cluster, according to their offset syncs
         contradicted: what ``elements.contradicted`` returns
     """
 
@@ -93,7 +93,7 @@ def translate(
     Args:
         positions: topic (of the source), kafka_partition, position (long), and any others
         partitions: dataset ``mirror_partitions``
-        of: what ``known`` returns for them
+        of: what ``known`` returns for ``partitions``
         checkpoints: topic (of the source), kafka_partition, upstream, downstream; or None
         trusts_checkpoints: for a lost source, whether checkpoints also count before the first mapping, where they may
             skip records
@@ -114,7 +114,7 @@ def _decided(bounds: DataFrame) -> DataFrame:
     absent = F.col("target_end").isNull() & F.col("target_topic").isNotNull()
     left = F.greatest(F.col("source_end") - F.col("position"), F.lit(0))
     missing = F.when(absent, left).otherwise(F.col("missing"))
-    # What lies between mappings is only presumed.
+    # Copies between mappings are only presumed.
     is_shown = F.coalesce(F.col("unshown") == 0, F.col("position") > F.col("stored"), is_lost, F.expr("false"))
     missing = F.when(is_shown | absent, missing)
     proved = is_shown & F.col("drained") & (lower == F.col("upper")) & (missing == 0) & (F.col("max_rereads") == 0)
@@ -154,7 +154,7 @@ def translate_by_checkpoints(positions: DataFrame, partitions: DataFrame, *, tru
 
     Args:
         positions: target_topic, kafka_partition, position, checkpoint (null: it has no offset), and any others, of all
-            groups: checkpoints of one group also translate positions of others
+            groups: checkpoints of one group also translate positions of other groups
         partitions: dataset ``mirror_partitions``
         trusts_checkpoints: whether to translate at all; else ``downstream`` is null
 

@@ -20,11 +20,12 @@ def uncovered(partitions: DataFrame, elements: DataFrame, source: DataFrame | No
 
     Returns:
         topic, kafka_partition, at (offset in the source), missing (1: that record certainly has no copy), unknown (1:
-        that record, or some before it, may have no copy)
+        that record, or a record before it, may have no copy)
     """
     facts = partitions.select(
         *KEY,
-        # A drained flow has no record to replicate after the stored one; retention may have deleted unreplicated ones.
+        # After the stored record, a drained flow has no record to replicate; retention may have deleted unreplicated
+        # records.
         F.when(
             F.col("drained") & ~F.col("transformed"),
             F.greatest(F.coalesce(F.col("stored") + 1, F.lit(0)), F.col("source_start")),
@@ -71,13 +72,13 @@ def _of_record() -> Column:
 
 
 def _of_piece() -> Column:
-    """A range of unread source records without a copy."""
+    """Whether an event ends a range of unread source records without a copy."""
     unread = F.least("at", "read_from")
     is_open = F.coalesce(F.col("next").isNull() & (F.col("open_from") < unread), F.expr("false"))
     return (F.col("kind") == _ELEMENT) & ((F.col("replicated_to") < unread) | is_open)
 
 
 def _may_have() -> Column:
-    """Whether an uncertain element may contain its copy, or a transform may have dropped it."""
+    """Whether an uncertain element may contain a record's copy, or a transform may have dropped the record."""
     possible = (F.col("at") >= F.col("doubts_low")) & (F.col("at") <= F.col("doubts_high"))
     return F.coalesce(possible, F.expr("false")) | F.col("transformed")

@@ -40,7 +40,7 @@ class _Scale:
     window: Log
 
     def x(self, position: int) -> float:
-        """X of a position; a position outside of the window is drawn next to the bar."""
+        """Return the x of a position; a position outside of the window is drawn next to the bar."""
         if position < self.window.start:
             return LEFT - _GAP
         if position > self.window.end:
@@ -54,7 +54,7 @@ def draw(moves: Sequence[PositionMove], names: Names, *, name: str) -> str | Non
     Args:
         moves: partitions; those without a log are left out
         names: labels of the markers
-        name: of the drawing, unique in its report
+        name: name of the drawing, unique in its report
 
     Returns:
         SVG; None if no move is on a log
@@ -86,7 +86,7 @@ def is_enlarged(move: PositionMove) -> bool:
 
 
 def _height(move: PositionMove) -> float:
-    """Height of a band."""
+    """Return the height of a band."""
     return LENS_HEIGHT if is_enlarged(move) else HEIGHT
 
 
@@ -134,7 +134,7 @@ def _bar(drawing: Drawing, y: float, thickness: float, window: Log) -> None:
 
 
 def _journey(drawing: Drawing, y: float, scale: _Scale, move: PositionMove, names: Names) -> None:
-    """The move from before to after, on the bar at ``y``."""
+    """Draw the move from before to after, on the bar at ``y``."""
     _span(drawing, y, _THICK, scale, move)
     _cells(drawing, y, scale.window)
     before, after = move.moved.before_position, move.moved.after_position
@@ -157,7 +157,7 @@ def _span(drawing: Drawing, y: float, thickness: float, scale: _Scale, move: Pos
 
 
 def _cells(drawing: Drawing, y: float, window: Log) -> None:
-    """Lines between records, if there are few."""
+    """Draw lines between records, if there are few records."""
     if not 1 < len(window) <= _CELLS:
         return
     scale = _Scale(window)
@@ -167,7 +167,7 @@ def _cells(drawing: Drawing, y: float, window: Log) -> None:
 
 
 def _window(way: Log, log: Log) -> Log:
-    """A short piece of the log around the way, in which it fills a third at most."""
+    """Return a short piece of the log around a short move, which fills a third of that piece at most."""
     length = min(max(8, 3 * len(way)), len(log))
     start = min(max(log.start, (way.start + way.end - length) // 2), log.end - length)
     return Log(start, start + length)
@@ -189,7 +189,7 @@ def _label(name: str, position: int | None, text: str) -> str:
 
 
 def _text_at(drawing: Drawing, y: float, scale: _Scale, position: int | None, text: str, *, bold: bool = False) -> None:
-    """A marker's label: centred on it, but never beyond the bar's ends."""
+    """Write a marker's label, centred on the marker, but never beyond the bar's ends."""
     x = LEFT if position is None else scale.x(position)
     half = 3.2 * len(text)
     anchor = Anchor.LEFT if x - half < LEFT else Anchor.RIGHT if x + half > RIGHT else Anchor.CENTER
@@ -197,7 +197,7 @@ def _text_at(drawing: Drawing, y: float, scale: _Scale, position: int | None, te
 
 
 def _as_text(shown: Sequence[PositionMove], names: Names) -> str:
-    """The drawing as text, for screen readers."""
+    """Return the drawing as text, for screen readers."""
     texts = [
         f"{move.where}: {names.before} {move.before}, {names.after} {move.after}, {move.effect}"
         for move in shown[:_IN_LABEL]

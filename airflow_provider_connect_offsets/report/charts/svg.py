@@ -19,14 +19,14 @@ _HATCHING = {"again": "M0 8L8 0M-2 2L2 -2M6 10L10 6", "never": "M0 8L8 0M0 0L8 8
 
 
 class Ink(StrEnum):
-    """Colours: the report's CSS variable, and what is used outside of a report."""
+    """Colours: the report's CSS variable, and the colour used outside of a report."""
 
     TEXT = "var(--text, #1b1f24)"
     MUTED = "var(--muted, #59636e)"
     PAPER = "var(--paper, #ffffff)"
     LOG = "var(--log, #d5dae0)"
     LENS = "var(--lens, #eceff2)"
-    # Blue and vermilion (Okabe and Ito) stay apart for every kind of colour blindness; the hatching, without colours.
+    # Blue and vermilion (Okabe and Ito) differ for every kind of colour blindness; hatchings differ without colours.
     AGAIN = "var(--again, #0072b2)"
     NEVER = "var(--never, #d55e00)"
     AGAIN_PALE = "var(--again-pale, #cfe5f3)"
@@ -46,9 +46,9 @@ class Drawing:
     """Shapes and texts, in the order in which they are drawn.
 
     Args:
-        height: Of the drawing; its width is ``WIDTH``, without the margins.
+        height: Height of the drawing; its width is ``WIDTH``, without the margins.
         name: Prefix of its ids, unique in its report.
-        margin: Room on the left, and on the right.
+        margin: Width of the margins on the left and on the right.
     """
 
     def __init__(self, height: float, *, name: str, margin: float = 0.0) -> None:
@@ -99,7 +99,7 @@ class Drawing:
         self._add("circle", {"fill": fill, "stroke": edge, "stroke-width": _number(line)}, cx=at[0], cy=at[1], r=radius)
 
     def arrow(self, start: float, end: float, y: float) -> None:
-        """Draw a level arrow from x to x."""
+        """Draw a horizontal arrow at ``y``, from x ``start`` to x ``end``."""
         back = -_ARROW_LENGTH if end > start else _ARROW_LENGTH
         self.line([(start, y), (end + back, y)], color=Ink.TEXT, width=1.6)
         self.area([(end, y), (end + back, y - _ARROW_WIDTH), (end + back, y + _ARROW_WIDTH)], fill=Ink.TEXT)

@@ -29,9 +29,9 @@ class Point:
     """One observation.
 
     Attributes:
-        at: when
-        lag: in records; None if unknown
-        seconds: age of the oldest of them; None if unknown
+        at: time of the observation
+        lag: records not replicated yet; None if unknown
+        seconds: age of the oldest of these records; None if unknown
     """
 
     at: datetime
@@ -47,7 +47,7 @@ def draw_trend(series: Series, *, name: str) -> str | None:
 
     Args:
         series: observations by label
-        name: of the drawing, unique in its report
+        name: name of the drawing, unique in its report
 
     Returns:
         SVG; None if there are no observations
@@ -94,7 +94,7 @@ class GroupBar:
 
 
 def draw_rereads(bars: Sequence[GroupBar], *, name: str) -> str | None:
-    """Draw two bars for each group; None if there is no group. ``name``: of the drawing, unique in its report."""
+    """Draw two bars for each group; None if there is no group. ``name``: unique name in its report."""
     shown = bars[:MOST_GROUPS]
     if not shown:
         return None
@@ -142,7 +142,7 @@ def _panel(drawing: Drawing, top: float, span: tuple[float, float], marks: Seque
 
 
 def _stretches(marks: Sequence[_Mark]) -> list[list[_Mark]]:
-    """Ranges of marks with known values."""
+    """Return the ranges of consecutive marks with known values."""
     stretches: list[list[_Mark]] = [[]]
     for mark in marks:
         if mark.value is None:
@@ -172,7 +172,7 @@ def _last_lag(line: Sequence[Point]) -> str:
 
 
 def _figure(value: float) -> str:
-    """A number, with one decimal if it is a small fraction."""
+    """Return a number as text, with one decimal if it is below 10 and no whole number."""
     return f"{value:,.0f}" if value == int(value) or value >= 10 else f"{value:.1f}"
 
 

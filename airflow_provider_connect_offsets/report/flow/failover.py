@@ -58,9 +58,9 @@ class Failover:
     Attributes:
         directory: the run
         request: the request
-        summary: of the job
+        summary: summary of the job
         groups: a row for each group, those left alone first
-        outcome: of the commits; None if there is none
+        outcome: outcome of the commits; None if there is none
         pending: why the groups are not moved yet; None if unknown
     """
 
@@ -97,7 +97,7 @@ class Failover:
 
     @property
     def kind(self) -> str:
-        """Kind of failover, and its effect on the figures."""
+        """Kind of failover, and where its positions come from."""
         if self.request.forward is not None:
             return (
                 f"Failback: the positions are those that the groups committed on {self.request.flow.source_alias}. "
@@ -123,7 +123,7 @@ class Failover:
 
     @property
     def beyond_limit(self) -> str:
-        """Partitions of which too few records will be read to prove all offsets; empty if there are none."""
+        """Sentences on partitions whose offsets can't all be proved, as too few records will be read; may be empty."""
         beyond, request = self.summary.get("beyond_limit"), self.request
         sentences = []
         if beyond and beyond["partitions"]:
@@ -142,14 +142,14 @@ class Failover:
 
     @property
     def unmovable(self) -> str:
-        """Groups of the source that aren't consumer groups; empty if there are none."""
+        """A sentence on groups of the source that aren't consumer groups; empty if there are none."""
         kinds = self.summary.get("unmovable") or {}
         named = "; ".join(f"{name!r} is {kind}" for name, kind in kinds.items())
         return f"Left alone, as only consumer groups can be moved: {named}." if kinds else ""
 
     @property
     def to_be_found(self) -> str:
-        """Partitions that will be translated by records while the flow is stopped; empty if there are none."""
+        """Sentences on partitions that records will translate while the flow is stopped; empty if there are none."""
         pending = self.summary.get("to_be_found") or {"partitions": 0}
         if not pending["partitions"]:
             return ""
@@ -192,7 +192,7 @@ class Failover:
         return Standing("Moved", Tone.GOOD, moved, applied=True)
 
     def table(self, *, limit: int = MOST_ROWS) -> Group:
-        """A row for each group, those left alone first."""
+        """Return a table with a row for each group, groups left alone first."""
         title = f"{self.title}: {counted(len(self.groups), 'group')}"
         return row_table(title, self.shown, limit=limit)
 
@@ -202,7 +202,7 @@ class Failover:
         return f"Move {self.title[0].lower()}{self.title[1:]}?"
 
     def question(self, *, link: str | None = None) -> str:
-        """The question to the approver: groups that would be moved; ``link`` as of ``question.question``."""
+        """Return the question to the approver: which groups would be moved; ``link``: see ``question.question``."""
         summary, request = self.summary, self.request
         connectors = (request.source_connector, request.forward_connector)
         stopped = " and ".join(code(name) for name in connectors if name)
@@ -250,7 +250,7 @@ class Failover:
 
 
 def _limits(request: FailoverRequest) -> str:
-    """Conditions of the commits."""
+    """Return a sentence on the conditions of the commits."""
     rereads = (
         "no partition has more re-reads than in the preview"
         if request.max_rereads is None

@@ -24,7 +24,7 @@ class GroupLine:
 
     Attributes:
         group: the group
-        partitions: in topics with a remote topic
+        partitions: partitions in topics with a remote topic
         commits: partitions whose offset is committed
         exact: partitions with an exact translated offset
         max_rereads: records read again, at most
@@ -80,7 +80,7 @@ class GroupLine:
 
 
 def as_csv(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Rows of dataset ``translation`` as CSV."""
+    """Return rows of dataset ``translation`` as CSV."""
     buffer = StringIO()
     writer = csv.DictWriter(buffer, TRANSLATION.names)
     writer.writeheader()

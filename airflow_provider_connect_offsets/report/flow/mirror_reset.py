@@ -52,7 +52,7 @@ class TopicLine:
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> TopicLine:
-        """The row for a row of dataset ``reset_topics``."""
+        """Make the line from a row of dataset ``reset_topics``."""
         belongs = Belongs(row["belongs"])
         numbers = (row["records_again"], row["duplicates"], row["syncs"])
         return cls(row["topic"], belongs, *numbers, row["newest_sync"])
@@ -71,9 +71,9 @@ class Reset:
 
     Attributes:
         change: the change of the MirrorSource's offsets
-        run: its directory
+        run: the run's directory
         reset: the request
-        summary: of the job; None before the plan
+        summary: summary of the job; None before the plan
         lines: a row for each topic
     """
 
@@ -135,7 +135,7 @@ class Reset:
         return Listing("Topic by topic", _HEADINGS, rows, _NUMBERS, f"{_MEANING}{hidden}")
 
     def table(self, *, limit: int = MOST_ROWS) -> Group:
-        """The effects on each topic, those of other flows first."""
+        """Return a table of the effects on each topic, topics of other flows first."""
         return row_table(self.change.title, self.shown, limit=limit)
 
     @property
@@ -144,7 +144,7 @@ class Reset:
         return f"Reset the flow of {self.reset.source_connector}?"
 
     def question(self, *, link: str | None = None) -> str:
-        """The question to the approver: effects on offsets, syncs and topics; ``link`` as of ``question``."""
+        """Return the question to the approver: effects on offsets, syncs and topics; ``link``: see ``question``."""
         if self.summary is None:
             return question(self.change, link=link)
         request, summary = self.reset, self.summary

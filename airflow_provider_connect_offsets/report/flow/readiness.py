@@ -46,7 +46,7 @@ class Readiness:
 
     Attributes:
         directory: the run
-        summary: of the job
+        summary: summary of the job
         connectors: rows of dataset ``connectors``
     """
 
@@ -127,7 +127,7 @@ class Readiness:
 
     @property
     def classes(self) -> list[Findings]:
-        """Classes with verdicts."""
+        """Findings by class, without empty classes."""
         sample = self.summary["sample"]
         classes = [Findings.of(title, sample, rules, most=MOST_OF_A_RULE) for title, rules in CLASSES.items()]
         return [one for one in classes if one.rows]
@@ -163,7 +163,7 @@ class Readiness:
         return lines
 
     def trend(self) -> Series:
-        """The lag over time, of all partitions together and of those that lag most."""
+        """Return the lag over time, of all partitions together and of the partitions that lag most."""
         lines: dict[str, list[Point]] = {ALL: []}
         rows = sorted(read_dataset(self.directory.lag_trend, LAG_TREND), key=lambda row: row["observed_at"])
         for row in rows:
@@ -174,7 +174,7 @@ class Readiness:
         return {label: lines[label] for label in worst}
 
     def table(self) -> Group:
-        """The verdicts, worst first."""
+        """Return a table of the verdicts, worst first."""
         rank = list(Severity)
         sample = sorted(self.summary["sample"], key=lambda row: rank.index(Severity(row["severity"])))
         findings = [(row["severity"], row["rule"], row["message"]) for row in sample]

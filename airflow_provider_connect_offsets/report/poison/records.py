@@ -91,9 +91,9 @@ class PoisonedRecords:
         return f"Skip {what} of {self.outcome.connector}?"
 
     def question(self, *, link: str | None = None) -> str:
-        """Where the records are, and why they fail; ``link`` as of ``question.question``.
+        """Return where the records are, and why they fail; ``link``: see ``question.question``.
 
-        What they hold may be personal data: it is in the report alone, which Airflow's database has no copy of.
+        The content of records may be personal data: it is in the report only, of which Airflow's database has no copy.
         """
         headings = ("Topic", "Partition", "Offset", "Why")
         table = Rows("records", headings, list(map(_row, self.lines)), {1, 2}, self.directory.poison_records)

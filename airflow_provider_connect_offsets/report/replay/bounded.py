@@ -49,13 +49,13 @@ class Replay:
     """A bounded replay, at any stage after its plan.
 
     Attributes:
-        run: its directory
+        run: the run's directory
         request: the request
-        summary: of the job
-        rows: dataset ``replay_plan``
-        verdicts: of the plan, worst first
-        outcome: None if it has not ended
-        pending: why it was not made yet; None if unknown
+        summary: summary of the job
+        rows: rows of dataset ``replay_plan``
+        verdicts: the plan's verdicts, worst first
+        outcome: outcome of this plan; None if it has none
+        pending: why the plan is not carried out yet; None if unknown
     """
 
     run: ReplayDirectory
@@ -102,7 +102,7 @@ class Replay:
         return Standing(headline, tone, self.outcome.message, applied=self.outcome.result is ReplayResult.DELIVERED)
 
     def table(self, *, limit: int = MOST_ROWS) -> Group:
-        """The ranges, and what was delivered of each."""
+        """Return a table of the ranges, and of what was delivered of each."""
         return row_table(f"Replay of {self.request.connector}, {self.request.interval}", self.shown, limit=limit)
 
     @property
@@ -111,7 +111,7 @@ class Replay:
         return f"Deliver {self.request.connector} once more?"
 
     def question(self, *, link: str | None = None) -> str:
-        """The question to the approver: what would be delivered once more; ``link`` as of ``question.question``."""
+        """Return the question to the approver: what would be delivered again; ``link``: see ``question.question``."""
         request, summary = self.request, self.summary
         parts = [
             (

@@ -51,7 +51,7 @@ class SnapshotChanges:
 
     @property
     def previous_at(self) -> datetime | None:
-        """When the one before was taken; None if there is none."""
+        """When the snapshot before was taken; None if there is none."""
         at = self.summary["previous_at"]
         return None if at is None else datetime.fromisoformat(at)
 
@@ -85,7 +85,7 @@ class SnapshotChanges:
 
     @property
     def changes(self) -> Sequence[tuple[str, int]]:
-        """How many partitions changed in which way."""
+        """Number of partitions for each kind of change."""
         return [(text, self.summary["changes"][change]) for change, text in CHANGES.items()]
 
     @property
@@ -97,7 +97,7 @@ class SnapshotChanges:
         return sorted((one for one in by_rule if one.rows), key=lambda one: severities.index(one.rows[0][0]))
 
     def table(self) -> Group:
-        """The findings, worst first."""
+        """Return a table of the findings, worst first."""
         findings = [(severity, one.title, message) for one in self.findings for severity, _, message in one.rows]
         kinds = ", ".join(f"{number:,} {text}" for text, number in self.changes if number)
         title, note = f"Snapshot: {self.standing.headline}", f"Partitions: {kinds or 'none'}"

@@ -16,7 +16,7 @@ _SCHEME = re.compile(r"^[0-9a-zA-Z\-%._]*://")
 
 @dataclass(frozen=True, slots=True)
 class ClientSettings:
-    """Settings of librdkafka, and sentences on those of Java that could not be mapped."""
+    """Settings of librdkafka, and sentences about Java's settings that could not be mapped."""
 
     settings: Mapping[str, str] = field(repr=False)
     notes: tuple[str, ...] = ()

@@ -26,8 +26,8 @@ _Provider: TypeAlias = Callable[[str, str], str]
 class Providers:
     """The providers that ``config.providers`` declares among ``values``.
 
-    A declared provider without a class is ignored, as in Kafka; one of an unknown class fails when it is used. Space
-    around the names is ignored, as for connectors and MirrorMaker 2.
+    A declared provider without a class is ignored, as in Kafka; a provider of an unknown class fails when it is used.
+    Space around the names is ignored, as for connectors and MirrorMaker 2.
     """
 
     def __init__(self, values: Mapping[str, str]) -> None:
@@ -73,7 +73,7 @@ def _provider(kind: str, parameters: Mapping[str, str]) -> _Provider:
 
 
 def _of_file(path: str, key: str, *, allowed: str) -> str:
-    """The value is in a properties file."""
+    """Return a value from a properties file."""
     if not path:
         raise InvalidInput("it names no file. Write it as ${provider:/path/of/file:key}.")
     value = read_properties(_allowed(path, allowed), encoding="utf-8").get(key)
@@ -83,7 +83,7 @@ def _of_file(path: str, key: str, *, allowed: str) -> str:
 
 
 def _of_directory(path: str, key: str, *, allowed: str) -> str:
-    """The value is the content of a file that has the key's name."""
+    """Return the content of the file that has the key's name."""
     if not path:
         raise InvalidInput("it names no directory. Write it as ${provider:/path/of/directory:file}.")
     directory = _allowed(path, allowed)
@@ -96,7 +96,7 @@ def _of_directory(path: str, key: str, *, allowed: str) -> str:
 
 
 def _of_environment(path: str, key: str, *, pattern: str) -> str:
-    """The value is an environment variable: one of this process, not of the worker."""
+    """Return an environment variable of this process, which may differ from the worker's."""
     if path:
         raise InvalidInput("environment variables have no path. Write it as ${provider:NAME}.")
     try:

@@ -2,7 +2,7 @@
 
 PKCS12 is read directly. JKS and JCEKS, which are Java's own, are converted by ``keytool``. The first bytes of a file
 reveal its format: keytool writes PKCS12 since Java 9, and Java reads both as "JKS" (``keystore.type.compat``).
-Trusted certificates are those of ``sun.security.util.TrustStoreUtil``.
+Certificates are trusted by the rules of ``sun.security.util.TrustStoreUtil``.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _issued(certificate: Certificate, issuer: Certificate) -> bool:
 
 
 def _is_of_chain(entry: PKCS12Certificate, chain: Iterable[Certificate]) -> bool:
-    """Whether an entry is only part of the key's chain: Java names such by subject, and trusted ones by alias."""
+    """Whether an entry is only part of the key's chain: Java names it by subject, and a trusted one by alias."""
     return entry.certificate in chain and b"=" in (entry.friendly_name or b"=")
 
 

@@ -36,12 +36,15 @@ def rest_urls(worker: Settings) -> tuple[str, ...]:
 
 
 def _default(worker: Settings) -> _Listener:
-    """Return the listener without ``listeners``: by the settings of workers before 3.0, and the default."""
+    """Return the listener if ``listeners`` is not set: by the settings of workers before 3.0, else the default."""
     return _Listener("http", worker.get("rest.host.name") or "", _port(worker, "rest.port") or 8083)
 
 
 def _advertised(worker: Settings, listeners: list[_Listener]) -> _Listener:
-    """``RestServer.advertisedUrl``: the first listener of the advertised scheme, http before https."""
+    """Return the advertised listener (``RestServer.advertisedUrl``), based on the first listener of its scheme.
+
+    Without ``rest.advertised.listener`` the scheme is http if any listener has it.
+    """
     schemes = [listener.scheme for listener in listeners]
     scheme = (worker.given("rest.advertised.listener") or ("http" if "http" in schemes else schemes[0])).lower()
     first = next((listener for listener in listeners if listener.scheme == scheme), listeners[0])

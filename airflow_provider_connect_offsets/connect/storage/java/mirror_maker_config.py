@@ -1,7 +1,7 @@
 """Reads the file of a dedicated MirrorMaker 2, which has a Connect worker for each flow between two clusters.
 
-Sources: ``MirrorMakerConfig.clusterProps`` and ``workerConfig``. The names of a worker's topics depend on the flow's
-source alone; ``replication.policy.separator`` is for other topics.
+Sources: ``MirrorMakerConfig.clusterProps`` and ``workerConfig``. The names of a worker's topics depend only on the
+flow's source; ``replication.policy.separator`` does not apply to them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def flow_settings(file: Settings, flow: str | None) -> Settings:
     Flows that only run for their heartbeats are not enabled.
 
     Raises:
-        InvalidInput: ``flow`` is not enabled, or it is None and several are; the message lists the enabled flows.
+        InvalidInput: ``flow`` is not enabled, or it is None and several or no flows are; the message lists them.
     """
     flows = enabled_flows(file)
     known = ", ".join(flows) or "none (a->b.enabled = true enables one)"
@@ -52,7 +52,7 @@ def enabled_flows(file: Settings) -> list[str]:
 
 
 def _cluster(file: Settings, cluster: str) -> dict[str, str]:
-    """Return a cluster's own settings, and shared ones that it lacks; those of clients for each kind of client too."""
+    """Return a cluster's own settings and shared ones that it lacks; client settings for each kind of client too."""
     own = file.with_prefix(f"{cluster}.")
     shared = {name: value for name, value in file.values.items() if name.startswith(_CLIENT)}
     clients = {name: value for name, value in own.items() if name.startswith(_CLIENT)}

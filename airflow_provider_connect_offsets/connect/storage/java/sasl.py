@@ -29,7 +29,7 @@ _TOKEN_RETRIEVERS = {
 
 
 def sasl_settings(java: Settings) -> tuple[dict[str, str], list[str]]:
-    """Return librdkafka's settings, and a sentence for each of Java's that is not mapped.
+    """Return librdkafka's settings, and sentences about Java's settings that are not mapped.
 
     Raises:
         InvalidInput: The login needs Java: another mechanism or login module, a callback handler, or the system

@@ -15,7 +15,7 @@ _BLANKS = "".join(map(chr, range(0x21)))
 
 
 def trimmed(value: str) -> str:
-    """Return a value as ``ConfigDef.parseType`` takes it."""
+    """Return a value as ``ConfigDef.parseType`` reads it."""
     return value.strip(_BLANKS)
 
 
@@ -25,7 +25,7 @@ class Settings:
     Args:
         values: Values by name, with references.
         source: Their file, for messages.
-        providers: Resolve the references; None for those that ``values`` declares.
+        providers: Resolve the references; None for the providers that ``values`` declares.
     """
 
     def __init__(self, values: Mapping[str, str], source: str, providers: Providers | None = None) -> None:
@@ -48,7 +48,7 @@ class Settings:
         return None if value is None else trimmed(value)
 
     def whole(self, name: str) -> str | None:
-        """Return the value of ``name`` as code reads it that bypasses ``ConfigDef``; otherwise as :meth:`get`."""
+        """Return the value of ``name`` untrimmed, as code without ``ConfigDef`` reads it; otherwise as :meth:`get`."""
         value = self.values.get(name)
         return None if value is None else self._providers.resolve(value, f"{self.source}: {name}")
 

@@ -26,7 +26,7 @@ _BLOCK = re.compile(r"-+BEGIN\s+([A-Z0-9 ]*?(?:CERTIFICATE|PRIVATE\s+KEY))\s*-+(
 
 
 def tls_settings(java: Settings) -> tuple[dict[str, str], list[str]]:
-    """Return librdkafka's settings, and a sentence for each of Java's that only restricts the negotiation.
+    """Return librdkafka's settings, and sentences about Java's settings that are missing or not mapped.
 
     Raises:
         InvalidInput: A store can't be read, settings contradict each other, or a Java class makes the connections
@@ -102,7 +102,7 @@ def _own(java: Settings) -> dict[str, str]:
 
 
 def _store(setting: str, path: str, password: str | None, key_password: str | None = None) -> KeyStore:
-    # Takes half of a small export's start-up time, and most workers have no store.
+    # This import takes half of a small export's start-up time, and most workers have no store.
     from airflow_provider_connect_offsets.connect.storage.java.key_stores import KeyStore  # noqa: PLC0415
 
     return KeyStore(setting, Path(path), password, key_password)

@@ -27,8 +27,8 @@ class WorkerConfig:
     Attributes:
         path: Its properties file.
         offsets_topic: Its offsets topic; empty for a standalone worker.
-        config_topic: Its config topic, likewise.
-        group_id: Its group, likewise.
+        config_topic: Its config topic; empty for a standalone worker.
+        group_id: Its group; empty for a standalone worker.
         offsets_file: File of a standalone worker; else None.
         exactly_once: Whether ``exactly.once.source.support`` is enabled.
         listeners: URLs of its REST API, from the same machine at least; none for a dedicated MirrorMaker 2 without a
@@ -74,7 +74,10 @@ class WorkerConfig:
         return client_settings(self._settings.derived(merged, f"{self._settings.source} (producer of a connector)"))
 
     def _refuse_unknown_hosts(self, settings: Mapping[str, str], producer: Mapping[str, str], known: set[str]) -> None:
-        """Refuse to send the worker's login where only a connector's settings, which are read from Kafka, lead."""
+        """Refuse to send the worker's login to a host that only a connector's settings name, which are read from Kafka.
+
+        Refuse also to send a login without TLS that the file has for SASL_SSL.
+        """
         protocol = trimmed({**producer, **settings}.get("security.protocol", "")).upper()
         inherited = any(name in producer and name not in settings for name in _LOGINS)
         # The value of a reference is the worker's too.
@@ -151,7 +154,7 @@ def _distributed(path: Path, worker: Settings, listeners: tuple[str, ...]) -> Wo
 
 
 def _check_converters(worker: Settings) -> None:
-    """Refuse settings with which workers before Kafka 3.0 store offsets not as plain JSON (KIP-174, KIP-738)."""
+    """Refuse settings with which workers before Kafka 3.0 don't store offsets as plain JSON (KIP-174, KIP-738)."""
     for setting in ("internal.key.converter", "internal.value.converter"):
         converter, schemas = worker.given(setting), worker.get(f"{setting}.schemas.enable")
         plain = (schemas or "").lower() == "false"

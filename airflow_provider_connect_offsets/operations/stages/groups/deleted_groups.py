@@ -22,7 +22,7 @@ from airflow_provider_connect_offsets.workspace.schemas import DELETED_GROUP_OFF
 
 log = logging.getLogger(__name__)
 Offsets = Mapping[TopicPartition, Committed]
-#: The offsets that a group is to have; None: none of that partition.
+#: The offsets that a group is to have; None: no offset in that partition.
 Expected = Mapping[TopicPartition, Committed | None]
 
 
@@ -38,7 +38,7 @@ def delete_and_commit(
     Args:
         directory: Directory of the run.
         target: The target cluster.
-        observed: The offsets that each group had; a group that has other ones by now is left as it is.
+        observed: The offsets that each group had; a group that has other offsets by now is left as it is.
         expected: The offsets that each group is to have.
 
     Returns:
@@ -69,15 +69,15 @@ def delete_and_commit(
 
 
 def commit_deleted(directory: FailoverDirectory, target: KafkaCluster) -> dict[str, str]:
-    """Commit what groups lack that an earlier attempt has deleted; an offset that was committed since stays.
+    """Commit the offsets that groups lack since an earlier attempt deleted them; offsets committed since then stay.
 
     Args:
         directory: Directory of the run.
         target: The target cluster.
 
     Returns:
-        Group → what is wrong: it still lacks offsets, or someone has committed in it since. The latter is returned
-        once.
+        Group → what is wrong: it still lacks offsets, or someone else has committed offsets since. The latter is
+        returned only once.
 
     Raises:
         StoreError: Kafka does not answer, or refuses.
@@ -96,7 +96,7 @@ def commit_deleted(directory: FailoverDirectory, target: KafkaCluster) -> dict[s
 
 
 def is_whole(directory: FailoverDirectory) -> bool:
-    """True if no group is known to lack offsets that it had before it was deleted."""
+    """Whether no group is known to lack offsets that it had before it was deleted."""
     return not _read(directory)
 
 

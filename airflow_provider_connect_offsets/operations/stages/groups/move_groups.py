@@ -42,8 +42,7 @@ def groups_resource(cluster: str) -> str:
 class MoveGroups(ReachedStage):
     """Commits or restores the groups of a run.
 
-    The undo commits again what groups lack that were deleted meanwhile. Other commits stay: the run's restore undoes
-    them.
+    The undo commits again the offsets that deleted groups lack. Other commits stay: the run's restore undoes them.
 
     Args:
         clients: Clients of the groups.
@@ -62,7 +61,7 @@ class MoveGroups(ReachedStage):
 
     @classmethod
     def is_reached(cls, clients: Clients, record: StageRecord) -> bool:
-        """Whether they are of the groups of that cluster."""
+        """Whether the clients are for the groups of that cluster."""
         return clients.origin is Origin.GROUP and record.subject == groups_resource(_cluster(clients).cluster_id())
 
     @classmethod
@@ -90,7 +89,7 @@ class MoveGroups(ReachedStage):
         return Done()
 
     def find(self, captured: JsonMap) -> StageState:
-        """DONE if no group is left deleted."""
+        """Return DONE if no group is left deleted."""
         return StageState(Found.DONE if is_whole(self._directory) else Found.PARTIAL)
 
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:

@@ -48,11 +48,11 @@ def added(
     *,
     digest: str,
 ) -> Replacements:
-    """Add what a commit is about to replace.
+    """Return ``earlier`` with what a commit is about to replace added.
 
     Args:
         earlier: What this run has replaced before.
-        due: The offsets to be committed, of partitions that have other ones.
+        due: The offsets to be committed, for partitions that have another offset or none.
         present: The groups as observed.
         existing: Names of the groups that exist.
         digest: Digest of the translation.
@@ -82,7 +82,7 @@ def read_replaced(directory: FailoverDirectory) -> Replacements | None:
 
 
 def write_replaced(directory: FailoverDirectory, replaced: Replacements) -> None:
-    """Make replacements durable; a process that is killed meanwhile leaves those that were kept before."""
+    """Make replacements durable; a process that is killed meanwhile leaves the replacements that were kept before."""
     write_newest(directory.before, PRIOR_GROUP_OFFSETS, _rows(replaced))
 
 

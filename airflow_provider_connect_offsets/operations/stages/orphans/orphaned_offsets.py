@@ -67,9 +67,9 @@ class Removal(JsonRecord):
     """Which orphaned offsets were removed, as ``outcome.json`` has it for the report.
 
     Attributes:
-        digest: Digest of the approved ones.
+        digest: Digest of the approved orphans.
         removed: Connectors whose offsets were removed.
-        partitions: How many source partitions that were.
+        partitions: How many source partitions these had.
         left: Connector → why its offsets were left.
         finished_at: When it ended.
     """
@@ -132,7 +132,7 @@ def existing_on(control: ConnectorControl, topic: OffsetsTopic) -> Exist:
 
 
 def keep_found(directory: OrphansDirectory, orphans: Sequence[Orphan]) -> str:
-    """Write the dataset ``orphans`` without a snapshot; returns its digest, for the approval."""
+    """Write the dataset ``orphans`` without a snapshot, and return its digest, for the approval."""
     write_dataset(directory.orphans, ORPHANS, [asdict(orphan) for orphan in orphans])
     return plan_digest(orphan.digest() for orphan in orphans)
 
@@ -140,10 +140,10 @@ def keep_found(directory: OrphansDirectory, orphans: Sequence[Orphan]) -> str:
 def remove_approved(
     directory: OrphansDirectory, topic: OffsetsTopic, *, exist: Exist, digest: str, keep: Keep | None = None
 ) -> Removal:
-    """Write a tombstone for every approved orphan, and prove that none of them is left; may be repeated.
+    """Write a tombstone for every approved orphan, and prove that no offset of them is left; may be repeated.
 
     Everything is observed once more first, and the removed offsets are kept in ``removed.json``, to be imported if the
-    removal is to be undone. A connector that exists again, or of which anything was written since, is left alone.
+    removal is to be undone. A connector is left alone if it exists again, or an offset of it was written since.
 
     Args:
         directory: Directory of the run.
@@ -260,7 +260,7 @@ def _judge(name: str, one: _Connector, last: Mapping[bytes, LastRecords], exist:
 
 
 def _is_newer(record: TopicRecord, orphan: Orphan) -> bool:
-    """True if an offset was written after the orphan; a tombstone may be that of an earlier attempt."""
+    """Whether an offset was written after the orphan; tombstones don't count, as an earlier attempt writes them."""
     if not has_offset(record):
         return False
     if record.partition == orphan.kafka_partition:

@@ -34,7 +34,7 @@ from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 class RemoveOrphans(ReachedStage):
     """Writes tombstones for the orphans of a run, and proves them; once begun, it is only finished.
 
-    The removed offsets are durable before, in ``removed.json`` of the run's directory, which a person can import.
+    The removed offsets are made durable first, in ``removed.json`` of the run's directory, which a person can import.
 
     Args:
         directory: Directory of the run.
@@ -63,7 +63,7 @@ class RemoveOrphans(ReachedStage):
 
     @classmethod
     def is_reached(cls, clients: Clients, record: StageRecord) -> bool:
-        """Whether they are of that topic."""
+        """Whether the clients are of that topic."""
         return clients.topic is not None and clients.topic.topic == record.subject
 
     @classmethod
@@ -87,18 +87,18 @@ class RemoveOrphans(ReachedStage):
         return Done()
 
     def remove(self) -> Removal:
-        """Remove those that are still stored; raises as ``remove_approved`` does."""
+        """Remove the orphans that are still stored; raises as ``remove_approved`` does."""
         return remove_approved(self.directory, self.topic, exist=self.exist, digest=self._digest, keep=self._keep)
 
     def find(self, captured: JsonMap) -> StageState:
-        """BEFORE while no removed offsets are kept; DONE once no approved offset is stored that is still orphaned."""
+        """Return BEFORE while no removed offsets are kept; DONE once no approved, still orphaned offset is stored."""
         try:
             left = left_to_remove(self.directory, self.topic, exist=self.exist, digest=self._digest)
         except (DatasetError, PlanRefused) as error:  # what was approved is unknown by now
             return StageState(Found.BEFORE, error)
         if left is None:
             return StageState(Found.BEFORE, NotRemoved("Nothing was removed."))
-        if not left and self.removal is None:  # an error behind the last tombstone hid the result
+        if not left and self.removal is None:  # an error after the last tombstone hid the result
             self.removal = self.remove()
         message = f"Topic {self.topic.topic!r} still has {left:,} of the orphaned offsets that were to be removed."
         return StageState(Found.PARTIAL, NotRemoved(message)) if left else StageState(Found.DONE)
