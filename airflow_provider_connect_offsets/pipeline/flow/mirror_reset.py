@@ -151,7 +151,7 @@ def reset_verdicts(reset: FlowReset, sums: dict[str, Any], stale: int) -> Iterab
             Rule.STALE_CHECKPOINTS,
             reset,
             f"{counted(stale, 'checkpoint')} in `{reset.flow.checkpoints_topic}` beyond the end of the remote topic, "
-            "which must have been created anew since. MirrorCheckpoint writes no lower checkpoint while they exist: "
+            "which was deleted or created anew since. MirrorCheckpoint writes no lower checkpoint while they exist: "
             "set checkpoints=true.",
         )
 
