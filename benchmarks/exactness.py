@@ -24,10 +24,11 @@ from pyspark.sql import SparkSession
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
+from tests.support.model.mirror_answered import answered
 from tests.support.model.mirror_events import history
 from tests.support.model.mirror_kinds import Event, Trait
 from tests.support.model.mirror_presumed import excused
-from tests.support.model.mirror_rows import Answer, ReadFrom, answered
+from tests.support.model.mirror_rows import Answer, ReadFrom
 from tests.support.model.mirror_world import Ending, World
 
 HISTORIES, SEED, LEAST = 1_000, 1, 0.97

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from airflow_provider_connect_offsets.pipeline.shipping import QUICK_START
 from sandbox import Sandbox
 from tests.support.flows.flows import Changer, MirrorFlow, SinkFlow
 from tests.support.shares import Share
@@ -26,6 +27,9 @@ settings.load_profile("unhurried")
 
 #: The markers of suites: each is run by the make target that pyproject.toml names for it; `make test` runs the rest.
 SUITES = {"browser", "faults", "jobs", "kubernetes", "mirror", "processes", "quickstart", "versions"}
+
+#: Garbage collection is a seventh of the time of a session that starts with the JVM's default sizes.
+ROOMY = "-Xms1g -Xmn512m -XX:MetaspaceSize=256m"
 
 #: Imported after this module.
 pytest_plugins = ["tests.support.airflow.fixtures"]
@@ -110,8 +114,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "2")
         # Plans of a few rows: the JVM's second compiler, collectors with threads of their own, and plans that are
-        # adapted while they run cost more than half of the time.
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        # adapted while they run cost more than half of the time; so do a heap and metaspace that grow in small steps.
+        .config("spark.driver.memory", "2g")
+        .config("spark.driver.extraJavaOptions", f"{QUICK_START} -XX:+UseSerialGC {ROOMY}")
         .config("spark.sql.adaptive.enabled", "false")
         # A compiler run for each plan takes longer than these plans do.
         .config("spark.sql.codegen.wholeStage", "false")

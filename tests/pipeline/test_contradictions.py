@@ -11,8 +11,9 @@ from typing import NamedTuple
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.support.model.mirror_answered import Question, answered, answered_together
 from tests.support.model.mirror_logs import Traits
-from tests.support.model.mirror_rows import Answer, ReadFrom, answered
+from tests.support.model.mirror_rows import Answer, ReadFrom
 from tests.support.model.mirror_truth import best
 from tests.support.model.mirror_world import Sync, World
 
@@ -136,35 +137,42 @@ def positions(found: Sequence[Answer]) -> dict[int, Answer]:
     return {answer.position: answer for answer in found}
 
 
+@pytest.fixture(scope="module")
+def claims(spark: SparkSession) -> dict[Mode, dict[str, list[Answer]]]:
+    """The answers in each mode for each history."""
+    questions = {
+        (mode, name): Question([history()], mode.read, bisected=mode.bisected)
+        for mode in MODES
+        for name, history in HISTORIES.items()
+    }
+    found = answered_together(spark, list(questions.values()))
+    return {mode: {name: found[questions[mode, name]] for name in HISTORIES} for mode in MODES}
+
+
 @pytest.mark.parametrize("mode", MODES, ids=str)
-def test_nothing_false_is_claimed(spark: SparkSession, mode: Mode) -> None:
+def test_nothing_false_is_claimed(claims: dict[Mode, dict[str, list[Answer]]], mode: Mode) -> None:
     """However many records were read: no unread record is skipped, exact is true, bounds and counts are."""
-    worlds = {name: history() for name, history in HISTORIES.items()}
+    found = claims[mode]
 
-    found = answered(spark, list(worlds.values()), mode.read, bisected=mode.bisected)
-
-    assert {name for name, world in worlds.items() if not any(answer.world is world for answer in found)} == set()
-    assert {
-        name: [str(answer) for answer in found if answer.world is world and answer.wrong]
-        for name, world in worlds.items()
-    } == {name: [] for name in worlds}
+    assert {name for name, answers in found.items() if not answers} == set()
+    assert {name: [str(answer) for answer in answers if answer.wrong] for name, answers in found.items()} == {
+        name: [] for name in HISTORIES
+    }
 
 
 @pytest.mark.parametrize("bisected", [False, True])
 def test_an_answer_is_a_bound_where_bytes_were_changed(
-    spark: SparkSession,
+    claims: dict[Mode, dict[str, list[Answer]]],
     bisected: bool,  # noqa: FBT001 - a parameter of the test
 ) -> None:
     """No group is moved past a record that an offset sync calls a copy; behind the change all is proved."""
-    world = changed_once(100, Traits(converted=True))
-
-    found = positions(answered(spark, [world], ReadFrom.ALL, bisected=bisected))
+    found = positions(claims[Mode(ReadFrom.ALL, bisected)]["a converter that was corrected"])
 
     for position in (0, 30):
         answer = found[position]
         assert (answer.exact, answer.missing) == (False, None)
         assert answer.lower is not None
-        assert answer.lower <= best(world, position)
+        assert answer.lower <= best(answer.world, position)
     assert {at: (found[at].lower, found[at].exact) for at in (50, 60, 99)} == {at: (at, True) for at in (50, 60, 99)}
 
 

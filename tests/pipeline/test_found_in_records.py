@@ -11,8 +11,9 @@ from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.pipeline.failover import translate_job
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from tests.support.model.mirror_answered import answered
 from tests.support.model.mirror_events import history
-from tests.support.model.mirror_rows import ReadFrom, answered, read_from
+from tests.support.model.mirror_rows import ReadFrom, read_from
 from tests.support.model.mirror_world import Ending
 from tests.support.rows.written_failover import GROUPS, write_observation
 

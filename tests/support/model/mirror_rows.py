@@ -5,7 +5,7 @@ World ``i`` is topic ``str(i)``, partition 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -13,12 +13,10 @@ from random import Random
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.offsets.mappings.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
-from airflow_provider_connect_offsets.pipeline.translate.translation import known, translate
 from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_MAPPINGS, MIRROR_PARTITIONS, RECORD_DIGESTS
 from airflow_provider_connect_offsets.workspace.schemas import OFFSET_SYNCS
 from tests.support.model.mirror_bisected import found_in, known_in
@@ -135,30 +133,6 @@ class Answer:
         return start is not None and most is not None and rereads(self.world, start, self.position) > most
 
 
-def answered(
-    spark: SparkSession,
-    worlds: Sequence[World],
-    read: ReadFrom,
-    said: Mapping[str, bool] | None = None,
-    *,
-    bisected: bool = False,
-) -> list[Answer]:
-    """Translate every position of every world.
-
-    said: what the rows say of each partition instead; bisected: with the mappings that single records prove
-    """
-    lies = {name: F.lit(value) for name, value in (said or {}).items()}
-    partitions = partitions_of(spark, worlds, read).withColumns(lies)
-    digests = None if read is ReadFrom.NONE else digests_of(spark, worlds, read)
-    elements = known(
-        partitions, syncs=syncs_of(spark, worlds), digests=digests, kept=kept_of(spark, worlds, bisected=bisected)
-    )
-    names = ("downstream", "upper", "missing", "exact", "max_rereads", "method", "claimed")
-    found = translate(asked_of(spark, worlds), partitions, elements, checkpoints_of(spark, worlds))
-    rows = found.select("topic", "position", *names).collect()
-    return [Answer(worlds[int(row["topic"])], row["position"], *(row[name] for name in names)) for row in rows]
-
-
 def read_from(world: World, read: ReadFrom) -> tuple[int | None, int | None]:
     """The offsets from which source and remote topic were read; a lost source is not read."""
     if read is ReadFrom.NONE or world.ending is Ending.BROKEN or world.absent:
@@ -190,23 +164,24 @@ def checkpoints_of(spark: SparkSession, worlds: Sequence[World]) -> DataFrame:
     return frame_of(spark, _rows(worlds, lambda world: world.checkpoints.values()), _PAIRS)
 
 
-def kept_of(spark: SparkSession, worlds: Sequence[World], *, bisected: bool = False) -> DataFrame:
-    """Dataset ``kept_mappings``: the mappings kept by resets that the records still confirm.
+def kept_of(spark: SparkSession, worlds: Sequence[World]) -> DataFrame:
+    """Dataset ``kept_mappings``: the mappings kept by resets that the records still confirm."""
+    return frame_of(spark, _rows(worlds, kept_by), struct_type(KEPT_MAPPINGS))
+
+
+def kept_by(world: World, *, bisected: bool = False) -> list[OffsetMapping]:
+    """The mappings kept by resets that the records confirm; none if the source is lost.
 
     bisected: with those that are found by reading single records
     """
-
-    def known(world: World) -> list[OffsetMapping]:
-        if world.ending is Ending.BROKEN:
-            return []
-        return _with_found(world) if bisected else proved(world)
-
-    return frame_of(spark, _rows(worlds, known), struct_type(KEPT_MAPPINGS))
+    if world.ending is Ending.BROKEN:
+        return []
+    return _with_found(world) if bisected else proved(world)
 
 
 def digests_of(spark: SparkSession, worlds: Sequence[World], read: ReadFrom) -> DataFrame:
     """Dataset ``record_digests``."""
-    rows = [row for number, world in enumerate(worlds) for row in _digests(number, world, read)]
+    rows = [row for number, world in enumerate(worlds) for row in digest_rows(number, world, read)]
     return frame_of(spark, rows, struct_type(RECORD_DIGESTS))
 
 
@@ -266,7 +241,8 @@ def _with_found(world: World) -> list[OffsetMapping]:
     return list(dict.fromkeys([*kept, *found_in(world, row, kept, lambda record: digest_of(world, record))]))
 
 
-def _digests(number: int, world: World, read: ReadFrom) -> Iterator[tuple[Any, ...]]:
+def digest_rows(number: int, world: World, read: ReadFrom) -> Iterator[tuple[Any, ...]]:
+    """Rows of the dataset ``record_digests``."""
     source_from, target_from = read_from(world, read)
     if source_from is not None and target_from is not None:
         yield from _digests_from(source_from, number, world, Side.SOURCE, world.source)
