@@ -106,21 +106,19 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A Spark session with a JVM of its own."""
     from pyspark.sql import SparkSession
 
+    from airflow_provider_connect_offsets.pipeline.session import SMALL
+
     session = (
-        # Each of the two processes that `make test` starts has one, on two cores; what it works on is tiny.
+        # Each of the processes that `make test` starts has one, on two cores; what it works on is tiny.
         SparkSession.builder.master("local[1]")
         .appName("tests")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        # Plans of a few rows: the JVM's second compiler, collectors with threads of their own, and plans that are
-        # adapted while they run cost more than half of the time; so do a heap and metaspace that grow in small steps.
+        .config(map=SMALL)
+        # The JVM's second compiler, collectors with threads of their own, and a heap and metaspace that grow in small
+        # steps cost more than a third of the time.
         .config("spark.driver.memory", "2g")
         .config("spark.driver.extraJavaOptions", f"{QUICK_START} -XX:+UseSerialGC {ROOMY}")
-        .config("spark.sql.adaptive.enabled", "false")
-        # A compiler run for each plan takes longer than these plans do.
-        .config("spark.sql.codegen.wholeStage", "false")
-        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.python.sql.dataFrameDebugging.enabled", "false")  # a tenth of the time of a plan
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))

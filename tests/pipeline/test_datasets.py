@@ -20,6 +20,8 @@ from airflow_provider_connect_offsets.workspace.schemas import VERDICTS, Schema
 _NO_MARKERS = "mapreduce.fileoutputcommitter.marksuccessfuljobs"
 _ROW = {"rule": "lag", "severity": "error", "connector": "flow", "partition": "p", "message": "m"}
 
+TASKS, ADAPTIVE = "spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled"
+
 
 def without(column: str) -> Schema:
     """The schema of verdicts, before it had that column."""
@@ -90,15 +92,20 @@ def test_a_default_yields_to_what_is_set(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize(
-    ("megabytes", "tasks", "expected"), [(0, 5, ("5", "false")), (80, 5, ("5", "false")), (100, 5, ("7", None))]
+    ("megabytes", "expected"),
+    [
+        (1, session.SMALL),
+        (2, {TASKS: "5", ADAPTIVE: "false"}),
+        (80, {TASKS: "5", ADAPTIVE: "false"}),
+        (100, {TASKS: "7"}),
+    ],
 )
 def test_large_datasets_are_divided_among_more_tasks(
     spark: SparkSession,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     megabytes: int,
-    tasks: int,
-    expected: tuple[str, str | None],
+    expected: dict[str, str],
 ) -> None:
     """A task that sorts too many rows runs out of the driver's memory, while a connector may be stopped."""
     part = tmp_path / "forward" / "record_digests" / "part.parquet"
@@ -106,13 +113,11 @@ def test_large_datasets_are_divided_among_more_tasks(
     with part.open("wb") as file:
         file.truncate(megabytes * 2**20)
     chosen: dict[str, str] = {}
-
     monkeypatch.setattr(session, "set_default", lambda _, setting, value: chosen.update({setting: value}))
 
-    session.fit(spark, tmp_path.as_uri(), tasks=tasks)
+    session.fit(spark, tmp_path.as_uri(), tasks=5)
 
-    names = ("spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled")
-    assert tuple(map(chosen.get, names)) == expected
+    assert chosen == expected
 
 
 @pytest.mark.parametrize(

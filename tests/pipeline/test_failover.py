@@ -20,6 +20,7 @@ from airflow_provider_connect_offsets.workspace.flow_schemas import (
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import GROUP_OFFSETS
 from tests.support.programs.submitting import UserSettings, submit
+from tests.support.rows.frames import as_for_large_datasets
 from tests.support.rows.written_failover import write_checked_claims, write_digests, write_observation
 
 Row = tuple[int | None, bool, str, str, bool | None]
@@ -69,6 +70,22 @@ def test_each_group_gets_its_offset_or_a_reason(spark: SparkSession, directory: 
     counts = {name: summary[name] for name in ("groups", "partitions", "commit", "covered", "exact", "left_groups")}
     assert counts == {"groups": 7, "partitions": 7, "commit": 2, "covered": 3, "exact": 1, "left_groups": 4}
     assert summary["unreplicated"] == ["payments"]
+
+
+@pytest.mark.jobs
+def test_settings_change_no_answer(spark: SparkSession, directory: FailoverDirectory, tmp_path: Path) -> None:
+    """Large datasets are planned with others than small ones."""
+    other = FailoverDirectory(tmp_path.joinpath("large").as_uri())
+    for run in (directory, other):
+        write_observation(run, min_coverage=0.3)
+        write_digests(run)
+    summary = translate_job.run(spark, directory)
+
+    with as_for_large_datasets(spark):
+        again = translate_job.run(spark, other)
+
+    assert {**again, "translated_at": ""} == {**summary, "translated_at": ""}
+    assert rows(other) == rows(directory)
 
 
 def test_groups_of_other_kinds_are_named(spark: SparkSession, directory: FailoverDirectory) -> None:

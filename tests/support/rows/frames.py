@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, cast
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
+
+from airflow_provider_connect_offsets.pipeline.session import SMALL
 
 
 def frame_of(
@@ -29,3 +32,18 @@ def assert_same_rows(actual: DataFrame, expected: DataFrame) -> None:
     """
     assert actual.schema.simpleString() == expected.schema.simpleString()
     assert Counter(map(tuple, actual.collect())) == Counter(map(tuple, expected.collect()))
+
+
+@contextmanager
+def as_for_large_datasets(spark: SparkSession) -> Iterator[None]:
+    """Plan queries as for datasets that are not small: several tasks, generated code, broadcasts, adapted plans."""
+    others = ("3", "10485760", "true", "true", "FALLBACK")
+    small = {setting: spark.conf.get(setting) for setting in SMALL}
+    for setting, value in zip(SMALL, others, strict=True):
+        spark.conf.set(setting, value)
+    try:
+        yield
+    finally:
+        for setting, value in small.items():
+            assert value is not None
+            spark.conf.set(setting, value)
