@@ -135,7 +135,7 @@ class KafkaCluster(RemainingRecords):
             self.restore_policy(topic, policy)
         left = [where for where, now in self.bounds(ends).items() if now.log_start < ends[where]]
         if left:
-            raise StoreError(f"Topic {topic!r} at {self.servers} still has records that were to be deleted.")
+            raise StoreError(f"Topic {topic!r} at {self.servers} still has records that should have been deleted.")
         return sum(one.log_end - one.log_start for one in bounds.values())
 
     def restore_policy(self, topic: str, policy: CleanupPolicy) -> None:

@@ -65,4 +65,4 @@ def _types(client: AdminClient, timeout: float) -> dict[str, str]:
 
 
 def _kind(protocol_type: str) -> str:
-    return f"a group of the type {protocol_type!r}" if protocol_type not in {"", _CONSUMER} else SHARE_OR_STREAMS
+    return f"a group of type {protocol_type!r}" if protocol_type not in {"", _CONSUMER} else SHARE_OR_STREAMS

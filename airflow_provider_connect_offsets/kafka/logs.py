@@ -187,7 +187,9 @@ class KafkaLogs(Brokers):
     def _refuse_impossible(self, partitions: list[TopicPartition]) -> None:
         impossible = [where for where in partitions if not _TOPIC_NAME.fullmatch(where.topic) or where.partition < 0]
         if impossible:
-            raise StoreError(f"Can't look up offsets of {_named(impossible)}: no such partition can exist.")
+            raise StoreError(
+                f"Can't look up offsets of {_named(impossible)}: the topic name or the partition number is invalid."
+            )
 
 
 def _rank(error: StoreError) -> int:
@@ -207,7 +209,7 @@ def _milliseconds(moment: datetime) -> int:
     """Return the first millisecond not before ``moment``, at least 0: negative times have other meanings in Kafka."""
     if moment.tzinfo is None:
         text = moment.isoformat()
-        raise InvalidInput(f"{text} has no time zone, so it names no moment: add its offset, like {text}+00:00.")
+        raise InvalidInput(f"{text} has no time zone. Add its offset from UTC, like {text}+00:00.")
     return max(0, math.ceil(moment.timestamp() * 1000))
 
 

@@ -214,15 +214,15 @@ def consumed(
     while unread:
         if reports():
             partitions = counted(among, "partition")
-            log.info("%s: the records of %d of %s are read.", cluster.servers, among - len(unread), partitions)
+            log.info("%s: %d of %s have been read.", cluster.servers, among - len(unread), partitions)
         if messages := consumer.consume(at_once, _WAIT):
             received = SYSTEM_CLOCK.now()
             yield messages
         elif SYSTEM_CLOCK.now() - received > cluster.timeout:
             first = min(unread)
             raise StoreError(
-                f"Topic {first.topic!r}: no message from partition {first.partition} for {cluster.timeout:g} s, so it "
-                "can't be read to its end."
+                f"Topic {first.topic!r}, partition {first.partition}: no message for {cluster.timeout:g} s, so the "
+                "partition can't be read to its end."
             )
 
 
@@ -235,7 +235,7 @@ def position_of(cluster: Brokers, message: Message) -> tuple[TopicPartition, int
     if error is not None and error.code() != KafkaError._PARTITION_EOF:  # noqa: SLF001 - a public constant
         raise cluster.meaning(f"Can't read topic {topic!r}", KafkaException(error))
     if topic is None or number is None or offset is None:
-        raise StoreError(f"{cluster.servers}: librdkafka returned a message without partition or offset.")
+        raise StoreError(f"{cluster.servers}: librdkafka returned a message without topic, partition or offset.")
     return TopicPartition(topic, number), offset, error is None
 
 

@@ -79,7 +79,11 @@ class TopicWriter:
         try:
             producer.abort_transaction(_FLUSH)
         except KafkaException as error:
-            log.warning("The transaction on topic %r is left to its timeout: %s", self.topic, _reason(error))
+            log.warning(
+                "Can't abort the transaction on topic %r, so readers wait until it times out: %s",
+                self.topic,
+                _reason(error),
+            )
 
     def _fence(self, transactional_id: str) -> Producer:
         producer = Producer({**self._config, "transactional.id": transactional_id})
@@ -87,8 +91,9 @@ class TopicWriter:
             producer.init_transactions(_FLUSH)
         except KafkaException as error:
             raise StoreError(
-                f"Nothing was written to topic {self.topic!r}: can't fence the task of {transactional_id!r}, which "
-                f"exactly-once workers need ({_reason(error)}). Check that WRITE on that transactional id is allowed."
+                f"Nothing was written to topic {self.topic!r}. With exactly-once support of the workers, the task with "
+                f"the transactional id {transactional_id!r} must be fenced first, but that failed: {_reason(error)}. "
+                "Check that the ACLs allow WRITE on this transactional id."
             ) from error
         return producer
 
@@ -126,8 +131,8 @@ class TopicWriter:
 
     def _unconfirmed(self, whose: str, count: int, why: str) -> OutcomeUnknown:
         return OutcomeUnknown(
-            f"Topic {self.topic!r} did not confirm {counted(count, 'record')} of {whose!r} ({why}): read back before "
-            "anything else."
+            f"Kafka did not confirm {counted(count, 'record')} of {whose!r} in topic {self.topic!r} ({why}), so it is "
+            "unknown what was written. Read the topic back before anything else."
         )
 
 

@@ -97,7 +97,7 @@ class _NoConnect:
     """Stands in for the Connect cluster of an unplanned failover, whose source is gone."""
 
     def __getattr__(self, name: str) -> Any:
-        raise InvalidRequest("A planned failover needs Connect: connect_conn_id must name its connection.")
+        raise InvalidRequest("A planned failover needs Kafka Connect: set connect_conn_id to its connection.")
 
 
 #: Store and control of clients without a Connect cluster; each use raises :class:`InvalidRequest`.
@@ -152,7 +152,7 @@ class Clients:
     def journals(self) -> JournalStore:
         """The store of the journals; raises :class:`ValueError` for clients without a journal and a workspace."""
         if self.journal is None and not self.workspace:
-            raise ValueError("clients without a workspace, which has the journals")
+            raise ValueError("these clients have no workspace, and so no journals")
         return self.journal or JournalStore(journal_root(self.workspace))
 
     @property
@@ -169,7 +169,9 @@ class Clients:
     def both(self) -> Clusters:
         """Both clusters of the flow; raises :class:`InvalidRequest` for an operation that has none."""
         if self.clusters is None:
-            raise InvalidRequest("Both clusters of the flow must be named: source_kafka_conn_id, target_kafka_conn_id.")
+            raise InvalidRequest(
+                "Both clusters of the flow are needed: set source_kafka_conn_id and target_kafka_conn_id."
+            )
         return self.clusters
 
     @property
@@ -181,8 +183,8 @@ class Clients:
         """Return the cluster whose logs a connector's positions refer to; raises :class:`InvalidRequest` without it."""
         if self.logs is None:
             raise InvalidRequest(
-                f"{connector!r}: its offsets are positions in Kafka logs, so kafka_conn_id must name the cluster that "
-                "they refer to (a MirrorSource's source cluster, a sink's own)."
+                f"{connector!r}: its offsets are positions in Kafka logs, so kafka_conn_id must name the cluster with "
+                "these logs (the source cluster of a MirrorSource, or the cluster that a sink reads)."
             )
         return self.logs
 

@@ -185,5 +185,5 @@ def _unless_unread(client: Logs, read: _ReadLogs) -> Iterator[None]:
     try:
         yield
     except StoreError as error:
-        log.warning("%s Positions are kept without the ends of these logs.", error)
+        log.warning("%s The snapshot has positions in these logs, but not the log ends.", error)
         read.unread[client.servers] = str(error)

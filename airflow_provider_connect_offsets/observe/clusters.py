@@ -31,7 +31,7 @@ class Clusters:
         if side is Side.TARGET:
             return self.target
         if self.source is None:
-            raise InvalidInput("The source's records can't be read: the source is gone.")
+            raise InvalidInput("The records of the source cluster can't be read, because the source cluster is gone.")
         return self.source
 
     @contextmanager

@@ -141,7 +141,7 @@ def observe_sink(clients: Clients, connector: str) -> FailedSink:
     """
     info = clients.control.info(connector)
     if info.type is not ConnectorType.SINK:
-        raise InvalidRequest(f"{connector!r} is a source connector; only a sink fails on a record of a topic.")
+        raise InvalidRequest(f"{connector!r} is a source connector. Only a sink fails on a record of a topic.")
     logs = clients.logs_of(connector)
     status = clients.control.status(connector)
     stored = stored_positions(clients, info)

@@ -102,7 +102,7 @@ def next_records(
         within = {where: positions[where] for where, log in bounds.items() if _is_within(positions[where], log)}
         first = logs.first_remaining(within, isolation=isolation_of(info)) if within else {}
     except StoreError as error:
-        log.warning("%s Whether a position of %r is that of a record is unknown.", error, info.name)
+        log.warning("%s So the offsets of the records that %r reads next are unknown.", error, info.name)
         return {}
     return {where: one.offset for where, one in first.items() if one.offset > positions[where]}
 
@@ -187,7 +187,9 @@ def observe_lag(clients: Clients, connector: str, awaited: AwaitedLag) -> Observ
         raise InvalidRequest(f"{connector!r} is a {info.connector_class}, not a MirrorSourceConnector.")
     observed = replicated(clients, info, selects=awaited.selects_topic)
     if not observed:
-        raise InvalidRequest(f"{connector!r} has no partition of topics {awaited.topics or '.*'!r} to wait for.")
+        raise InvalidRequest(
+            f"Nothing to wait for: {connector!r} has no partition of topics {awaited.topics or '.*'!r}."
+        )
     now = time.time()
     behind = [text for where, one in observed.items() if (text := _behind(awaited, where, one, now))]
     return observation(clients, connector, behind, partitions=len(observed))
@@ -207,7 +209,7 @@ def observation(clients: Clients, connector: str, behind: Sequence[str], *, part
         StoreError: Connect does not answer, or refuses.
     """
     if not behind:
-        sentence = f"{connector!r} has come far enough in all of {counted(partitions, 'partition')}."
+        sentence = f"{connector!r} is far enough in each awaited partition ({counted(partitions, 'partition')})."
         return Observation(reached=True, sentence=sentence)
     status = clients.control.status(connector)
     sentence = f"{connector!r} ({status.state}): {first_few(behind, _NAMED, separator='; ')}."
@@ -235,4 +237,4 @@ def _behind(awaited: AwaitedLag, where: TopicPartition, observed: Replicated, no
     if not many and not old:
         return ""
     age = "" if seconds is None else f", the first of them {seconds:,.0f} s old"
-    return f"{where.topic}-{where.partition} lacks {lag or 0:,} records{age}"
+    return f"{where.topic}-{where.partition} has {counted(lag or 0, 'record')} left to replicate{age}"

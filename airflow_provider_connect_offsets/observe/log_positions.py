@@ -25,7 +25,7 @@ from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 
 log = logging.getLogger(__name__)
 _NAMED = 3
-_ADVICE = "Plan again; to keep the remaining records until then, raise retention.ms of the topic first."
+_ADVICE = "Plan again. To keep the remaining records until then, raise retention.ms of the topic first."
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class OutOfLog:
     def __str__(self) -> str:
         partition = f"topic {self.where.topic!r}, partition {self.where.partition}"
         if self.log is None:
-            return f"{partition}: there is no such partition any more, so position {self.position} is gone"
+            return f"{partition} does not exist any more, so position {self.position} is gone"
         if self.position > self.log.log_end:
             return f"{partition}: position {self.position} lies beyond the log end, which is {self.log.log_end} now"
         start, last = self.log.log_start, self.log.log_start - 1
@@ -158,7 +158,10 @@ def _bounds(clients: Clients, partitions: Iterable[TopicPartition]) -> Mapping[T
     if not requested:
         return {}
     if logs is None:
-        log.warning("Without kafka_conn_id the positions can't be compared with the logs: records may be gone.")
+        log.warning(
+            "kafka_conn_id is not set, so the positions can't be compared with the logs. Records at these positions "
+            "may be gone."
+        )
         return None
 
     def read() -> Mapping[TopicPartition, LogBounds]:

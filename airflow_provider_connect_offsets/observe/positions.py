@@ -28,11 +28,15 @@ def observe_positions(clients: Clients, connector: str, awaited: Awaited) -> Obs
     """
     info = clients.control.info(connector)
     if not info.family.has_positions:
-        raise InvalidRequest(f"{connector!r}: offsets of a {info.connector_class} are not positions in a log.")
+        raise InvalidRequest(
+            f"{connector!r}: the offsets of a {info.connector_class} are not positions in a Kafka log."
+        )
     of_topics = replicated(clients, info, selects=awaited.selects_topic)
     observed = {where: one for where, one in of_topics.items() if awaited.selects(where.topic, where.partition)}
     if not observed:
-        raise InvalidRequest(f"{connector!r} has no partition of topics {awaited.topics!r} to wait for.")
+        raise InvalidRequest(
+            f"Nothing to wait for: {connector!r} has no selected partition of topics {awaited.topics or '.*'!r}."
+        )
     behind = [text for where, one in observed.items() if (text := _behind(where, one, awaited))]
     return observation(clients, connector, behind, partitions=len(observed))
 
@@ -46,7 +50,7 @@ def _behind(where: TopicPartition, observed: Replicated, awaited: Awaited) -> st
         target = awaited.position
         reached = _is_past(observed, target)
     position = observed.bounds.log_start if observed.position is None else observed.position
-    return "" if reached else f"{where.topic}-{where.partition} is at {position:,}, not {target:,} yet"
+    return "" if reached else f"{where.topic}-{where.partition} is at {position:,}, not yet at {target:,}"
 
 
 def _is_past(observed: Replicated, target: int) -> bool:

@@ -78,8 +78,8 @@ def observe(clients: Clients, connector: ConnectorInfo) -> Slot | None:
     name = slot_of(connector.config)
     if name is None:
         raise InvalidRequest(
-            f"{connector.name!r}: a config provider hides slot.name, so its replication slot can't be read. Leave "
-            "database_conn_id empty, or configure the name itself."
+            f"{connector.name!r}: a config provider hides slot.name, so the replication slot can't be read. Leave "
+            "database_conn_id empty, or set slot.name to the name itself."
         )
     return read(clients.database, name)
 
@@ -117,9 +117,9 @@ def refuse_unsent(clients: Clients, plan: OffsetPlan) -> None:
         reached = (
             "does not exist any more"
             if slot.confirmed_flush_lsn is None
-            else (f"has confirmed everything up to {lsn_text(slot.confirmed_flush_lsn)} meanwhile")
+            else f"has meanwhile confirmed everything up to {lsn_text(slot.confirmed_flush_lsn)}"
         )
         raise Drift(
-            f"Nothing was written: {plan.connector!r} was to resume at LSN {lsn_text(min(lsns))}, but the replication "
-            f"slot {name!r} {reached}, so PostgreSQL would not send the changes from there on. Plan again."
+            f"Nothing was written: the replication slot {name!r} {reached}. So PostgreSQL would not send all changes "
+            f"from LSN {lsn_text(min(lsns))} on, where {plan.connector!r} should resume. Plan again."
         )

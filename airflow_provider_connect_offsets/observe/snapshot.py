@@ -215,7 +215,7 @@ def _rows_of_logs(
     except StoreError as error:
         # A topic that does not concern this change may have lost its leader; that must not prevent the change.
         concerned = _concerned(changed)
-        log.warning("%s Reading the topics of %r only.", error, first_few([one.info.name for _, one in changed], 3))
+        log.warning("%s So only the topics of %r are read.", error, first_few([one.info.name for _, one in changed], 3))
         bounds = logs.bounds(partitions_of(counts, filter(concerned, counts)), moment=request.moment)
     retention = _retention_of(changed, logs, bounds, now)
     return bounds_rows(bounds, logs.cluster_id() if bounds else "", moment=request.moment, retention=retention)
@@ -233,7 +233,7 @@ def _retention_of(
         concerned = _concerned(changed)
         requested = {where: log_bounds for where, log_bounds in bounds.items() if concerned(where.topic)}
     except UnreadablePattern as error:
-        log.info("Reading the retention of all topics: %s", error)
+        log.info("The topics of the change are unknown, so the retention of all topics is read: %s", error)
     return soon_deleted(logs, requested, now=now)
 
 
@@ -244,7 +244,7 @@ def soon_deleted(
     try:
         return logs.retention(bounds, now=now, soon=SOON)
     except StoreError as error:
-        log.warning("%s Which records retention will delete soon is unknown.", error)
+        log.warning("%s So it is unknown which records retention will delete soon.", error)
         return {}
 
 

@@ -43,7 +43,7 @@ def stored_of_topic(
         StoreError: The cluster does not answer, or refuses.
     """
     if name not in cluster.topics():
-        log.warning("There is no topic %r: nothing of this flow has been written to it yet.", name)
+        log.warning("Topic %r does not exist: MirrorMaker 2 has not written to it yet.", name)
         return
     with cluster.topic(name) as topic:
         yield from stored_rows(name, read(topic))

@@ -52,7 +52,7 @@ def observe_state(control: ConnectorControl, connector: str, state: str) -> Obse
     if state == State.FAILED:
         return Observation(status.has_failed, sentence)
     if status.has_failed and state != State.STOPPED:
-        raise NotRunning(f"{connector!r} has failed while {state} is awaited: {status.cause}")
+        raise NotRunning(f"{connector!r} should become {state}, but it has failed: {status.cause}")
     return Observation(is_in(status, State(state)), sentence)
 
 

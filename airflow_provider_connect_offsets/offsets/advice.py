@@ -92,7 +92,7 @@ class _Settings:
 
     def unknown(self, name: str, value: str) -> Advice:
         """Return the advice on a value that only the worker can resolve."""
-        effect = "Only the worker can resolve this value, so it is not judged."
+        effect = "Only the worker can resolve this value, so it is not checked."
         return Advice(self.connector, name, value, configured=True, severity=Severity.INFO, effect=effect)
 
 
@@ -125,15 +125,19 @@ def _of_source(settings: _Settings) -> Iterator[Advice]:
         "emit.offset-syncs.enabled",
         default="true",
         judge={
-            "false": (Severity.ERROR, "No offset sync is written, so no group can be translated.", "Set it to true.")
+            "false": (
+                Severity.ERROR,
+                "MirrorMaker 2 writes no offset syncs, so no group's offsets can be translated.",
+                "Set it to true.",
+            )
         },
         otherwise="Offset syncs are written.",
     )
     yield settings.number(
         "offset.lag.max",
         default=OFFSET_LAG_MAX,
-        effect="As many records may be replicated before the next offset sync; a group between two syncs resumes at "
-        "the earlier one and reads the records after it again.",
+        effect="Up to this many records may be replicated before the next offset sync. A group whose offset is between "
+        "two syncs resumes at the earlier sync and reads the records after it again.",
         advice=f"Set it to {OFFSET_LAG_MAX} or less; 0 gives a sync for each record.",
     )
     yield _reset(settings)
@@ -143,11 +147,11 @@ def _of_source(settings: _Settings) -> Iterator[Advice]:
         judge={
             "required": (
                 Severity.WARNING,
-                "Transaction markers in the remote topics shift their offsets from the source's: few are exact.",
+                "Transaction markers shift the offsets in the remote topics, so few translated offsets are exact.",
                 "Let consumers on the target set isolation.level=read_committed, and expect re-reads.",
             )
         },
-        otherwise="Exactly once only if the workers have exactly.once.source.support=enabled.",
+        otherwise="Replication is exactly-once only if the workers have exactly.once.source.support=enabled.",
     )
 
 
@@ -159,21 +163,21 @@ def _reset(settings: _Settings) -> Advice:
         judge={
             "latest": (
                 Severity.WARNING,
-                "A partition without a usable offset starts at its end; what was written before is never replicated.",
+                "A partition without a usable offset starts at the log end. Earlier records are never replicated.",
                 "Set it to earliest.",
             ),
             "by_duration": (
                 Severity.WARNING,
-                "A partition without a usable offset starts that far back; what is older is never replicated.",
+                "A partition without a usable offset starts that far back. Older records are never replicated.",
                 "Set it to earliest.",
             ),
             "none": (
                 Severity.WARNING,
-                "A partition whose stored offset is out of range is not replicated any more; its task stays RUNNING.",
+                "A partition whose stored offset is out of range is no longer replicated, but its task stays RUNNING.",
                 "Set it to earliest.",
             ),
         },
-        otherwise="A stored offset out of range replicates the whole partition once more.",
+        otherwise="If a stored offset is out of range, the whole partition is replicated once more.",
     )
     return replace(advice, rule=Rule.FROM_LATEST) if advice.value.lower() == OffsetReset.LATEST else advice
 
@@ -183,14 +187,14 @@ def _of_checkpoint(settings: _Settings) -> Iterator[Advice]:
         "emit.checkpoints.enabled",
         default="true",
         judge={
-            "false": (Severity.ERROR, "No checkpoint is written, and the connector has no task.", "Set it to true.")
+            "false": (Severity.ERROR, "No checkpoints are written, and the connector has no tasks.", "Set it to true.")
         },
         otherwise="Checkpoints are written.",
     )
     yield settings.number(
         "emit.checkpoints.interval.seconds",
         default=EMIT_SECONDS,
-        effect="A checkpoint may be this old; a group reads again what it has read since.",
+        effect="A checkpoint may be this old. After a failover, a group reads the records since then again.",
         advice=f"Set it to {EMIT_SECONDS} or less.",
     )
     yield settings.advise(
@@ -199,11 +203,11 @@ def _of_checkpoint(settings: _Settings) -> Iterator[Advice]:
         judge={
             "true": (
                 Severity.WARNING,
-                "MirrorMaker 2 also commits offsets of groups on the target that have no members.",
-                "Stop this connector before a failover, and let nobody else commit for these groups on the target.",
+                "MirrorMaker 2 also commits group offsets on the target, if the group has no members there.",
+                "Stop this connector before a failover. Nothing else may commit for these groups on the target.",
             )
         },
-        otherwise="MirrorMaker 2 commits no offsets of groups on the target, so a failover has to.",
+        otherwise="MirrorMaker 2 does not commit group offsets on the target, so a failover must do it.",
     )
 
 
@@ -217,8 +221,10 @@ def _mismatches(source: tuple[str, Config], checkpoint: tuple[str, Config]) -> I
     for name in _NAMES:
         ours, theirs = source[1].get(name) or "", checkpoint[1].get(name) or ""
         if ours != theirs:
-            effect = f"`{source[0]}` has {ours or 'the default'}, so these are two flows: checkpoints find no syncs."
-            value, given = theirs or "default", bool(theirs)
-            yield Advice(
-                checkpoint[0], name, value, given, Severity.ERROR, effect, "Give both the same.", Rule.FLOW_MISMATCH
+            effect = (
+                f"`{source[0]}` has {ours or 'the default'}, so the two connectors belong to different flows, and the "
+                "MirrorCheckpoint finds no offset syncs."
             )
+            value, given = theirs or "default", bool(theirs)
+            advice = "Set the same value in both connectors."
+            yield Advice(checkpoint[0], name, value, given, Severity.ERROR, effect, advice, Rule.FLOW_MISMATCH)

@@ -147,7 +147,7 @@ def _number(text: str) -> int:
 
 
 def _no_constant(text: str) -> None:
-    raise ValueError(f"{text} is no JSON")
+    raise ValueError(f"{text} is not JSON")
 
 
 _DECODER = json.JSONDecoder(parse_int=_number, parse_float=_number, parse_constant=_no_constant)

@@ -41,7 +41,7 @@ def parse_map(text: str) -> dict[str, JsonPrimitive]:
     try:
         value = load_json(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidDocument(f"{text[:80]!r} is no JSON: {error}") from error
+        raise InvalidDocument(f"{text[:80]!r} is not valid JSON: {error}") from error
     return flat_map(value, what="a partition or offset")
 
 
@@ -63,7 +63,7 @@ def flat_map(value: object, *, what: str) -> dict[str, JsonPrimitive]:
                 f"{what} may have only primitive values, but its field {key!r} is {json.dumps(field)[:80]}"
             )
         if not _is_storable(key) or not _is_storable(field):
-            raise InvalidDocument(f"{what} has {json.dumps({key: field})[:80]}, which no JSON document can have")
+            raise InvalidDocument(f"{what} has {json.dumps({key: field})[:80]}, which can't be written as JSON")
     return value
 
 
@@ -154,14 +154,16 @@ class Offsets:
 def parse_rest(body: object) -> Offsets:
     """Read the body of ``GET /connectors/{c}/offsets``; raises :class:`InvalidDocument`."""
     if not isinstance(body, dict) or set(body) != {"offsets"} or not isinstance(body["offsets"], list):
-        raise InvalidDocument('an offsets document looks like {"offsets": [{"partition": {…}, "offset": {…}}, …]}')
+        raise InvalidDocument('an offsets document must look like {"offsets": [{"partition": {…}, "offset": {…}}, …]}')
     return Offsets.of(_entry(item, where=f"entry {number}") for number, item in enumerate(body["offsets"], start=1))
 
 
 def parse_kip199(body: object) -> dict[str, Offsets]:
     """Read a KIP-199 document: connector name → its offsets; raises :class:`InvalidDocument`."""
     if not isinstance(body, dict) or not all(isinstance(entries, list) for entries in body.values()):
-        raise InvalidDocument('a KIP-199 document looks like {"<connector>": [{"partition": {…}, "offset": {…}}, …]}')
+        raise InvalidDocument(
+            'a KIP-199 document must look like {"<connector>": [{"partition": {…}, "offset": {…}}, …]}'
+        )
     return {
         connector: Offsets.of(
             _entry(item, where=f"connector {connector!r}, entry {number}") for number, item in enumerate(items, start=1)
@@ -181,13 +183,13 @@ def parse_text(text: str, connector: str) -> Offsets:
     try:
         body = load_json(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidDocument(f"the file is no JSON, or was cut off: {error}") from error
+        raise InvalidDocument(f"the file is not valid JSON, or was cut off: {error}") from error
     if isinstance(body, dict) and set(body) == {"offsets"} and connector != "offsets":
         return parse_rest(body)
     by_connector = parse_kip199(body)
     if connector not in by_connector:
         names = ", ".join(repr(name) for name in sorted(by_connector)[:5]) or "none"
-        raise InvalidDocument(f"the file has no offsets of connector {connector!r}; it names {names}")
+        raise InvalidDocument(f"the file has no offsets of connector {connector!r} (its connectors: {names})")
     return by_connector[connector]
 
 
@@ -233,8 +235,8 @@ def given(offsets: Offsets) -> Offsets:
             for name, value in parse_map(fields).items():
                 if isinstance(value, int) and not -MAX_LONG - 1 <= value <= MAX_LONG:
                     raise InvalidDocument(
-                        f"partition {entry.partition} has {name}={value}: of more than 64 bits Connect reads another "
-                        "number"
+                        f"partition {entry.partition} has {name}={value}, which does not fit into 64 bits: Connect "
+                        "would read another number"
                     )
     return offsets
 
@@ -255,4 +257,4 @@ def _unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")

@@ -96,9 +96,9 @@ class Family:
     offset_keys: ClassVar[Keys | None] = None
     optional_keys: ClassVar[Keys | None] = None
     has_positions: ClassVar[bool] = False
-    why_no_position: ClassVar[str] = "what its offsets mean is known to the connector alone"
+    why_no_position: ClassVar[str] = "only the connector itself knows what its offsets mean"
     lists_topics: ClassVar[bool] = True
-    without_offset: ClassVar[str] = "the connector itself decides where it starts, as a rule from the beginning"
+    without_offset: ClassVar[str] = "the connector itself decides where it starts, usually at the beginning"
     source_position: ClassVar[str | None] = None
 
     def position(self, offset: JsonMap | None) -> int | None:
@@ -111,7 +111,7 @@ class Family:
 
     def offset_at(self, position: int) -> dict[str, int] | None:
         """Return the offset to store so that ``position`` is read next; None if no offset must be stored for that."""
-        raise NotImplementedError(f"{self.name} offsets are no positions: {self.why_no_position}")
+        raise NotImplementedError(f"{self.name} offsets are not positions: {self.why_no_position}")
 
     def offset_from(self, value: str) -> JsonMap:
         """Return the offset to store so that the connector resumes at a position in the log of its source system.
@@ -122,7 +122,7 @@ class Family:
         Raises:
             InvalidRequest: ``value`` is something else.
         """
-        raise NotImplementedError(f"{self.name} offsets are no positions of a source system, so {value} is none")
+        raise NotImplementedError(f"{self.name} offsets are not positions of a source system, so {value} is not one")
 
     def only_partition(self, config: Config) -> JsonMap | None:
         """Return the source partition of a connector that has only one; None if it may have more, or it is unknown."""
@@ -195,7 +195,9 @@ def check_map(value: JsonMap, keys: Keys | None, what: str, *, optional: Keys | 
     for field in value.keys() - {*(keys or {}), *(optional or {})}:
         number = value[field]
         if _is_whole(number) and not -MAX_LONG - 1 <= number <= MAX_LONG:
-            message = f"{what} field '{field}' must fit into 64 bits, not {number}: Connect would read another number"
+            message = (
+                f"{what} field '{field}' must fit into 64 bits, but is {number}: Connect would read another number"
+            )
             yield error(Rule.WRONG_TYPE, message)
     if keys is None:
         return
@@ -203,7 +205,7 @@ def check_map(value: JsonMap, keys: Keys | None, what: str, *, optional: Keys | 
     if misses or (exceeds and optional is None):
         expected, actual = ", ".join(sorted(keys)), ", ".join(sorted(value)) or "none"
         word, alone = "key" if len(keys) == 1 else "keys", " and no other" if optional is None else ""
-        message = f"the {what} must have the {word} {expected}{alone}, but has {actual}; nothing would read it"
+        message = f"the {what} must have the {word} {expected}{alone}, but has {actual}, so nothing would read it"
         yield error(Rule.WRONG_KEYS, message)
     for field, kind in keys.items():
         if field in value:
@@ -261,7 +263,7 @@ def whole_field(offset: JsonMap | None, field: str) -> int | None:
 def _check_field(named: str, content: object, kind: type, limit: int) -> Iterator[Finding]:
     text = json.dumps(content, ensure_ascii=False)
     if kind is str and (not isinstance(content, str) or not content):
-        yield error(Rule.WRONG_TYPE, f"{named} must be a text, not {text}")
+        yield error(Rule.WRONG_TYPE, f"{named} must be a non-empty string, not {text}")
     if kind is bool and not isinstance(content, bool):
         yield error(Rule.WRONG_TYPE, f"{named} must be true or false, not {text}")
     if kind in (int, Signed) and not (_is_whole(content) and (abs(content) if kind is Signed else content) <= limit):

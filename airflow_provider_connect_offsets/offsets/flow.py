@@ -133,8 +133,8 @@ def _policy(class_name: str) -> Policy:
         return known[class_name.rpartition(".")[2]]
     except KeyError:
         raise InvalidInput(
-            f"replication.policy.class is {class_name!r}: how it names remote topics is unknown here; known are "
-            "DefaultReplicationPolicy and IdentityReplicationPolicy."
+            f"replication.policy.class is {class_name!r}, and it is unknown here how this policy names remote topics. "
+            "Only DefaultReplicationPolicy and IdentityReplicationPolicy are supported."
         ) from None
 
 
@@ -143,7 +143,7 @@ def _side(location: str) -> Side:
         return Side(location or Side.SOURCE)
     except ValueError:
         raise InvalidInput(
-            f"offset-syncs.topic.location is {location!r}; MirrorMaker 2 knows source and target."
+            f"offset-syncs.topic.location is {location!r}, but MirrorMaker 2 accepts only source and target."
         ) from None
 
 
@@ -161,6 +161,6 @@ def _resolved(config: Config, name: str, default: str = "") -> str:
     value = config.get(name, default)
     if "${" in value:
         raise InvalidInput(
-            f"{name} is {value!r}, which only the worker can resolve: write it out in the configuration."
+            f"{name} is {value!r}, which only the worker can resolve. Write the value itself into the configuration."
         )
     return value

@@ -173,7 +173,7 @@ class OffsetPlan:
         if drifted:
             more = f" (and {len(drifted) - 3} more)" if len(drifted) > 3 else ""
             raise Drift(
-                f"{self.connector!r} was changed by someone else since the plan was made: "
+                f"{self.connector!r} was changed by someone else after the plan was made: "
                 f"{'; '.join(drifted[:3])}{more}"
             )
         known = next_records or {}
@@ -220,8 +220,8 @@ class OffsetPlan:
         after_position = max(next_records.get(where, position) + self.request.amount, log_start)
         if after_position > log_end:
             raise Drift(
-                f"{self.connector!r}, topic {row.topic!r}, partition {row.kafka_partition}: its position is "
-                f"{position} now, and {self.request} from there lies beyond the log end {log_end}"
+                f"{self.connector!r}, topic {row.topic!r}, partition {row.kafka_partition}: its position is now "
+                f"{position}, and {self.request} would lead beyond the log end {log_end}"
             )
         offset = self.family.offset_at(after_position)
         after = None if offset is None else canonical(offset)

@@ -162,13 +162,13 @@ def refuse_unbounded(connector: str, family: Family, config: Config) -> None:
     class_name = config.get("connector.class", "")
     if family.name not in {Sink.name, MirrorSource.name}:
         raise InvalidRequest(
-            f"Nothing was created: {connector!r} is a {class_name}, and {family.why_no_position}. So no interval of "
-            "time bounds what it reads. Sinks and MirrorSourceConnectors can be replayed."
+            f"Nothing was created: {connector!r} is a {class_name}, and {family.why_no_position}. So a time "
+            "interval can't limit what it reads. Only sinks and MirrorSourceConnectors can be replayed."
         )
     if family.name == MirrorSource.name and not is_default(config, "topic.filter.class", "DefaultTopicFilter"):
         raise InvalidRequest(
             f"Nothing was created: {connector!r} chooses its topics by topic.filter.class="
-            f"{config['topic.filter.class']}, so that a clone can't be restricted to some of them."
+            f"{config['topic.filter.class']}, so a clone can't be restricted to some of these topics."
         )
 
 

@@ -91,9 +91,11 @@ def _canonical_map(raw: bytes) -> str:
             return text
         value, end = _DECODER.raw_decode(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidDocument(f"{raw[:80]!r} is no JSON: {error}") from error
+        raise InvalidDocument(f"{raw[:80]!r} is not valid JSON: {error}") from error
     if type(value) is dict and not all(map(_fits, value.values())):
-        raise InvalidDocument(f"{raw[:80]!r} has a number of more than 64 bits, of which Connect reads another")
+        raise InvalidDocument(
+            f"{raw[:80]!r} has a number that does not fit into 64 bits: Connect would read another number"
+        )
     if type(value) is dict and end == len(text) and _EXACT.issuperset(map(type, value.values())):
         written = canonical(value)
         if len(written) == end:

@@ -87,7 +87,7 @@ def test_outside_of_its_window_a_run_is_called_again_when_it_opens(workspace: st
         ({"connectors": ".*", "kind": "replay"}, "mode=replay delivers the interval of one connector"),
         ({"connector": "a", "partitions": "0", "kind": "replay"}, "mode=replay delivers all partitions of a topic"),
         ({"connector": "a", "kind": "again"}, "mode 'again' is none of rewind, replay"),
-        ({"connector": "a", "window": "at night"}, "window: 'at night' is no part of the day"),
+        ({"connector": "a", "window": "at night"}, "window: 'at night' is not a time window"),
     ],
 )
 def test_what_is_unclear_is_refused_before_anything_is_touched(

@@ -65,7 +65,7 @@ def test_a_read_back_that_disagrees_fails_task_and_run(
         ({"to": "earliest", "value": "3"}, "to=earliest takes no value, but '3' was given"),
         ({"to": "datetime", "value": "yesterday"}, "the value 'yesterday' is not an ISO 8601 date and time"),
         ({"to": "datetime", "value": "2026-01-31T03:00:00"}, "with its offset from UTC"),
-        ({"to": "earliest", "topics": "a("}, "topics: 'a(' is no regular expression"),
+        ({"to": "earliest", "topics": "a("}, "topics: 'a(' is not a regular expression"),
         ({"to": "earliest", "partitions": "3-"}, "partitions: '3-' in '3-' is neither a number nor a range"),
         ({"connector": "no-such-connector", "to": "earliest"}, "no-such-connector"),
         ({"to": "earliest", "connect_conn_id": "nowhere"}, "There is no Airflow connection 'nowhere'"),

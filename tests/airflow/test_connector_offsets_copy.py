@@ -50,9 +50,9 @@ def test_it_says_what_it_will_do_and_renames(sandbox: Sandbox, run_dag: RunDag, 
     skipped = dict.fromkeys(("approve", "copy", "outcome"), "skipped")
     assert (dry.state, dry.tasks) == ("success", {"check": "success", **skipped, "release": "success"})
     sentence = (
-        f"Create '{name}-2' with the settings of '{name}' (other ones: errors.tolerance=all) and its offsets of "
-        f"1 partition; it will be RUNNING. '{name}' is stopped meanwhile, and then deleted with its offsets, which "
-        "can't be undone."
+        f"Create '{name}-2' with the settings of '{name}' (changed settings: errors.tolerance=all) and its "
+        f"offsets of 1 partition. '{name}-2' will be RUNNING. '{name}' is stopped meanwhile, then deleted with its "
+        "offsets. This can't be undone."
     )
     assert sentence in dry.output
     assert sandbox.connect.connectors().count(f"{name}-2") == 0

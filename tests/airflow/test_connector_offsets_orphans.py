@@ -272,7 +272,7 @@ def assert_is_finished(directory: OrphansDirectory) -> None:
     [
         ({"kafka_conn_id": "kafka_source"}, "where all offsets would look orphaned"),
         ({"offsets_topic": "no-such-topic"}, "There is no topic 'no-such-topic' in the cluster of"),
-        ({"older_than": "a month"}, "older_than: 'a month' is no ISO 8601 duration"),
+        ({"older_than": "a month"}, "older_than: 'a month' is not an ISO 8601 duration"),
     ],
 )
 def test_what_can_not_be_meant_is_refused(

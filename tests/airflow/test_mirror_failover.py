@@ -129,7 +129,8 @@ def test_producers_that_go_on_are_noticed(run_dag: RunDag, flowing: Flowing, pos
     ran = run_dag("mirror_failover", drain_timeout=1, **requested(flowing))
 
     assert (ran.state, ran.tasks["failover.begin"]) == ("failed", "failed")
-    assert f"Nothing was stopped, and no group was moved: after 1 s topic '{flowing.topic}', partition 0" in ran.output
+    refused = "Nothing was stopped, and no group was moved. After 1 s, replication is not complete: "
+    assert f"{refused}topic '{flowing.topic}', partition 0" in ran.output
     assert sandbox.connect.status(flowing.source_connector)["connector"]["state"] == "PAUSED"
     assert committed(sandbox.target, positions) == {name: {} for name in positions}
 
@@ -150,7 +151,7 @@ def test_a_begin_that_fails_resumes_what_it_has_stopped(
 
     tasks = {name: ran.tasks[f"failover.{name}"] for name in ("begin", "release")}
     assert (ran.state, tasks) == ("failed", {"begin": "failed", "release": "success"})
-    assert "No group was moved: with the connector stopped" in ran.output
+    assert "No group was moved. The connector is stopped, but replication is not complete" in ran.output
     for name in (flowing.source_connector, flowing.checkpoint_connector):
         flowing.sandbox.connect.wait_state(name, "RUNNING", tasks=1)
     assert committed(flowing.sandbox.target, positions) == {name: {} for name in positions}
@@ -184,5 +185,5 @@ def test_a_request_that_makes_no_sense(run_dag: RunDag) -> None:
     ran = run_dag("mirror_failover", groups="orders-(", planned=False, source_alias="a", target_alias="b")
     unnamed = run_dag("mirror_failover", planned=True)
 
-    assert (ran.state, "groups: 'orders-(' is no regular expression" in ran.output) == ("failed", True)
+    assert (ran.state, "groups: 'orders-(' is not a regular expression" in ran.output) == ("failed", True)
     assert (unnamed.state, "source_connector" in unnamed.output) == ("failed", True)

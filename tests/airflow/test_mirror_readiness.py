@@ -71,7 +71,7 @@ def test_a_run_reports_and_fails_at_a_threshold(mirror: MirrorFlow, run_dag: Run
 def test_what_can_not_be_meant_is_refused(mirror: MirrorFlow, run_dag: RunDag) -> None:
     """The first task fails, in one sentence."""
     for requested, sentence in (
-        ({"groups": "a("}, "groups: 'a(' is no regular expression"),
+        ({"groups": "a("}, "groups: 'a(' is not a regular expression"),
         ({"checkpoint_connector": mirror.name}, "MirrorSourceConnector, not a MirrorCheckpointConnector"),
         ({"source_connector": f"{mirror.name}s"}, "Did you mean"),
     ):
@@ -110,7 +110,10 @@ def test_lag_is_awaited_by_records_and_by_seconds(mirror: MirrorFlow) -> None:
 
     assert not MirrorLagSensor(**sensor).poke({})
     lag_sentence = MirrorLagSensor(**sensor).trigger().observe().sentence
-    assert f"'{mirror.name}' (STOPPED): {mirror.topic}-1 lacks 3 records, the first of them " in lag_sentence
+    assert (
+        f"'{mirror.name}' (STOPPED): {mirror.topic}-1 has 3 records left to replicate, the first of them "
+        in lag_sentence
+    )
     assert MirrorLagSensor(**sensor, max_lag_records="3").poke({})
     assert not MirrorLagSensor(**sensor, max_lag_records=2).poke({})
     assert not MirrorLagSensor(**sensor, max_lag_seconds=60).poke({})
@@ -122,8 +125,8 @@ def test_lag_is_awaited_by_records_and_by_seconds(mirror: MirrorFlow) -> None:
 def test_what_can_not_be_awaited_is_one_sentence(mirror: MirrorFlow) -> None:
     """At once, also where the waiting would be deferred."""
     requested: dict[str, dict[str, Any]] = {
-        "has no partition of topics 'no-such-topic' to wait for": {"topics": "no-such-topic"},
-        r"'a\(' is no regular expression": {"topics": "a("},
+        "has no partition of topics 'no-such-topic'": {"topics": "no-such-topic"},
+        r"'a\(' is not a regular expression": {"topics": "a("},
         "max_lag_records: 'few' is not a whole number": {"max_lag_records": "few"},
     }
     for sentence, arguments in requested.items():
@@ -146,7 +149,7 @@ def test_a_deferred_sensor_sees_the_flow_drain(mirror: MirrorFlow) -> None:
     async def events() -> list[Any]:
         return [event.payload async for event in MirrorLagTrigger(**{**arguments, "most": 0.5}).run()]
 
-    message = f"'{mirror.name}' has come far enough in all of 2 partitions."
+    message = f"'{mirror.name}' is far enough in each awaited partition (2 partitions)."
     assert asyncio.run(events()) == [{"reached": True, "message": message, "before": "", "error": ""}]
     assert mirror.positions()[0] == RECORDS + 1
 

@@ -113,7 +113,7 @@ def test_a_parameter_is_one_line(tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stderr[-3000:]
     found, texts, pages, errors = json.loads(done.stdout.splitlines()[-1])
-    parsed = [12, f"{ADDED}: 'none' is not a whole number, 1 or greater."]
+    parsed = [12, f"{ADDED}: 'none' is not a whole number from 1 to 999999999999999."]
     expected = {model: [*parsed, *(["Ticket", 7] if made else [])] for model, (_, made, _) in MODELS.items()}
     assert found == expected
     assert all(texts.values()), texts

@@ -61,8 +61,8 @@ def test_the_change_is_made(strict: RunDag, sandbox: Sandbox, name: str, tmp_pat
     ("given", "message"),
     [
         ({"connector": "payments-sink"}, "connector 'payments-sink' is protected here"),
-        ({"connector": "invoices-sink"}, "connector 'invoices-sink' is none of those that may be changed here"),
-        ({"to": "query", "value": "SELECT 1"}, "to=query is off here"),
+        ({"connector": "invoices-sink"}, "connector 'invoices-sink' may not be changed here"),
+        ({"to": "query", "value": "SELECT 1"}, "to=query is disabled here"),
         ({"to": "file", "value": "file:///etc/passwd"}, "'file:///etc/passwd' may not be read here"),
         ({"to": "file", "value": "http://169.254.169.254/x.json"}, "may not be read here"),
     ],

@@ -79,7 +79,7 @@ def test_positions_are_awaited_by_lag_and_by_number(sink: SinkFlow, mirror: Mirr
     sink.sandbox.connect.stop(sink.name)
     sink.sandbox.target.produce(sink.topic, ["one more"])
     assert not caught_up.poke({})
-    assert caught_up.trigger().observe().sentence.endswith(f"{sink.topic}-0 is at {RECORDS}, not {RECORDS + 1} yet.")
+    assert caught_up.trigger().observe().sentence.endswith(f"{sink.topic}-0 is at {RECORDS}, not yet at {RECORDS + 1}.")
     assert ConnectorPositionSensor(task_id="wait", connector=sink.name, max_lag="1").poke({})
     assert ConnectorPositionSensor(task_id="wait", connector=sink.name, position=RECORDS).poke({})
     assert not ConnectorPositionSensor(task_id="wait", connector=sink.name, position=str(RECORDS + 1)).poke({})
@@ -97,11 +97,11 @@ def test_positions_are_awaited_by_lag_and_by_number(sink: SinkFlow, mirror: Mirr
     ("values", "sentence"),
     [
         ({"kafka_conn_id": ""}, "kafka_conn_id must name the cluster"),
-        ({"topics": "no-such-topic"}, "has no partition of topics 'no-such-topic' to wait for"),
-        ({"topics": "a("}, "'a\\(' is no regular expression"),
+        ({"topics": "no-such-topic"}, "has no selected partition of topics 'no-such-topic'"),
+        ({"topics": "a("}, "'a\\(' is not a regular expression"),
         ({"partitions": "3-"}, "neither a number nor a range"),
-        ({"position": "-1"}, "position: '-1' is not a whole number, 0 or greater"),
-        ({"max_lag": "few"}, "max_lag: 'few' is not a whole number, 0 or greater"),
+        ({"position": "-1"}, "position: '-1' is not a whole number from 0 to 999999999999999"),
+        ({"max_lag": "few"}, "max_lag: 'few' is not a whole number from 0 to 999999999999999"),
     ],
 )
 def test_invalid_values_are_refused_in_one_sentence(sink: SinkFlow, values: dict[str, Any], sentence: str) -> None:

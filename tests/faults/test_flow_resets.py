@@ -195,7 +195,7 @@ def test_what_can_not_be_meant_is_refused(start: StartCell, flows: FlowChanger) 
     with pytest.raises(InvalidInput, match="checkpoints=true needs checkpoint_connector"):
         flows.plan({**requested, "checkpoint_connector": "", "checkpoints": True})
     swapped = FlowChanger(flows.workspace, flows.worker, flows.target, flows.source)
-    with pytest.raises(InvalidInput, match="Let source_kafka_conn_id lead to the flow's source cluster"):
+    with pytest.raises(InvalidInput, match="Check that source_kafka_conn_id is the connection of the flow's source"):
         swapped.plan(requested)
     other = {**cell.checkpoint_config, "source.cluster.alias": "another"}
     cell.sandbox.connect.update_config(cell.checkpoint_connector, other)

@@ -239,7 +239,7 @@ def add_partition(flowing: Flowing) -> None:
 
 def assert_not_drained(moving: FailingOver) -> None:
     """Neither before anything is stopped, nor with the connector stopped."""
-    request, message = moving.request(), r"partition 2 ends at 20 and the target's .* has no such partition"
+    request, message = moving.request(), r"partition 2 ends at 20 and the target topic .* does not have this partition"
     with moving.clients() as clients:
         with pytest.raises(NotDrained, match=f"Nothing was stopped.*{message}"):
             failover.await_drained(request, clients, timeout=30)

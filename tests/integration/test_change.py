@@ -107,7 +107,7 @@ def test_an_applied_change_is_undone_from_its_own_snapshot(mirror: MirrorFlow, s
     ("content", "sentence"),
     [
         ("", "the file is empty"),
-        ('{"offsets": [{"partition"', "the file is no JSON, or was cut off"),
+        ('{"offsets": [{"partition"', "the file is not valid JSON, or was cut off"),
         ('{"somebody-else": []}', "somebody-else"),
         ('{"offsets": [{"partition": {"kafka_topic": "t"}, "offset": {"kafka_offset": {"a": 1}}}]}', "kafka_offset"),
     ],

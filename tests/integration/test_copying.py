@@ -101,7 +101,7 @@ def test_a_mirror_source_is_copied_to_another_alias_and_fewer_topics(sandbox: Sa
         assert copying.copy(how, clients, owner()) == 1
 
     assert [text for text in checked.warnings if text.startswith("1 partition of")]
-    assert [text for text in checked.warnings if text.startswith("The source alias is another one")]
+    assert [text for text in checked.warnings if text.startswith("The source alias changes")]
     [stored] = sandbox.connect.offsets(how.new_name)
     assert stored == {
         "partition": {"cluster": f"other{mark}", "topic": topics[0], "partition": 0},
@@ -190,11 +190,11 @@ def test_a_renamed_one_that_does_not_start_is_there_and_can_be_mended(
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ({"new_name": "{name}"}, "a connector '.*' exists. Choose another name, or delete it first"),
-        ({"overrides": {"name": "third"}}, "config says name='third', and new_name '.*-copy'"),
+        ({"new_name": "{name}"}, "a connector '.*' already exists. Choose another name, or delete it first"),
+        ({"overrides": {"name": "third"}}, "config has name='third', but new_name is '.*-copy'"),
         (
             {"overrides": {"connector.class": "FileStreamSource", "topic": "t"}},
-            "offsets of .*FileStreamSinkConnector mean nothing to FileStreamSource",
+            "FileStreamSource can't use offsets of .*FileStreamSinkConnector",
         ),
         ({"overrides": {"connector.class": "NoSuch"}}, "connector.class 'NoSuch' of '.*' is not installed"),
     ],

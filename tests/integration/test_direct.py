@@ -49,7 +49,7 @@ def test_two_runs_never_overlap(sink: SinkFlow, target_changer: Changer) -> None
         with journal.claim(ME, keep=60):
             pass
         for attempt in attempts(sink, target_changer, ME):
-            with pytest.raises(InvalidRequest, match=rf"Nothing was written: this run has claimed '{sink.name}'"):
+            with pytest.raises(InvalidRequest, match=rf"this run has already begun a plan for '{sink.name}'"):
                 attempt(clients)
     assert positions(sink) == [{"kafka_offset": RECORDS}]
 

@@ -111,7 +111,7 @@ def test_one_that_fails_right_after_its_start_is_deleted_again(sandbox: Sandbox,
     ("changed", "said"),
     [
         ({"config": {"connector.class": "NoSuch"}}, "connector.class 'NoSuch' of .* is not installed on the worker"),
-        ({"config": {"name": "other", "connector.class": "FileStreamSink"}}, "but its configuration says 'other'"),
+        ({"config": {"name": "other", "connector.class": "FileStreamSink"}}, "but its configuration has name='other'"),
         ({"offsets": at("t", -1)}, "partition .*kafka_partition.*: "),
     ],
 )

@@ -24,7 +24,7 @@ from tests.support.programs.other_groups import OtherGroups
 
 pytestmark = pytest.mark.jobs
 UNNAMED = "a share group (KIP-932) or a streams group (KIP-1071)"
-OF_WORKERS = "a group of the type 'connect'"
+OF_WORKERS = "a group of type 'connect'"
 
 
 @pytest.fixture(scope="module")

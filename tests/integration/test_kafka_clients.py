@@ -134,7 +134,7 @@ def test_many_consumer_groups(sandbox: Sandbox, topic: str) -> None:
     with ConsumerGroups(settings) as groups:
         assert groups.list_groups(f"many-{mark}-.*") == names
         assert groups.list_groups(f"many-{mark}") == []
-        with pytest.raises(InvalidInput, match=r"groups: 'many-\(' is no regular expression"):
+        with pytest.raises(InvalidInput, match=r"groups: 'many-\(' is not a regular expression"):
             groups.list_groups("many-(")
         found = groups.offsets_of([*names, "nobody"])
         assert found.pop("nobody") == {}

@@ -35,7 +35,7 @@ def test_a_plan_on_what_a_dead_run_left_is_refused_once_that_is_undone(sink: Sin
     assert summary["errors"] == []
     written = len(sink.lines())
 
-    with pytest.raises(Drift, match=r"its plan was made from what a dead run had left.* was undone: .*new run"):
+    with pytest.raises(Drift, match=r"Its plan was made from offsets that a dead run had left.* was undone: .*new run"):
         target_changer.apply(run)
 
     sink.sandbox.connect.wait_state(sink.name, "RUNNING", tasks=1)

@@ -153,7 +153,7 @@ def test_a_sink_that_has_not_failed_is_left_alone(sandbox: Sandbox, start: Start
         healthy = sink.work(stack).skip()
         sandbox.connect.stop(sink.name)
         stopped = sink.work(stack).find()
-        with pytest.raises(InvalidRequest, match="is a source connector; only a sink fails on a record"):
+        with pytest.raises(InvalidRequest, match=r"is a source connector\. Only a sink fails on a record"):
             replace(sink, name=source).work(stack).find()
     sandbox.connect.delete(source)
     assert healthy.sentence.endswith(f"'{sink.name}' is RUNNING.")

@@ -22,16 +22,19 @@ from tests.support.rows.planning import (
 
 UNREADABLE_FILES = {
     "empty.json": ("", "the file is empty"),
-    "truncated.json": ('{"offsets": [{"partition": {"a": 1}, "off', "the file is no JSON, or was cut off: "),
+    "truncated.json": ('{"offsets": [{"partition": {"a": 1}, "off', "the file is not valid JSON, or was cut off: "),
     "nested.json": (
         '{"offsets": [{"partition": {"a": {"b": 1}}, "offset": null}]}',
         "entry 1: the partition may have only primitive values, but its field 'a' is {\"b\": 1}",
     ),
-    "other.json": ('{"else": []}', "the file has no offsets of connector 'sink'; it names 'else'"),
-    "list.json": ("[1, 2]", "a KIP-199 document looks like "),
+    "other.json": ('{"else": []}', "the file has no offsets of connector 'sink' (its connectors: 'else')"),
+    "list.json": ("[1, 2]", "a KIP-199 document must look like "),
     "nothing.json": ('{"offsets": []}', "holds no offsets of this connector"),
-    "surrogate.json": ('{"offsets": [{"partition": {"a": "\\ud800"}, "offset": null}]}', "which no JSON document can"),
-    "infinite.json": ('{"offsets": [{"partition": {"a": 1e999}, "offset": null}]}', "which no JSON document can"),
+    "surrogate.json": (
+        '{"offsets": [{"partition": {"a": "\\ud800"}, "offset": null}]}',
+        "which can't be written as JSON",
+    ),
+    "infinite.json": ('{"offsets": [{"partition": {"a": 1e999}, "offset": null}]}', "which can't be written as JSON"),
     "empty.csv": ("", "the file is empty"),
     "only_header.csv": ("topic,partition,offset\n", "holds no offsets of this connector"),
     "two.csv": ("orders,0\n", "it has no header, and 2 columns instead of topic,partition,position"),

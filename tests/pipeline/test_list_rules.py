@@ -34,11 +34,11 @@ def findings(plan: Plan, *rules: Rule) -> list[tuple[str, str | None, str]]:
 
 
 MIRROR_KEYS = (
-    "the partition must have the keys cluster, partition, topic and no other, but has {}; nothing would read it. "
+    "the partition must have the keys cluster, partition, topic and no other, but has {}, so nothing would read it. "
     "Correct the entry."
 )
 OFFSET_KEYS = (
-    "the offset must have the key offset and no other, but has position; nothing would read it. Correct the entry."
+    "the offset must have the key offset and no other, but has position, so nothing would read it. Correct the entry."
 )
 
 
@@ -137,7 +137,7 @@ def test_only_zero(planner: Planner, tmp_path: Path) -> None:
             ERROR,
             '{"sourceClusterAlias":"source","targetClusterAlias":"target"}',
             '`source`, partition `{"sourceClusterAlias":"source","targetClusterAlias":"target"}`: the offset must '
-            "be 0, not 7: MirrorMaker 2 refuses any other here, and never reads it. Correct the entry.",
+            "be 0, not 7: MirrorMaker 2 accepts only 0 here, and never reads it. Correct the entry.",
         )
     ]
     assert planner.plan(source(HEARTBEAT), logs={}, to="file", value=zero).verdicts == []

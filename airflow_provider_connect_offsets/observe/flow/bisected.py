@@ -93,7 +93,7 @@ def bisected(
                 return None
             if reports():
                 done, partitions = len(searches) - len(requested), counted(len(searches), "partition")
-                log.info("Offset mappings: %d of %s are searched.", done, partitions)
+                log.info("Searched %d of %s for offset mappings.", done, partitions)
             return read(requested)
 
         return mapping_rows(in_turns(searches, within))
@@ -102,8 +102,8 @@ def bisected(
 def _warn_of_unsearched(unsearched: Iterable[TopicPartition], *, timeout: float) -> None:
     names = [f"topic {where.topic!r}, partition {where.partition}" for where in sorted(unsearched)]
     log.warning(
-        "search_timeout: after %g s the search for offset mappings ended before it was done in %s: %s. Groups that "
-        "read them may read more records again than they would have to; nothing is skipped.",
+        "search_timeout: the search for offset mappings ended after %g s. It is unfinished in %s: %s. Groups that read "
+        "these partitions may read more records again than necessary, but they skip none.",
         timeout,
         counted(len(names), "partition"),
         first_few(names, _NAMED, separator="; "),

@@ -136,7 +136,10 @@ def observe_failback(
     """
     away = clusters.source
     if clients is None or request.forward is None or away is None:
-        raise InvalidRequest("A failback needs the flow that brought the records: forward_connector must name it.")
+        raise InvalidRequest(
+            "A failback needs the forward flow, which replicated the records before the failover. Set "
+            "forward_connector to its MirrorSourceConnector."
+        )
     flow = request.forward
     info = clients.control.info(request.forward_connector)
     forward_clusters = Clusters(clusters.target, away, isolation_of(info))

@@ -53,7 +53,7 @@ def _isolated(clients: Clients, request: FailoverRequest) -> Clients:
 def _source(clients: Clients) -> KafkaCluster:
     """Return the source; raises :class:`InvalidRequest` if there is none."""
     if clients.both.source is None:
-        raise InvalidRequest("A planned failover needs the source: source_kafka_conn_id must name its connection.")
+        raise InvalidRequest("A planned failover needs the source cluster: set source_kafka_conn_id to its connection.")
     return clients.both.source
 
 
@@ -152,8 +152,9 @@ def await_drained(request: FailoverRequest, clients: Clients, *, timeout: float)
     )
     if undrained:
         raise NotDrained(
-            f"Nothing was stopped, and no group was moved: after {timeout:g} s {_described(undrained)}. Stop the "
-            "producers of these topics; if nothing is produced any more, check the state of the connector's tasks."
+            f"Nothing was stopped, and no group was moved. After {timeout:g} s, replication is not complete: "
+            f"{_described(undrained)}. Stop the producers of these topics. If they are already stopped, check the "
+            "state of the connector's tasks."
         )
 
 
@@ -162,7 +163,8 @@ def refuse_undrained(remote_partitions: Iterable[RemotePartition]) -> None:
     undrained = _undrained(remote_partitions)
     if undrained:
         raise NotDrained(
-            f"No group was moved: with the connector stopped, {_described(undrained)}. Are its producers stopped?"
+            f"No group was moved. The connector is stopped, but replication is not complete: {_described(undrained)}. "
+            "Check that the producers of these topics are stopped."
         )
 
 
@@ -262,8 +264,8 @@ def _behind(one: RemotePartition) -> str:
     end = one.source.log_end if one.source else 0
     stored = "no offset is stored" if one.stored is None else f"the last stored offset is {one.stored:,}"
     absent = (
-        f"the target's {one.target_topic!r} has no such partition, which MirrorSource adds when it starts and every "
-        "refresh.topics.interval.seconds"
+        f"the target topic {one.target_topic!r} does not have this partition yet (MirrorSource adds partitions when it "
+        "starts, and every refresh.topics.interval.seconds)"
     )
     reason = stored if one.target is not None else absent
     return f"topic {one.where.topic!r}, partition {one.where.partition} ends at {end:,} and {reason}"

@@ -116,6 +116,6 @@ def _refuse_missing(topic: OwnTopic, cluster: KafkaCluster) -> None:
     if not cluster.partitions(topic.topic):
         raise InvalidInput(
             f"Nothing was read or changed. The flow's topic {topic.topic!r} does not exist in the cluster of "
-            f"{cluster.servers}. Let {topic.side}_kafka_conn_id lead to the flow's {topic.side} cluster; if the flow "
-            "has never run, there is nothing to reset."
+            f"{cluster.servers}. Check that {topic.side}_kafka_conn_id is the connection of the flow's {topic.side} "
+            "cluster. If the flow has never run, there is nothing to reset."
         )

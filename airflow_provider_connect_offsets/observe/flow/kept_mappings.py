@@ -172,7 +172,10 @@ def _of_resets(
     mappings: dict[TopicPartition, list[OffsetMapping]] = {}
     for name in sorted(files.list_names(root))[-_RESETS:]:
         if not is_finished(join(root, name)):
-            log.warning("%s is left out: the reset that wrote it was interrupted.", join(root, name))
+            log.warning(
+                "The offset mappings in %s are not used, because the reset that wrote them was interrupted.",
+                join(root, name),
+            )
             continue
         for row in read_dataset(join(root, name), REWINDS):
             where = partition_of(row)

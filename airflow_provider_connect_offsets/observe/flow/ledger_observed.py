@@ -99,7 +99,7 @@ def write_ledger(
     for number, uri in enumerate(newest):
         content = files.read_bytes(uri)
         if content is None:
-            raise DatasetError(f"{uri} was removed a moment ago: run mirror_failover again, which observes anew")
+            raise DatasetError(f"{uri} was removed a moment ago. Run mirror_failover again: it observes the flow anew.")
         files.write_bytes(join(directory.ledger, f"part-{number:05}.parquet"), content)
     files.write_bytes(join(directory.ledger, MARKER), b"")
     listed = list(remote_partitions)
@@ -132,8 +132,8 @@ def read_whole(request: FailoverRequest, remote_partitions: Iterable[RemoteParti
     ]
     if len(whole) < len(by_length):
         log.warning(
-            "The records of %s are more than compared (%s) or compared_total (%s) allows, so they are not read: only "
-            "checkpoints and the ledger translate positions there.",
+            "The records of %s exceed compared (%s) or compared_total (%s), so they are not read. Only checkpoints and "
+            "the ledger translate positions there.",
             counted(len(by_length) - len(whole), "remote partition"),
             f"{request.compared:,}",
             f"{request.compared_total:,}",

@@ -200,8 +200,8 @@ def _connectors(request: ReadinessRequest, clients: Clients) -> list[ObservedCon
             raise InvalidRequest(f"{param}: {name!r} is a {observed.info.connector_class}, not a {kind}.")
         if not any(key.startswith("source.cluster.bootstrap") for key in observed.info.config):
             raise InvalidRequest(
-                f"{param}: the configuration of {name!r}, which names the flow's topics, is unknown. With "
-                "control=storage let the Connect connection name the workers' config topic (config_topic)."
+                f"{param}: the configuration of {name!r} is unknown, and so are the names of the flow's topics. With "
+                "control=storage, set config_topic in the Connect connection to the workers' config topic."
             )
         connectors.append(observed)
     return connectors

@@ -201,8 +201,8 @@ def family_named(name: str) -> Family:
     own = {family.name: family for family in own_families(_NAMES)}
     if name not in own:
         raise InvalidInput(
-            f"There is no family {name!r} of connectors here: the distribution that brings it, by an entry point of "
-            f"the group {GROUP!r}, is not installed."
+            f"There is no connector family {name!r} here. Install the distribution that provides it with an entry "
+            f"point in the group {GROUP!r}."
         )
     return own[name]
 

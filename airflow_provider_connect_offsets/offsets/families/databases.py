@@ -71,13 +71,15 @@ class DebeziumMongoDb(Debezium):
     def check_partition(self, partition: JsonMap, config: Config) -> Iterator[Finding]:
         """Require the configured ``topic.prefix``."""
         if not isinstance(partition.get(self.server_field), str):
-            yield error(Rule.WRONG_KEYS, "the partition must have the key server_id, a text; nothing would read it")
+            message = "the partition must have the key server_id with a string; otherwise nothing would read it"
+            yield error(Rule.WRONG_KEYS, message)
         yield from Debezium.check_partition(self, partition, config)
 
     def check_offset(self, offset: JsonMap) -> Iterator[Finding]:
         """Require a token, or a time."""
         if not {"resume_token", "sec"} & set(offset):
-            yield error(Rule.WRONG_KEYS, "the offset must have the key resume_token or sec; nothing would read it")
+            message = "the offset must have the key resume_token or sec; otherwise nothing would read it"
+            yield error(Rule.WRONG_KEYS, message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +101,11 @@ class DebeziumOracle(Debezium):
     def check_offset(self, offset: JsonMap) -> Iterator[Finding]:
         """Require an SCN (LogMiner) or an LCR position (XStream), and digits in an SCN."""
         if not {"scn", "lcr_position"} & set(offset):
-            yield error(Rule.WRONG_KEYS, "the offset must have the key scn or lcr_position; nothing would read it")
+            message = "the offset must have the key scn or lcr_position; otherwise nothing would read it"
+            yield error(Rule.WRONG_KEYS, message)
         scn = offset.get("scn")
         if isinstance(scn, str) and not re.fullmatch(r"\d+", scn, re.ASCII):
-            yield error(Rule.WRONG_TYPE, f"offset field 'scn' must have digits only, not '{scn}'")
+            yield error(Rule.WRONG_TYPE, f"offset field 'scn' must have only digits, not '{scn}'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,16 +131,15 @@ class JdbcSource(Family):
         if keys not in ({"protocol", "table"}, {"table"}, {"query"}):
             found = ", ".join(sorted(keys)) or "none"
             message = f"the partition must have the keys protocol and table, or the key query, but has {found}"
-            yield error(Rule.WRONG_KEYS, f"{message}; nothing would read it")
+            yield error(Rule.WRONG_KEYS, f"{message}, so nothing would read it")
         elif not all(isinstance(value, str) for value in partition.values()):
-            yield error(Rule.WRONG_TYPE, "all fields of the partition must be texts")
+            yield error(Rule.WRONG_TYPE, "all fields of the partition must be strings")
 
     def check_offset(self, offset: JsonMap) -> Iterator[Finding]:
         """Require a column's value, and nanoseconds within their second."""
         if not {"incrementing", "timestamp"} & set(offset):
-            yield error(
-                Rule.WRONG_KEYS, "the offset must have the key incrementing or timestamp; nothing would read it"
-            )
+            message = "the offset must have the key incrementing or timestamp; otherwise nothing would read it"
+            yield error(Rule.WRONG_KEYS, message)
         nanos = offset.get("timestamp_nanos")
         if isinstance(nanos, int) and nanos >= _SECOND:
             yield error(Rule.WRONG_TYPE, f"offset field 'timestamp_nanos' must be less than a second, not {nanos}")

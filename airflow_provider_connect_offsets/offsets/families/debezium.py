@@ -21,7 +21,9 @@ class Debezium(Family):
 
     server_field: ClassVar[str] = "server"
     partition_keys: ClassVar[Keys | None] = {"server": str}
-    without_offset: ClassVar[str] = "snapshot.mode decides where it starts; initial reads all tables again"
+    without_offset: ClassVar[str] = (
+        "snapshot.mode decides where the connector starts (initial: it reads all tables again)"
+    )
 
     def only_partition(self, config: Config) -> JsonMap | None:
         """Return ``server``, which is ``topic.prefix``; None if that is hidden, or partitions have other keys too."""

@@ -17,38 +17,39 @@ class Elsewhere:
 
 
 _OVERWRITES = (
-    "it resumes at the new offset, and writes files named by the first offset in them. After a rewind, files with the "
-    "same name are written again and others overlap them; remove those from that offset on first, or make readers drop "
-    "repeated records."
+    "the connector resumes at the new offset, and names each file by the first offset in it. After a rewind, it writes "
+    "files again that exist, and other files that overlap them. Remove the files from the new offset on first, or make "
+    "readers drop repeated records."
 )
 _OWN_OFFSETS_WIN = (
-    "when it starts, it seeks to what it has written, and ignores the group's offset. A rewind has no effect until "
-    "that is removed, too."
+    "when the connector starts, it resumes after what it has written, and ignores the offset of its consumer group. A "
+    "rewind has no effect until the position that is kept there is removed, too."
 )
 _AT_LEAST_ONCE = (
-    "it resumes at the new offset. After a rewind it writes rows again that are there already; only with primary keys "
-    "and upserts that changes nothing."
+    "the connector resumes at the new offset. After a rewind, it writes rows again that already exist. This changes "
+    "nothing only with primary keys and upserts."
 )
 _HISTORY = (
-    "it reads table definitions from there. At a position before the history begins it fails, or reads changes by a "
-    "wrong definition; keep that topic as it is, and rewind no further than it reaches."
+    "the connector reads table definitions from this topic. At a position before the start of the history it fails, or "
+    "reads changes with a wrong definition. Leave the topic as it is, and rewind no further back than the history "
+    "reaches."
 )
 _ICEBERG = (
-    "its coordinator commits only what lies after the offsets in the last snapshot, so records of a rewind may be "
-    "written to files and never appear in the table; roll the table back to a snapshot before them first."
+    "its coordinator commits only records after the offsets in the last snapshot, so records of a rewind may be "
+    "written to files and never appear in the table. First roll the table back to a snapshot from before these records."
 )
 # Part of the class name, where else, and the effect; the first match counts. A source of S3 stores its own offsets.
 _SOURCES = (
     (
         "io.debezium.connector.postgresql",
         "its PostgreSQL replication slot",
-        "PostgreSQL sends no change from before what the slot has confirmed, without any error.",
+        "PostgreSQL sends no changes from before the LSN that the slot has confirmed, and reports no error.",
     ),
     *(
         (f"io.debezium.connector.{name}", "its schema history topic", _HISTORY)
         for name in ("mysql", "mariadb", "sqlserver", "oracle")
     ),
-    ("couchbase", "the stream offsets that Couchbase's DCP keeps", "read its manual before you go on."),
+    ("couchbase", "the stream offsets that Couchbase's DCP keeps", "read the connector's manual before you go on."),
 )
 _SINKS = (
     (

@@ -46,18 +46,19 @@ class DebeziumMariaDb(Debezium):
     def check_offset(self, offset: JsonMap) -> Iterator[Finding]:
         """Require a file, which may be empty, and GTIDs as MariaDB writes them."""
         if not isinstance(offset.get("file"), str):
-            yield error(Rule.WRONG_KEYS, "the offset must have the key file, a text; the connector's task would fail")
+            message = "the offset must have the key file with a string; otherwise the connector's task would fail"
+            yield error(Rule.WRONG_KEYS, message)
         gtids = offset.get("gtids")
         if isinstance(gtids, str) and not is_gtid_set(gtids):
             message = f"offset field 'gtids' must be {self.source_position}, without spaces, not '{gtids}'"
-            yield error(Rule.WRONG_TYPE, f"{message}: the connector would deliver again all that the binlog has")
+            yield error(Rule.WRONG_TYPE, f"{message}; otherwise the connector would deliver the whole binlog again")
 
     def offset_from(self, value: str) -> JsonMap:
         """Return the offset of GTIDs; raises :class:`InvalidRequest`."""
         gtids = re.sub(r"\s", "", value)
         if not is_gtid_set(gtids):
             raise InvalidRequest(
-                f"{value!r} is not {self.source_position} (of a file and a position they are "
+                f"{value!r} is not {self.source_position} (to get them from a binlog file and position: "
                 "SELECT BINLOG_GTID_POS('binlog.000001', 1919))"
             )
         return {"file": "", "pos": 0, "gtids": gtids}

@@ -113,13 +113,13 @@ class _NeverRead(Family):
     """A connector that stores offsets which its task never reads; only 0 is accepted."""
 
     offset_keys: ClassVar[Keys] = {"offset": int}
-    without_offset: ClassVar[str] = "nothing changes, since it never reads its offsets"
+    without_offset: ClassVar[str] = "nothing changes, because the connector never reads its offsets"
 
     def check_offset(self, offset: JsonMap) -> Iterator[Finding]:
         """Require 0."""
         value = whole_field(offset, "offset")
         if value is not None and value > 0:
-            message = f"the offset must be 0, not {value}: MirrorMaker 2 refuses any other here, and never reads it"
+            message = f"the offset must be 0, not {value}: MirrorMaker 2 accepts only 0 here, and never reads it"
             yield error(Rule.ONLY_ZERO, message)
 
 
@@ -130,7 +130,7 @@ class MirrorCheckpoint(_NeverRead):
     name: ClassVar[str] = "mirror_checkpoint"
     classes: ClassVar[tuple[str, ...]] = ("org.apache.kafka.connect.mirror.MirrorCheckpointConnector",)
     partition_keys: ClassVar[Keys] = {"group": str, "topic": str, "partition": int}
-    why_no_position: ClassVar[str] = "a MirrorCheckpointConnector stores offsets and never reads them"
+    why_no_position: ClassVar[str] = "a MirrorCheckpointConnector stores offsets but never reads them"
 
     def topic_partition(self, partition: JsonMap) -> TopicPartition | None:
         """Read ``topic`` and ``partition`` of the group's checkpoint, which do not say where this connector resumes."""
@@ -144,7 +144,7 @@ class MirrorHeartbeat(_NeverRead):
     name: ClassVar[str] = "mirror_heartbeat"
     classes: ClassVar[tuple[str, ...]] = ("org.apache.kafka.connect.mirror.MirrorHeartbeatConnector",)
     partition_keys: ClassVar[Keys] = {"sourceClusterAlias": str, "targetClusterAlias": str}
-    why_no_position: ClassVar[str] = "a MirrorHeartbeatConnector stores offsets and never reads them"
+    why_no_position: ClassVar[str] = "a MirrorHeartbeatConnector stores offsets but never reads them"
 
     def under(self, partition: JsonMap, config: Config, *, before: Config) -> JsonMap:
         """Replace the aliases that ``config`` changes."""

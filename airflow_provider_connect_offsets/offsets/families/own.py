@@ -45,7 +45,7 @@ def family_points() -> Iterator[EntryPoint]:
 
 def distribution_of(point: EntryPoint) -> str:
     """Return name and version of the distribution that brings an entry point."""
-    return f"{point.dist.name} {point.dist.version}" if point.dist is not None else "of an unknown name"
+    return f"{point.dist.name} {point.dist.version}" if point.dist is not None else "with an unknown name"
 
 
 def _loaded(point: EntryPoint) -> Family:
@@ -54,14 +54,14 @@ def _loaded(point: EntryPoint) -> Family:
     except Exception as error:
         raise _broken(point, f"{type(error).__name__}: {error}") from error
     if not (isinstance(loaded, type) and issubclass(loaded, Family)):
-        raise _broken(point, f"{point.value} is no subclass of {Family.__module__}.{Family.__qualname__}")
+        raise _broken(point, f"{point.value} is not a subclass of {Family.__module__}.{Family.__qualname__}")
     if loaded.name == Family.name or not loaded.classes:
-        raise _broken(point, f"{point.value} needs a name and classes of its own")
+        raise _broken(point, f"{point.value} must have a name and classes of its own")
     return loaded()
 
 
 def _broken(point: EntryPoint, problem: str) -> BrokenFamily:
     return BrokenFamily(
-        f"The distribution {distribution_of(point)} brings the family {point.name!r} of connectors, which can't be "
-        f"loaded: {problem}. Correct the distribution, or uninstall it; nothing was changed."
+        f"Nothing was changed: the connector family {point.name!r} of the distribution {distribution_of(point)} can't "
+        f"be loaded: {problem}. Correct the distribution, or uninstall it."
     )

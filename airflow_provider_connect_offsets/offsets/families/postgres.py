@@ -30,7 +30,7 @@ def parse_lsn(text: str) -> int:
     lsn = int(match[1], 16) << 32 | int(match[2], 16) if match else int(text)
     if not 0 < lsn <= MAX_OFFSET:
         raise InvalidRequest(
-            f"{text!r} is no LSN that a connector can store, which is from 0/1 to {lsn_text(MAX_OFFSET)}"
+            f"{text!r} is not an LSN that a connector can store: it must be from 0/1 to {lsn_text(MAX_OFFSET)}"
         )
     return lsn
 
@@ -68,8 +68,8 @@ class DebeziumPostgres(Debezium):
     }
     why_no_position: ClassVar[str] = "its offsets are positions in PostgreSQL's write-ahead log, not in a Kafka log"
     without_offset: ClassVar[str] = (
-        "snapshot.mode decides where it starts: initial reads all tables again, no_data goes on where its replication "
-        "slot is"
+        "snapshot.mode decides where the connector starts (initial: it reads all tables again; no_data: it goes on "
+        "where its replication slot is)"
     )
     source_position: ClassVar[str] = "an LSN, like 0/16B3748 or 23803720"
 

@@ -70,57 +70,59 @@ class GroupsToMove(Parameters, section=Section.LIMITS):
     )
     source_connector: Text = optional(
         "MirrorSource",
-        "Name of the flow's MirrorSourceConnector; needed if planned.",
+        "Name of the flow's MirrorSourceConnector. Required for a planned failover.",
         section=Section.WHAT,
         example="orders-mirror",
         default="",
     )
     checkpoint_connector: Text = optional(
         "MirrorCheckpoint",
-        "Name of the flow's MirrorCheckpointConnector, to be stopped as well. Empty: none.",
+        "Name of the flow's MirrorCheckpointConnector, which is stopped too. Empty: none is stopped.",
         section=Section.WHAT,
         example="orders-checkpoints",
         default="",
     )
     topics: Pattern = optional(
         "Topics",
-        "Regular expression that matches whole names of the source. Empty: all topics.",
+        "Regular expression that matches whole names of topics on the source. Empty: all topics.",
         section=Section.WHAT,
         example="orders-.*",
         default=None,
     )
     rewind: Pattern = optional(
         "May go back",
-        "Regular expression of groups that may be set back on the target if they are further there. Empty: none.",
+        "Regular expression of groups whose offsets on the target may be moved back, if they are further ahead there. "
+        "Empty: no groups.",
         example="orders-.*",
         default=None,
     )
     min_coverage: float = share(
-        "Coverage", "Share of the partitions that must be translated; with less nothing is committed.", default=1.0
+        "Coverage", "Share of the partitions that must be translated. Below it, nothing is committed.", default=1.0
     )
     max_rereads: int | None = optional_count(
         "Re-reads",
-        "How many records may be read again, all groups together; with more nothing is committed. Empty: of each "
-        "partition as many as the preview says.",
+        "How many records all groups together may read again. If they would read more, nothing is committed. Empty: "
+        "for each partition, as many as the preview says.",
         example=500,
         default=None,
     )
     compared: int = limit(
         "Records compared",
-        "How many records of either log are read at most, for each partition, to prove exact offsets; of what lies "
-        "before, only single records.",
+        "How many records are read at most from either log of a partition, source and target, to prove exact offsets. "
+        "Of earlier records, only single ones are read.",
         default=DEFAULT_COMPARED,
     )
     compared_total: int = limit(
         "Records compared, in all",
-        "How many records are read at most while the flow is stopped, of both logs and all partitions together: those "
-        "of the groups that have least left to read. The preview names the partitions that get less than they need.",
+        "How many records are read at most while the flow is stopped, from both logs of all partitions together. The "
+        "groups that have the fewest records left to read come first. The preview lists the partitions that get less "
+        "than they need.",
         default=DEFAULT_COMPARED_TOTAL,
     )
     search_timeout: int = limit(
         "Search timeout",
-        "Seconds in which single records may be searched for offset mappings. After it the partitions that are left "
-        "get what is known without, so that groups may read more again.",
+        "How many seconds the search for offset mappings in single records may take. Partitions that it has not "
+        "finished by then are translated without it, so their groups may read more records again.",
         default=DEFAULT_SEARCH_TIMEOUT,
     )
 
@@ -165,12 +167,12 @@ class FailoverRequest(GroupsToMove, JsonRecord):
             raise InvalidRequest("A failback needs both clusters, so it is always planned.")
         if forward is not None and self.flow.source_alias == forward.source_alias:
             raise InvalidRequest(
-                f"{self.source_connector!r} replicates the same way as {self.forward_connector!r}, from "
-                f"{self.flow.source_alias!r}: a failback goes the other way."
+                f"{self.source_connector!r} and {self.forward_connector!r} both replicate from "
+                f"{self.flow.source_alias!r}, but a failback needs a flow in the opposite direction."
             )
         if planned and not self.source_connector and forward is None:
             raise InvalidRequest(
-                "A planned failover drains replication first: source_connector must name MirrorSource."
+                "A planned failover drains replication first. Set source_connector to the flow's MirrorSourceConnector."
             )
 
 

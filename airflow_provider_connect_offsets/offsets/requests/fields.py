@@ -186,7 +186,7 @@ def _number(value: object, param: str, least: float) -> float:
     except ValueError:
         number = math.nan
     if not least <= number < math.inf:
-        raise InvalidRequest(f"{param}: {value!r} is not a number, {least} or greater.")
+        raise InvalidRequest(f"{param}: {value!r} is not a number of at least {least}.")
     return number
 
 

@@ -80,8 +80,9 @@ def refuse_other_flow(flow: Flow, connector: str, family: Family, config: Config
     different = [f"{name} is {theirs[name]!r}, not {ours[name]!r}" for name in ours if theirs[name] != ours[name]]
     if different:
         raise InvalidInput(
-            f"Nothing was read or changed. {connector!r} is not of the flow that is reset: its "
-            f"{'; its '.join(different)}. Name the MirrorCheckpoint of that flow, or none."
+            f"Nothing was read or changed. {connector!r} does not belong to the flow that is reset: its "
+            f"{'; its '.join(different)}. Set checkpoint_connector to the MirrorCheckpointConnector of that flow, or "
+            "leave it empty."
         )
 
 

@@ -79,8 +79,8 @@ class Guards:
             self.refuse_unreadable(request.reference, param="value")
         if request.to is To.QUERY and not self.catalogs:
             raise InvalidRequest(
-                "Nothing was touched: to=query is off here, because a query runs with the rights of the Spark "
-                "application. [connect_offsets] queries names the catalogs that queries may read."
+                "Nothing was read or changed: to=query is disabled here, because a query runs with the rights of the "
+                "Spark application. To enable it, list the catalogs that queries may read in [connect_offsets] queries."
             )
 
     def applied(self, request: Request) -> Request:
@@ -92,8 +92,8 @@ class Guards:
         if any(is_within(uri, directory) for directory in self.readable):
             return
         raise InvalidRequest(
-            f"Nothing was touched: {param}: {uri!r} may not be read here. It must be in the workspace, or in a "
-            "directory that [connect_offsets] readable names, and written out, "
+            f"Nothing was read or changed. {param}: {uri!r} may not be read here. It must be in the workspace, or in a "
+            "directory that [connect_offsets] readable lists. Write it out, "
             "without '..', '{…}', '?', '#', '::' or a login."
         )
 
@@ -107,8 +107,8 @@ class Guards:
                 )
             if only and self.allowed.match(kind, name) is None:
                 raise InvalidRequest(
-                    f"Nothing was changed: {kind} {name!r} is none of those that may be changed here "
-                    f"([connect_offsets] allowed: {' '.join(only)})."
+                    f"Nothing was changed: {kind} {name!r} may not be changed here, because it is not in the list of "
+                    f"allowed names ([connect_offsets] allowed: {' '.join(only)})."
                 )
 
 

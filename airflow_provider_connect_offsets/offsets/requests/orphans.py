@@ -32,7 +32,7 @@ class OrphanSearch(Parameters, section=Section.WHAT):
     )
     older_than: Text = optional(
         "Older than",
-        "ISO 8601 duration: only connectors none of whose offsets was written since. Empty: of any age.",
+        "ISO 8601 duration. Only connectors whose newest offset is older are found. Empty: any age.",
         example="P30D",
         default="",
     )
@@ -70,11 +70,13 @@ class OrphanRequest(OrphanSearch, JsonRecord):
         """
         topic, text = search.offsets_topic.strip(), search.older_than.strip()
         if not topic:
-            raise InvalidRequest("offsets_topic: name the worker's offset.storage.topic, like connect-offsets.")
+            raise InvalidRequest(
+                "offsets_topic is empty. Set it to the workers' offset.storage.topic, like connect-offsets."
+            )
         try:
             before = ago(text, now=now) if text else None
         except ValueError as error:
-            raise InvalidRequest(f"older_than: {text!r} is no ISO 8601 duration, like P30D or PT12H.") from error
+            raise InvalidRequest(f"older_than: {text!r} is not an ISO 8601 duration like P30D or PT12H.") from error
         return cls(**search.values(), topic=topic, written_before=before)
 
 

@@ -48,8 +48,8 @@ class NamePattern:
             return _compiled(self.pattern).fullmatch(name, timeout=_LONGEST, concurrent=True) is not None
         except (TimeoutError, MemoryError) as error:
             raise self.refusal(
-                f"{self.whose}: {self.pattern!r} can't be matched with {name!r} within {_LONGEST:g} s, so what it "
-                "selects is unknown. Nothing was changed. Write it without repetitions within repetitions."
+                f"{self.whose}: {self.pattern!r} can't be matched with {name!r} within {_LONGEST:g} s, so it is "
+                "unknown what it selects. Nothing was changed. Write the pattern without nested repetitions like (a+)+."
             ) from error
 
 
@@ -59,7 +59,7 @@ def typed_pattern(text: str, *, param: str) -> NamePattern:
         _check(text)
     except _REFUSALS as error:
         raise InvalidRequest(
-            f"{param}: {text!r} is no regular expression: {error}. Write it with what Python and Java both know."
+            f"{param}: {text!r} is not a regular expression: {error}. Use only syntax that Python and Java both know."
         ) from error
     return NamePattern(text, param)
 
@@ -88,9 +88,9 @@ def configured_pattern(text: str, *, connector: str) -> NamePattern:
         _check(text)
     except _REFUSALS as error:
         raise UnreadablePattern(
-            f"{connector!r} is configured to choose topics by {text!r}, which Java can match, but Python can't "
-            f"({error}), so the topics that it reads are unknown. Nothing was changed. Write the pattern with what "
-            "both know, like [A-Za-z] in place of \\p{Alpha}."
+            f"{connector!r} is configured to choose topics by {text!r}. Java can match this pattern, but Python can't "
+            f"({error}), so it is unknown which topics the connector reads. Nothing was changed. Write the pattern in "
+            "syntax that both know, like [A-Za-z] instead of \\p{Alpha}."
         ) from error
     return NamePattern(text, f"the topics of {connector!r}", UnreadablePattern)
 
@@ -99,10 +99,10 @@ def _check(text: str) -> None:
     """Raise one of ``_REFUSALS`` if Python's stricter engine refuses a pattern, or Java reads it differently."""
     for plain in _PLAIN.findall(text):
         if plain.startswith("[") and (found := _ONLY_IN_CLASS.search(_ESCAPED.sub("_", plain), 1)):
-            raise re.error(f"Java reads {found.group()!r} within a class otherwise")
+            raise re.error(f"Java reads {found.group()!r} differently in a character class")
     re.compile(text)
     if (found := _ONLY_PYTHON.search(_PLAIN.sub("_", text))) is not None:
-        raise re.error(f"Java does not know {found.group()!r} there")
+        raise re.error(f"Java does not know {found.group()!r}")
 
 
 @cache

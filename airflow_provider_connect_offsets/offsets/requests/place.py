@@ -42,14 +42,14 @@ class TableColumns:
             role, _, column = (word.strip() for word in part.partition("="))
             if role not in _ROLES or not column or role in named:
                 raise InvalidRequest(
-                    f"columns: {part.strip()!r} in {text!r} is not one of {', '.join(_ROLES)} with the name of a "
-                    "column, once each, like topic=kafka_topic,partition=part,last=max_offset"
+                    f"columns: {part.strip()!r} in {text!r} is not valid. Write each of {', '.join(_ROLES)} at most "
+                    "once, with the name of a column, like topic=kafka_topic,partition=part,last=max_offset"
                 )
             named[role] = column
         if POSITION in named and LAST in named:
             raise InvalidRequest(
-                f"columns: {text!r} names both position (the next offset to be read) and last (the last one that was "
-                "delivered); name the one that the table has"
+                f"columns: {text!r} has both position (the next offset to be read) and last (the last offset that was "
+                "delivered). Keep only the column that the table has."
             )
         return cls(**named)
 
@@ -111,13 +111,13 @@ TO: dict[str, str] = {
     "earliest": "earliest: the first record that is still there",
     "latest": "latest: after the last record",
     "datetime": "datetime: the first record at or after a moment",
-    "duration": "duration: that long before now",
+    "duration": "duration: this long before now",
     "shift": "shift: this many offsets back or forward",
-    "offset": "offset: that very record, or an LSN",
-    "skip": "skip: the next record, or so many offsets from it on",
-    "clear": "clear: store nothing, so that auto.offset.reset decides",
-    "file": "file: what a file says",
-    "query": "query: what a query in Spark SQL returns",
+    "offset": "offset: exactly this position, LSN or GTIDs",
+    "skip": "skip: after the next record, or after this many offsets",
+    "clear": "clear: remove the offset, so that auto.offset.reset decides",
+    "file": "file: the offsets in a file",
+    "query": "query: the positions that a Spark SQL query returns",
     "connector": "connector: where another connector resumes",
     "current": "current: change nothing, show positions and log offsets",
 }
@@ -154,7 +154,7 @@ def _ranges(text: str) -> Iterator[tuple[int, int]]:
             raise InvalidRequest(f"partitions: {part.strip()!r} in {text!r} is neither a number nor a range like 3-5")
         low, high = int(match[1]), int(match[2] or match[1])
         if low > high or high > MAX_INT:
-            raise InvalidRequest(f"partitions: the range {part.strip()!r} in {text!r} holds no partition number")
+            raise InvalidRequest(f"partitions: the range {part.strip()!r} in {text!r} has no valid partition number")
         yield low, high
 
 
@@ -184,7 +184,10 @@ class Topics(Parameters, section=Section.WHERE):
     """Which topics are concerned."""
 
     topics: Pattern = optional(
-        "Topics", "Regular expression that matches whole names. Empty: all topics.", example="orders-.*", default=None
+        "Topics",
+        "Regular expression that matches whole names of topics. Empty: all topics.",
+        example="orders-.*",
+        default=None,
     )
 
     def selects_topic(self, topic: str | None) -> bool:
@@ -196,7 +199,7 @@ class Selection(Topics, section=Section.WHERE):
     """Which partitions are concerned."""
 
     partitions: Annotated[PartitionSet | None, _partitions] = optional(
-        "Partitions", "Numbers and ranges. Empty: all partitions.", example="0,3-5", default=None
+        "Partitions", "Partition numbers and ranges. Empty: all partitions.", example="0,3-5", default=None
     )
 
     def selects(self, topic: str | None, partition: int | None) -> bool:
@@ -209,7 +212,7 @@ class Awaited(Selection):
     """Positions that are awaited in every selected partition."""
 
     position: int | None = argument(
-        "The position that each partition must have reached; None: ``max_lag`` decides.", default=None
+        "The position that each partition must reach. None: ``max_lag`` decides.", default=None
     )
     max_lag: int = argument("How many records may be left to read in each partition.", default=0)
 
@@ -218,7 +221,9 @@ class AwaitedLag(Topics):
     """A lag that is awaited in every selected partition; without either bound no record may be left to replicate."""
 
     max_lag_records: int | None = argument("How many records may be left to replicate in each partition.", default=None)
-    max_lag_seconds: int | None = argument("How old, in seconds, the oldest of them may be.", default=None)
+    max_lag_seconds: int | None = argument(
+        "How old, in seconds, the oldest record that is left to replicate may be.", default=None
+    )
 
 
 class ResumePoint(Selection, section=Section.WHERE):
@@ -231,7 +236,7 @@ class ResumePoint(Selection, section=Section.WHERE):
     )
     value: Annotated[str, _value] = optional(
         "Value",
-        "What goes with it: a moment, a duration (PT2H), a number of offsets, a position, a URI, a query, or a "
+        "The value for Resume at: a time, a duration (PT2H), a number of offsets, a position, a URI, a query, or a "
         "connector's name. Empty for earliest, latest, current and clear.",
         section=Section.WHAT,
         example="2026-01-31T03:00:00+01:00",
@@ -239,12 +244,12 @@ class ResumePoint(Selection, section=Section.WHERE):
     )
     columns: Annotated[TableColumns | None, _columns] = optional(
         "Columns of the table",
-        "For file and query: which columns have topic, partition, and either position (the next offset to be read) or "
-        "last (the last one that was delivered). Empty: they are called so.",
+        "For file and query: the columns that contain topic, partition, and either position (the next offset to be "
+        "read) or last (the last offset that was delivered). Empty: the columns have these names.",
         example="topic=kafka_topic, partition=part, last=max_offset",
         default=None,
     )
     only_back: Flag = argument(
-        "Whether partitions that have not come that far stay where they are, so that nothing unread is skipped.",
+        "Whether to leave partitions alone that have not reached this position, so that no unread record is skipped.",
         default=False,
     )

@@ -12,25 +12,25 @@ class PoisonRequest(Parameters, section=Section.LIMITS):
     connector: Name = required("Connector", "Name of the failed sink.", section=Section.WHAT, example="orders-sink")
     max_skips: int = count(
         "Records at most",
-        "How many records the run skips at most; if the sink fails again after that, the run fails.",
+        "How many records the run skips at most. If the sink fails again after that, the run fails.",
         default=1,
     )
     max_records: int = count(
         "Records to read",
-        "How many offsets are read from the committed position of each partition, to find the record without a run of "
-        "the sink.",
+        "How many offsets are read at most from the committed position of each partition on, to find the record "
+        "without running the sink.",
         default=10_000,
     )
     keep_content: Flag = flag(
         "Keep content",
-        "Whether key, value, headers and error message of a record are kept; if not, only where it was, its sizes and "
-        "a digest.",
+        "Whether to keep the key, value, headers and error message of a record. If not, only its place, its sizes and "
+        "a digest are kept.",
         section=Section.SAFETY,
         default=True,
     )
     dry_run: Flag = flag(
         "Dry run",
-        "Whether only to read, and to say which record it is; nothing is stopped or changed then.",
+        "Whether to only find and report the record. Nothing is stopped or changed then.",
         section=Section.SAFETY,
         default=False,
     )

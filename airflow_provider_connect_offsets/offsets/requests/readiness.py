@@ -29,38 +29,38 @@ class Thresholds(Parameters, JsonRecord, section=Section.LIMITS):
 
     max_lag_records: int = limit(
         "Records",
-        "How many records of a partition may not be replicated yet. 0: not judged.",
+        "How many records of a partition may be left to replicate. 0: not checked.",
         default=0,
     )
     max_lag_seconds: int = limit(
         "Seconds",
-        "How old the oldest record that is not replicated may be. More than the workers' offset.flush.interval.ms, "
-        "as what they have not flushed yet is not observed. 0: not judged.",
+        "How old, in seconds, the oldest record that is not replicated may be. Choose more than the workers' "
+        "offset.flush.interval.ms, because offsets that are not flushed yet are not observed. 0: not checked.",
         default=300,
     )
     max_sync_age: int = limit(
         "Age of syncs",
-        "Seconds for which records may be replicated without an offset sync. 0: not judged.",
+        "How many seconds records may be replicated without a new offset sync. 0: not checked.",
         default=600,
     )
     max_checkpoint_age: int = limit(
         "Age of checkpoints",
-        "Seconds for which a checkpoint may stay behind what the offset syncs allow. 0: not judged.",
+        "How many seconds a checkpoint may stay behind an offset sync that its group has passed. 0: not checked.",
         default=600,
     )
     stuck_after: int = limit(
         "Stuck after",
-        "Seconds without progress in spite of a lag, by the history. 0: not judged.",
+        "How many seconds a partition with a lag may make no progress, by the history. 0: not checked.",
         default=300,
     )
     min_coverage: float = share(
         "Coverage",
-        "Share of each group's partitions that a failover now would have to translate, planned or not.",
+        "Share of each group's partitions that a failover now must be able to translate, planned or not.",
         default=0.9,
     )
     max_rereads: int = limit(
         "Re-reads",
-        "How many records a group may read again after a planned failover now. 0: not judged.",
+        "How many records a group may read again after a planned failover now. 0: not checked.",
         default=0,
     )
 
@@ -69,7 +69,8 @@ class Thresholds(Parameters, JsonRecord, section=Section.LIMITS):
         """Parse thresholds by name, numbers or texts; raises :class:`InvalidRequest`, also for an unknown name."""
         known = fields_of(cls)
         if unknown := sorted(set(given) - set(known)):
-            raise InvalidRequest(f"There is no threshold {unknown[0]!r}; there are {', '.join(sorted(known))}.")
+            names = ", ".join(sorted(known))
+            raise InvalidRequest(f"There is no threshold {unknown[0]!r}. The thresholds are {names}.")
         return cls.parse(**given)
 
 
@@ -85,7 +86,7 @@ class ReadinessRequest(Parameters, JsonRecord, section=Section.WHAT):
     )
     checkpoint_connector: OptionalName = optional(
         "Checkpoint connector",
-        "Name of the flow's MirrorCheckpointConnector. Empty: nothing is reported of groups.",
+        "Name of the flow's MirrorCheckpointConnector. Empty: the report has no groups.",
         example="orders-checkpoints",
         default="",
     )
@@ -96,6 +97,6 @@ class ReadinessRequest(Parameters, JsonRecord, section=Section.WHAT):
         default="",
     )
     thresholds: Annotated[Thresholds, _thresholds] = argument(
-        "Thresholds by name (``offsets.requests.readiness.Thresholds``); 0: a finding is only shown.",
+        "Thresholds by name (``offsets.requests.readiness.Thresholds``). A threshold of 0 is not checked.",
         default=Thresholds(),
     )

@@ -20,9 +20,9 @@ def _moment(value: object, param: str) -> datetime:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
-        raise InvalidRequest(f"{param}: {text!r} is no ISO 8601 time, like 2026-01-31T00:00:00+00:00.") from error
+        raise InvalidRequest(f"{param}: {text!r} is not an ISO 8601 time like 2026-01-31T00:00:00+00:00.") from error
     if moment.tzinfo is None:
-        raise InvalidRequest(f"{param}: {text!r} has no time zone; add its offset, like {text}+00:00.")
+        raise InvalidRequest(f"{param}: {text!r} has no time zone. Add its offset from UTC, like {text}+00:00.")
     return moment
 
 
@@ -31,7 +31,7 @@ class ReplayLimits(Parameters, section=Section.LIMITS):
 
     replay_limit: Text = required(
         "Longest replay",
-        "ISO 8601 duration: a replay that has not delivered its interval by then is undone.",
+        "ISO 8601 duration. A replay that has not delivered its interval within this time is undone.",
         example="PT2H",
         default="PT1H",
     )
@@ -46,8 +46,8 @@ class ReplayInterval(Topics, ReplayLimits):
     """The interval of a connector that is delivered once more, always of all partitions of its topics."""
 
     connector: Name = argument("Name of the connector.")
-    begins: Annotated[datetime, _moment] = argument("ISO 8601 time with offset: records from then on are delivered.")
-    ends: Annotated[datetime, _moment] = argument("ISO 8601 time with offset: records before then are delivered.")
+    begins: Annotated[datetime, _moment] = argument("ISO 8601 time with offset. Records from then on are delivered.")
+    ends: Annotated[datetime, _moment] = argument("ISO 8601 time with offset. Records before then are delivered.")
 
 
 class ReplayRequest(ReplayInterval, JsonRecord):
@@ -86,7 +86,7 @@ class ReplayRequest(ReplayInterval, JsonRecord):
         try:
             duration = now - ago(limit, now=now)
         except ValueError as error:
-            raise InvalidRequest(f"replay_limit: {limit!r} is no ISO 8601 duration, like PT1H or PT90M.") from error
+            raise InvalidRequest(f"replay_limit: {limit!r} is not an ISO 8601 duration like PT1H or PT90M.") from error
         if duration <= timedelta(0):
             raise InvalidRequest(f"replay_limit: {limit!r} leaves no time to deliver anything.")
         clone = clone_name(interval.connector, run=run, begins=begins, ends=ends)

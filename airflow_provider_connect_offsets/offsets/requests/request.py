@@ -20,8 +20,8 @@ _EXPECTED = {
     To.DATETIME: "an ISO 8601 date and time with its offset from UTC, like 2026-01-31T03:00:00+01:00",
     To.DURATION: "an ISO 8601 duration, counted back from now, like PT2H or P1D",
     To.SHIFT: "a signed number of offsets, like -100",
-    To.OFFSET: "a position, 0 or greater, or of a connector that reads a database one in its log (0/16B3748, 0-1-8)",
-    To.SKIP: "how many offsets to skip from the next record on, 1 or more",
+    To.OFFSET: "a position, 0 or greater, or a position in the log of a database (0/16B3748, 0-1-8)",
+    To.SKIP: "a number of offsets to skip from the next record on, 1 or more",
     To.FILE: "the URI of a KIP-199 JSON, REST JSON, JSON lines, CSV or Parquet file",
     To.QUERY: "a query in Spark SQL that returns topic, partition and position",
     To.CONNECTOR: "the name of another {noun}",
@@ -68,7 +68,7 @@ class Request(ResumePoint, JsonRecord):
         """
         if not connector or ("/" in connector and noun == ConnectorType.SINK.noun):
             raise InvalidRequest(
-                f"connector: {connector!r} is no name that Connect's REST API can reach (empty, or with a '/' in it)"
+                f"connector: Connect's REST API can't reach the name {connector!r} (it is empty, or has a '/' in it)"
             )
         to, text = place.to, place.value or ("1" if place.to is To.SKIP else "")
         if to.takes_value and not text:
@@ -76,7 +76,7 @@ class Request(ResumePoint, JsonRecord):
         if text and not to.takes_value:
             raise InvalidRequest(f"to={to} takes no value, but {text!r} was given")
         if to is To.CONNECTOR and text == connector:
-            raise InvalidRequest(f"to=connector: {text!r} is the {noun} itself; name another one")
+            raise InvalidRequest(f"to=connector: {text!r} is the {noun} itself. Give another name.")
         if place.columns is not None and to not in {To.FILE, To.QUERY}:
             raise InvalidRequest(f"to={to} reads no table, but columns={str(place.columns)!r} was given")
         return cls(

@@ -44,8 +44,8 @@ class SnapshotRequest(Parameters, JsonRecord, section=Section.LIMITS):
     )
     max_jump: int = limit(
         "Jump",
-        "A position that moved on by more records than this since the last snapshot is reported as a jump. 0: no jump "
-        "is reported.",
+        "A position that has moved forward by more records than this since the last snapshot is reported as a jump. "
+        "0: no jumps are reported.",
         default=0,
     )
     fail_on: Annotated[tuple[str, ...], _rules] = listed(

@@ -26,7 +26,7 @@ def count(value: object, *, param: str, least: int = 0, most: int = MAX_LONG) ->
     """Parse a whole number from ``least`` to ``most``; raises :class:`InvalidRequest`, which names ``param``."""
     text = str(value).strip()
     if not re.fullmatch(r"\d{1,19}", text, re.ASCII) or not least <= int(text) <= most:
-        raise InvalidRequest(f"{param}: {value!r} is not a whole number, {least} or greater.")
+        raise InvalidRequest(f"{param}: {value!r} is not a whole number from {least} to {most}.")
     return int(text)
 
 
@@ -42,7 +42,7 @@ def share(value: object, *, param: str) -> float:
     except ValueError:
         number = -1.0
     if not 0 <= number <= 1:
-        raise InvalidRequest(f"{param}: {value!r} is not a share from 0 to 1.")
+        raise InvalidRequest(f"{param}: {value!r} is not a number from 0 to 1.")
     return number
 
 
@@ -59,7 +59,7 @@ def ago(duration: str, *, now: datetime) -> datetime:
     try:
         return (now - TypeAdapter(timedelta).validate_python(duration)).astimezone(UTC)
     except OverflowError as error:
-        raise ValueError(f"{duration} ago lies before the year 1") from error
+        raise ValueError(f"{duration} ago is before the year 1") from error
 
 
 def _text(value: object, _param: str) -> str:

@@ -48,7 +48,7 @@ class Window:
         except (ValueError, ZoneInfoNotFoundError, OSError) as error:
             raise _no_window(text, str(error)) from error
         if not window or window.opens == window.closes:
-            raise _no_window(text, "it has no end" if window else "it has another form")
+            raise _no_window(text, "it begins and ends at the same time" if window else "it has another form")
         return window
 
     def has(self, moment: datetime) -> bool:
@@ -89,9 +89,9 @@ class Window:
         """Raise :class:`InvalidRequest` for a moment that is not in the window."""
         if not self.has(moment):
             raise InvalidRequest(
-                f"Nothing was changed: it is {moment.astimezone(self.zone):%H:%M} in {self.zone.key}, and this may "
-                f"begin only in the window {self}. Clear the run's task turn: it waits until the window opens, and "
-                "plans anew."
+                f"Nothing was changed: it is {moment.astimezone(self.zone):%H:%M} in {self.zone.key}, but changes may "
+                f"begin only in the window {self}. Clear the run's task turn: it waits until the window opens, then "
+                "plans again."
             )
 
     def __str__(self) -> str:
@@ -100,4 +100,4 @@ class Window:
 
 
 def _no_window(text: str, why: str) -> InvalidRequest:
-    return InvalidRequest(f"window: {text!r} is no part of the day, like 22:00-06:00 Europe/Berlin: {why}.")
+    return InvalidRequest(f"window: {text!r} is not a time window like 22:00-06:00 Europe/Berlin ({why}).")

@@ -68,8 +68,8 @@ def _changed(clients: Clients, owner: Owner, stage: AlterOffsets) -> Alteration:
     connector = stage.subject
     if journal_of(clients, connector).is_open_for(owner.run):
         raise InvalidRequest(
-            f"Nothing was written: this run has claimed {connector!r} for the plan that it has begun. Give "
-            "run_uri and digest of that plan, or leave the begin out."
+            f"Nothing was written: this run has already begun a plan for {connector!r}. Give run_uri and digest of "
+            "that plan, or remove the task that begins it."
         )
 
     def stages(_left: Sequence[Left]) -> list[AlterOffsets]:

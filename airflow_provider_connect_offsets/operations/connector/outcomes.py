@@ -53,7 +53,7 @@ def applied(plan: OffsetPlan, owner: Owner, at_stop: Offsets) -> Outcome:
 
 def applied_before(plan: OffsetPlan, record: SagaRecord) -> Outcome:
     """Return the outcome of a plan that an earlier attempt had applied before it ended without an outcome."""
-    message = f"The change of {plan.connector!r} had been applied and read back by an earlier attempt of this task."
+    message = f"An earlier attempt of this task has applied the change of {plan.connector!r} and read it back."
     return _ended(plan, record, Result.APPLIED, message, alteration_in(record))
 
 
@@ -66,7 +66,7 @@ def recovered(plan: OffsetPlan, message: str, record: SagaRecord) -> Outcome:
 
 def unchanged(plan: OffsetPlan, owner: Owner) -> Outcome:
     """Return the outcome of a plan without changes."""
-    message = f"Nothing was changed: {plan.connector!r} is at its requested positions, or further."
+    message = f"Nothing was changed: no offset of {plan.connector!r} needed a change."
     return _outcome(plan, owner, Result.UNCHANGED, message)
 
 

@@ -61,8 +61,8 @@ def read_plans(members: Mapping[str, RunDirectory], *, digest: str | None = None
     of_all = plan_digest(plan.digest for plan in plans.values())
     if digest is not None and of_all != digest:
         raise PlanRefused(
-            f"Nothing was stopped or changed. The plans of {counted(len(plans), 'connector')} are not the ones that "
-            f"were approved: their digest is {of_all}, not {digest}. Plan again."
+            f"Nothing was stopped or changed. The plans of {counted(len(plans), 'connector')} are not the approved "
+            f"plans: their digest is {of_all}, not {digest}. Plan again."
         )
     return plans
 
@@ -95,8 +95,8 @@ def refuse_unapproved(
     """
     if approved is not None and digest != approved:
         raise PlanRefused(
-            f"{nothing} The plan in {run.uri} is not the one that was approved: its digest is {digest}, not "
-            f"{approved}. Plan again."
+            f"{nothing} The plan in {run.uri} is not the approved plan: its digest is {digest}, not {approved}. "
+            "Plan again."
         )
 
 
@@ -113,7 +113,7 @@ def refuse_stale(run: Directory, *, ttl: timedelta) -> None:
     if age > ttl:
         raise PlanRefused(
             f"Nothing was stopped or changed. The plan in {run.uri} was made at {planned_at:%Y-%m-%d %H:%M:%S} UTC, "
-            f"{_minutes(age)} ago, and may be {_minutes(ttl)} old. Trigger the change again, so that it is made anew."
+            f"{_minutes(age)} ago, but may be at most {_minutes(ttl)} old. Trigger the change again for a new plan."
         )
 
 
@@ -139,9 +139,9 @@ def refuse_outdated(left: Sequence[Left], plan: OffsetPlan, clients: Clients) ->
             written = {row.partition: row.before for row in plan.rows if now.get(row.partition) != row.before}
         if kept := plan.left_alone_at(written):
             raise Drift(
-                f"Nothing was changed by this run: its plan was made from what a dead run had left, and keeps the "
-                f"offset of partition {first_few(kept, 1)}. {one.sentence} So that offset is no longer stored. Make a "
-                "new run: it plans from what is stored now."
+                f"This run has changed nothing. Its plan was made from offsets that a dead run had left, and keeps the "
+                f"offset of partition {first_few(kept, 1)}. {one.sentence} So that offset is no longer stored. Start a "
+                "new run: it plans from the offsets that are stored now."
             )
 
 

@@ -148,11 +148,11 @@ def delivered(
     ended = outcome(plan, owner, ReplayResult.DELIVERED, "", started_at=started_at)
     result = replace(ended, warnings=warnings, ranges=delivered_ranges)
     partitions = sum(one.ends > one.begins for one in delivered_ranges)
-    more = "an unknown number" if result.beyond is None else f"{result.beyond:,}"
+    more = "an unknown number of offsets" if result.beyond is None else counted(result.beyond, "offset")
     message = (
         f"{plan.request.connector!r} has delivered the interval {plan.request.interval} once more: "
         f"{counted(result.delivered, 'offset')} in {counted(partitions, 'partition')}, and {more} "
-        f"after it before the clone stopped. The clone {plan.request.clone!r} is deleted with its offsets."
+        f"after the interval until the clone stopped. The clone {plan.request.clone!r} and its offsets are deleted."
     )
     return replace(result, message=message)
 
@@ -197,22 +197,23 @@ class _Replayed(Explanation):
         if isinstance(error, InvalidInput):
             return error
         return NotApplied(
-            f"{self._request.connector!r}: the interval {self._request.interval} was not delivered whole. {error} The "
-            f"clone {self._request.clone!r} is deleted with its offsets.{settled.lost} Run the task again: it begins "
-            "at the start of the interval."
+            f"{self._request.connector!r}: the interval {self._request.interval} was not delivered completely. {error} "
+            f"The clone {self._request.clone!r} and its offsets are deleted.{settled.lost} Run the task again: it "
+            "begins at the start of the interval."
         )
 
     def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
         """Return the failure, with the error that it follows and what is left to do."""
         return type(failure)(
-            f"{self._request.connector!r}: the interval {self._request.interval} was not delivered whole. {error} The "
-            f"clone {self._request.clone!r} could not be removed: {failure} Run the task again, which removes it."
+            f"{self._request.connector!r}: the interval {self._request.interval} was not delivered completely. {error} "
+            f"The clone {self._request.clone!r} could not be removed: {failure} Run the task again: it removes the "
+            "clone."
         )
 
     def unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
         """Return the error: the interval is delivered, and the clone is left."""
         return type(error)(
-            f"{error} The clone {self._request.clone!r} may be left. Run the task again, which goes on from there."
+            f"{error} The clone {self._request.clone!r} may still exist. Run the task again: it goes on from there."
         )
 
 

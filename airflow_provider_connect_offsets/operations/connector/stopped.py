@@ -44,9 +44,9 @@ def stop_for_run(members: Sequence[Member], owner: Owner, *, seconds: float) -> 
     (_first, twice), times = counts.most_common(1)[0]
     if times > 1:
         raise InvalidRequest(
-            f"Nothing was stopped, and no group was moved: {twice!r} is named for two connectors of the flow, and "
-            "both lead to the same Connect cluster. Name the MirrorSource, the MirrorCheckpoint and the forward flow's "
-            "connector, each with its own Connect connection."
+            f"Nothing was stopped, and no group was moved: the name {twice!r} is given for two connectors of the flow "
+            "on the same Connect cluster. Give the names of the MirrorSource, the MirrorCheckpoint and the forward "
+            "flow's connector, each with its own Connect connection."
         )
     (home, first), *others = members
     stages = [StopConnector(name, clients) for clients, name in members]

@@ -47,7 +47,7 @@ class Interval:
             raise InvalidRequest(
                 "Nothing was changed: this run has no data interval, so there is no start to rewind to. Give the DAG a "
                 'schedule with intervals, like CronDataIntervalTimetable("0 3 * * *", timezone="UTC") of airflow.sdk '
-                "(Airflow 3 gives none to a cron text), and trigger it with a logical date."
+                "(in Airflow 3, a cron text has no intervals), and trigger the DAG with a logical date."
             )
         return cls(begins, ends)
 
@@ -56,12 +56,12 @@ class Interval:
         try:
             furthest = ago(max_rewind, now=now)
         except ValueError as error:
-            raise InvalidRequest(f"max_rewind: {max_rewind!r} is no ISO 8601 duration, like P7D or PT36H") from error
+            raise InvalidRequest(f"max_rewind: {max_rewind!r} is not an ISO 8601 duration like P7D or PT36H") from error
         if self.begins < furthest:
             raise InvalidRequest(
                 f"Nothing was changed: the interval begins at {self.begins.isoformat()}, and max_rewind={max_rewind} "
                 f"allows no rewind before {furthest.isoformat(timespec='seconds')}. Give the run a larger max_rewind, "
-                "or rewind by connector_offsets_change."
+                "or rewind with connector_offsets_change."
             )
 
     def __str__(self) -> str:

@@ -89,7 +89,9 @@ def check(copying: Copying, clients: Clients) -> Copied:
     clients.control.require_offset_changes()
     original = clients.control.info(copying.connector)
     if copying.new_name in clients.control.connectors():
-        raise _refused(copying, f"a connector {copying.new_name!r} exists. Choose another name, or delete it first")
+        raise _refused(
+            copying, f"a connector {copying.new_name!r} already exists. Choose another name, or delete it first"
+        )
     config = _config(original, copying)
     info = installed(copying.new_name, config, clients)
     _refuse_misfit(original, info, copying)
@@ -112,8 +114,8 @@ def described(copying: Copying, checked: Copied) -> str:
     new, original = checked.new, checked.original
     settings = ", ".join(shown(name, value) for name, value in sorted(copying.overrides.items())) or "none"
     made = (
-        f"Create {new.name!r} with the settings of {original.name!r} (other ones: {settings}) and its offsets of "
-        f"{counted(len(new.offsets), 'partition')}; it will be {new.state}."
+        f"Create {new.name!r} with the settings of {original.name!r} (changed settings: {settings}) and its offsets of "
+        f"{counted(len(new.offsets), 'partition')}. {new.name!r} will be {new.state}."
     )
     return " ".join((made, _fate(copying), *checked.warnings))
 
@@ -127,24 +129,24 @@ def done(copying: Copying, count: int) -> str:
 def _fate(copying: Copying) -> str:
     """Describe what becomes of the original."""
     if copying.rename:
-        return f"{copying.connector!r} is stopped meanwhile, and then deleted with its offsets, which can't be undone."
-    both = "Then both run: what both read and write alike is delivered twice."
+        return f"{copying.connector!r} is stopped meanwhile, then deleted with its offsets. This can't be undone."
+    both = "Then both connectors run, and data that both read and write is delivered twice."
     if copying.stop_original:
-        return f"{copying.connector!r} is stopped meanwhile, and resumed. {both}"
+        return f"{copying.connector!r} is stopped meanwhile, then resumed. {both}"
     return f"{copying.connector!r} keeps running. {both}"
 
 
 def _config(original: ConnectorInfo, copying: Copying) -> dict[str, str]:
     """Return the copy's settings; raises :class:`InvalidRequest` for another name, or a new address for secrets."""
     if copying.overrides.get("name", copying.new_name) != copying.new_name:
-        raise _refused(copying, f"config says name={copying.overrides['name']!r}, and new_name {copying.new_name!r}")
+        raise _refused(copying, f"config has name={copying.overrides['name']!r}, but new_name is {copying.new_name!r}")
     redirected = redirecting(original.config, copying.overrides)
     if redirected is not None:
         address, secret = redirected
         raise _refused(
             copying,
-            f"config changes {address}, which says where data goes, and the copy would take {secret} of the original "
-            "there. Give that setting, and any other with a secret, a value of its own in config, or create the "
+            f"config changes {address}, which says where data goes, so the copy would send {secret} of the original "
+            f"there. In config, give {secret} and all other settings with secrets values of their own, or create the "
             "connector with CreateConnectorOperator",
         )
     settings = {**original.config, **copying.overrides, "name": copying.new_name}
@@ -158,14 +160,15 @@ def _refuse_misfit(original: ConnectorInfo, info: ConnectorInfo, copying: Copyin
     ):
         raise _refused(
             copying,
-            f"offsets of {original.connector_class} mean nothing to {info.connector_class}: create that one with "
+            f"{info.connector_class} can't use offsets of {original.connector_class}. Create the new connector with "
             "offsets of its own",
         )
     if not copying.rename and original.group_id is not None and original.group_id == info.group_id:
         raise _refused(
             copying,
-            f"both would have the consumer group {info.group_id!r} (consumer.override.group.id), and share its topics "
-            "between them. Give consumer.override.group.id another value, or null, or rename the connector",
+            f"both would have the consumer group {info.group_id!r} (consumer.override.group.id), so each would get "
+            "only some of the partitions. Set consumer.override.group.id to another value or to null, or rename the "
+            "connector",
         )
 
 
@@ -183,9 +186,9 @@ def refuse_unfound(taken: Offsets, original: ConnectorInfo, info: ConnectorInfo,
         if setting is not None:
             raise _refused(
                 copying,
-                f"the source partition {entry.partition} has the value of {setting}, which config changes, so the "
-                "copy may never read its offset. Leave that setting as it is, or create the connector with "
-                "CreateConnectorOperator and offsets that name its partitions",
+                f"the source partition {entry.partition} contains the value of {setting}, which config changes, so the "
+                f"copy may never read the offset of this partition. Leave {setting} as it is, or create the connector "
+                "with CreateConnectorOperator and with offsets for its own partitions",
             )
 
 
@@ -193,16 +196,17 @@ def _warnings(original: ConnectorInfo, info: ConnectorInfo, left_out: int) -> It
     elsewhere = kept_elsewhere(original.connector_class, is_sink=original.type is ConnectorType.SINK)
     if elsewhere is not None:
         yield (
-            f"{original.connector_class} also keeps its position in {elsewhere.where}, which is not copied. Read its "
-            "manual before you go on."
+            f"{original.connector_class} also keeps its position in {elsewhere.where}, which is not copied. Read "
+            "the connector's manual before you go on."
         )
     if left_out:
         left = counted(left_out, "partition")
-        yield f"{left} of {original.name!r} left out, of topics that {info.name!r} does not read."
+        yield f"{left} of {original.name!r} not copied, because {info.name!r} does not read their topics."
     if info.family.name == MirrorSource.name and info.family.under(_ANY, info.config, before=original.config) != _ANY:
         yield (
-            "The source alias is another one: remote topics that are named by it begin with the first record that "
-            f"{info.name!r} replicates. Earlier records are in the remote topics of {original.name!r} only."
+            "The source alias changes. If remote topics have it in their names, the new remote topics begin with the "
+            f"first record that {info.name!r} replicates. Earlier records are only in the remote topics of "
+            f"{original.name!r}."
         )
 
 

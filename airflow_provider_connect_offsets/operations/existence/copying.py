@@ -148,8 +148,9 @@ def _beside(copying: Copying, clients: Clients, owner: Owner) -> int:
 def _not_running(copying: Copying, error: NotRunning, clients: Clients) -> NotRunning:
     rest = f"{copying.connector!r} is deleted" if copying.rename else f"{copying.connector!r} keeps its own"
     return NotRunning(
-        f"{error} {copying.new_name!r} exists with its offsets, and {rest}. Correct its configuration "
-        f"({registry_of(clients).configure_by_hand(copying.new_name)}), then run the task again, which resumes it."
+        f"{error} {copying.new_name!r} exists with its offsets, and {rest}. Correct the configuration of "
+        f"{copying.new_name!r} ({registry_of(clients).configure_by_hand(copying.new_name)}), then run the task again: "
+        "it resumes the connector."
     )
 
 

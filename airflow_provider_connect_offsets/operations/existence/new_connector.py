@@ -62,7 +62,7 @@ def log_offsets(name: str, config: Mapping[str, str], start_at: StartAt, clients
     if clients.logs is None:
         raise _no_start(name, start_at, "kafka_conn_id must name the cluster whose topics it reads")
     if consumes(info) is None:
-        raise _no_start(name, start_at, "its configuration does not tell which topics it reads; give offsets instead")
+        raise _no_start(name, start_at, "its configuration does not say which topics it reads. Give offsets instead")
     partitions = consumed_partitions(clients, info)
     if not partitions:
         raise _no_start(name, start_at, "the cluster has no topic that it reads")
@@ -78,8 +78,8 @@ def _entries(info: ConnectorInfo, start_at: StartAt, bounds: Mapping[TopicPartit
             raise _no_start(
                 info.name,
                 start_at,
-                f"no offset can be stored for the first record of {where.topic!r}, partition {where.partition}, and "
-                f"without one auto.offset.reset={reset} decides; leave that setting out",
+                f"no offset can be stored for the first record of {where.topic!r}, partition {where.partition}, so "
+                f"auto.offset.reset={reset} would decide where it begins. Leave out that setting",
             )
         if partition is not None and offset is not None:
             yield Entry.of(partition, offset)
@@ -103,12 +103,13 @@ def latest_warning(info: ConnectorInfo, offsets: Offsets, clients: Clients) -> s
     without = [where for where in consumed_partitions(clients, info) if where not in stored]
     logs = {} if clients.logs is None else clients.logs.bounds(without)
     skipped = sum(log.log_end - log.log_start for log in logs.values())
-    known = f"{counted(skipped, 'offset')} in {counted(len(logs), 'partition')} without one" if logs else "all records"
+    known = f"{counted(skipped, 'offset')} in {counted(len(logs), 'partition')}" if logs else "all records"
     return (
-        f"{info.name!r} is configured with auto.offset.reset=latest, which gives up at-least-once: what is in the "
-        f"source topics before it first polls is never replicated (now {known}), nor are records that are written to "
-        "a new partition before it is polled, or to one whose offset is lost. start_at=latest without that setting "
-        "leaves out the same records, and none that come later."
+        f"{info.name!r} is configured with auto.offset.reset=latest, which gives no at-least-once guarantee. For "
+        "partitions without a stored offset, the records before the first poll are never replicated (now "
+        f"{known}). The same happens to records that are written later to a new partition before its first poll, or "
+        "to a partition whose offset is lost. start_at=latest without that setting skips only the records that "
+        "exist now."
     )
 
 
@@ -116,7 +117,9 @@ def checked(new: NewConnector, clients: Clients) -> ConnectorInfo:
     """Return what ``new`` would be; raises :class:`InvalidRequest` for what can be refused before the creation."""
     named = new.config.get("name", new.name)
     if named != new.name:
-        raise InvalidRequest(f"Nothing was created: connector is {new.name!r}, but its configuration says {named!r}.")
+        raise InvalidRequest(
+            f"Nothing was created: connector is {new.name!r}, but its configuration has name={named!r}."
+        )
     info = installed(new.name, new.config, clients)
     steps.refuse_invalid(info, new.offsets, otherwise="Nothing was created")
     return info
@@ -129,7 +132,7 @@ def installed(name: str, config: Mapping[str, str], clients: Clients) -> Connect
     if len(types) != 1:
         raise InvalidRequest(
             f"Nothing was created: connector.class {class_name!r} of {name!r} is not installed on the worker. "
-            "GET /connector-plugins lists the classes that are."
+            "GET /connector-plugins lists the installed classes."
         )
     return ConnectorInfo(name, types.pop(), config)
 

@@ -140,7 +140,7 @@ def test_an_export_is_sorted(run: Shell, config: Path) -> None:
     [
         ("", "The document to import is no JSON"),
         (EXPORTED[:-5], "The document to import is no JSON, or was cut off"),
-        ("[]", "a KIP-199 document looks like"),
+        ("[]", "a KIP-199 document must look like"),
         ('{"lines": [{"partition": {"filename": {}}, "offset": null}]}', "only primitive values"),
         ('{"lines": [{"partition": {"a": 1, "a": 2}, "offset": null}]}', "occurs twice"),
         ('{"lines": [{"offset": {"position": 1}}]}', "connector 'lines', entry 1 must be"),

@@ -91,7 +91,7 @@ def test_a_record_that_librdkafka_refuses_leaves_the_outcome_unknown() -> None:
     """With or without a transaction the caller reads back: records before it may be written."""
     writer = TopicWriter({**NOBODY, "message.max.bytes": 1000}, "offsets")
 
-    with pytest.raises(OutcomeUnknown, match=r"Topic 'offsets' did not confirm 1 record of 'flow' \(.*too large"):
+    with pytest.raises(OutcomeUnknown, match=r"did not confirm 1 record of 'flow' in topic 'offsets' \(.*too large"):
         writer.write({b"key": b"x" * 2000}, {}, whose="flow")
 
 

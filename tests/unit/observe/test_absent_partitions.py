@@ -118,7 +118,7 @@ def test_records_that_the_target_lacks_refuse_a_planned_failover() -> None:
 
     with pytest.raises(
         NotDrained,
-        match=r"topic 'orders', partition 1 ends at 3 and the target's 'here\.orders' has no such partition, .*refresh",
+        match=r"partition 1 ends at 3 and the target topic 'here\.orders' does not have this partition yet .*refresh",
     ):
         refuse_undrained(observed(made_up).values())
 

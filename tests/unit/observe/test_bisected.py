@@ -74,9 +74,9 @@ def test_a_search_ends_with_its_time(caplog: pytest.LogCaptureFixture) -> None:
         )
 
     assert rows == []
-    assert "Offset mappings: 0 of 2 partitions are searched." in caplog.messages
+    assert "Searched 0 of 2 partitions for offset mappings." in caplog.messages
     assert caplog.messages[-1].startswith(
-        "search_timeout: after 60 s the search for offset mappings ended before it was done in 2 partitions: topic "
+        "search_timeout: the search for offset mappings ended after 60 s. It is unfinished in 2 partitions: topic "
         "'orders', partition 0; topic 'orders', partition 1. "
     )
 

@@ -32,7 +32,7 @@ CONTROL = cast("ConnectorControl", cast("Any", Failed()))
 @pytest.mark.parametrize("state", ["RUNNING", "PAUSED"])
 def test_a_failed_task_ends_the_waiting(state: str) -> None:
     """Waiting longer would not repair it."""
-    with pytest.raises(NotRunning, match=f"'flow' has failed while {state} is awaited: Boom"):
+    with pytest.raises(NotRunning, match=f"'flow' should become {state}, but it has failed: Boom"):
         observe_state(CONTROL, "flow", state)
 
 

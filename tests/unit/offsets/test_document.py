@@ -117,13 +117,13 @@ def test_a_connector_may_be_called_offsets() -> None:
     [
         ("", "the file is empty"),
         (" \n\t", "the file is empty"),
-        ('{"offsets": [{"part', "the file is no JSON, or was cut off: Unterminated string"),
-        ("offsets", "the file is no JSON, or was cut off: Expecting value"),
-        ("[" * 100_000, "the file is no JSON, or was cut off: maximum recursion depth"),
-        ('{"offsets": [{"partition": {"a": NaN}}]}', "NaN is no JSON number"),
-        ('{"offsets": [{"partition": {"a": 1e999}}]}', "which no JSON document can"),
-        ('{"offsets": [{"partition": {"a": "\\ud800"}}]}', "which no JSON document can"),
-        ('{"offsets": [{"partition": {"\\udfff": 1}}]}', "which no JSON document can"),
+        ('{"offsets": [{"part', "the file is not valid JSON, or was cut off: Unterminated string"),
+        ("offsets", "the file is not valid JSON, or was cut off: Expecting value"),
+        ("[" * 100_000, "the file is not valid JSON, or was cut off: maximum recursion depth"),
+        ('{"offsets": [{"partition": {"a": NaN}}]}', "NaN is not a JSON number"),
+        ('{"offsets": [{"partition": {"a": 1e999}}]}', "which can't be written as JSON"),
+        ('{"offsets": [{"partition": {"a": "\\ud800"}}]}', "which can't be written as JSON"),
+        ('{"offsets": [{"partition": {"\\udfff": 1}}]}', "which can't be written as JSON"),
         ('{"offsets": [{"partition": {"a": 1, "a": 2}}]}', "field 'a' occurs twice in one object"),
         ('{"sink": [], "sink": []}', "field 'sink' occurs twice in one object"),
         ('{"offsets": [{"partition": {"a": {"b": 1}}}]}', "entry 1: the partition may have only primitive values"),
@@ -136,12 +136,12 @@ def test_a_connector_may_be_called_offsets() -> None:
         ('{"offsets": [{"offset": {}}]}', 'entry 1 must be {"partition"'),
         ('{"offsets": [{"partition": {}, "offsets": {}}]}', 'entry 1 must be {"partition"'),
         ('{"offsets": [7]}', 'entry 1 must be {"partition"'),
-        ('{"offsets": {}}', 'an offsets document looks like {"offsets": ['),
-        ('{"sink": {}}', 'a KIP-199 document looks like {"<connector>": ['),
-        ("[]", 'a KIP-199 document looks like {"<connector>": ['),
+        ('{"offsets": {}}', 'an offsets document must look like {"offsets": ['),
+        ('{"sink": {}}', 'a KIP-199 document must look like {"<connector>": ['),
+        ("[]", 'a KIP-199 document must look like {"<connector>": ['),
         ('{"sink": [{}]}', "connector 'sink', entry 1 must be {"),
-        ('{"b": [], "a": []}', "the file has no offsets of connector 'sink'; it names 'a', 'b'"),
-        ("{}", "the file has no offsets of connector 'sink'; it names none"),
+        ('{"b": [], "a": []}', "the file has no offsets of connector 'sink' (its connectors: 'a', 'b')"),
+        ("{}", "the file has no offsets of connector 'sink' (its connectors: none)"),
     ],
 )
 def test_what_is_no_document(text: str, sentence: str) -> None:
@@ -161,7 +161,7 @@ def test_what_is_no_map(text: str) -> None:
 
 def test_a_number_too_long_to_read() -> None:
     """Python refuses numbers of thousands of digits; the error is ours."""
-    with pytest.raises(InvalidDocument, match="is no JSON"):
+    with pytest.raises(InvalidDocument, match="is not valid JSON"):
         parse_map(f'{{"a": {"9" * 5000}}}')
 
 
@@ -177,7 +177,7 @@ def test_a_number_beyond_64_bits_is_refused(number: int, of: str) -> None:
     """It was written and read back as it is, and the worker resumed at another one."""
     entry = {"partition": {"table": "orders"}, "offset": {"incrementing": 1}} | {of: {"id": number}}
 
-    with pytest.raises(InvalidDocument, match=rf"has id={number}: of more than 64 bits"):
+    with pytest.raises(InvalidDocument, match=rf"has id={number}, which does not fit into 64 bits"):
         given_offsets(parse_rest({"offsets": [entry]}))
 
 

@@ -66,7 +66,9 @@ def test_connectors_of_one_flow() -> None:
 
     with pytest.raises(InvalidInput, match=r"source_connector: 'files' is a sink, not a MirrorSourceConnector"):
         flow_of("files", Sink(), {})
-    with pytest.raises(InvalidInput, match=r"'check' is not of the flow that is reset: its .* is 'asia', not 'eu'"):
+    with pytest.raises(
+        InvalidInput, match=r"'check' does not belong to the flow that is reset: its .* is 'asia', not 'eu'"
+    ):
         refuse_other_flow(flow, "check", MirrorCheckpoint(), {**EU_TO_US, "source.cluster.alias": "asia"})
     with pytest.raises(InvalidInput, match=r"its offset-syncs topic is 'mm2-offset-syncs\.eu\.internal on the target'"):
         refuse_other_flow(flow, "check", MirrorCheckpoint(), {**EU_TO_US, "offset-syncs.topic.location": "target"})

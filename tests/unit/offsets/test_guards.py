@@ -62,7 +62,7 @@ def test_what_is_in_a_readable_directory_is_read(uri: str) -> None:
 )
 def test_everything_else_is_refused(uri: str) -> None:
     """Chains, logins, ways out of the directory, and whatever two programs might read in two ways."""
-    with pytest.raises(InvalidRequest, match=r"Nothing was touched: value: .* may not be read here"):
+    with pytest.raises(InvalidRequest, match=r"Nothing was read or changed. value: .* may not be read here"):
         HERE.refuse_unreadable(uri, param="value")
 
 
@@ -102,15 +102,15 @@ def test_protected_names_are_not_changed() -> None:
     assert "is protected here" in refused(Named.GROUP, "xx")
     assert "is protected here" in refused(Named.TOPIC, "ledger")
     assert refused(Named.CONNECTOR, "orders") == (
-        "Nothing was changed: connector 'orders' is none of those that may be changed here "
-        "([connect_offsets] allowed: .*-staging payments-1)."
+        "Nothing was changed: connector 'orders' may not be changed here, because it is not in the list of allowed "
+        "names ([connect_offsets] allowed: .*-staging payments-1)."
     )
     Guards(allowed=NamePatterns.parse("connector=a", option="allowed")).refuse_names(Named.TOPIC, ["orders"])
 
 
 def test_a_pattern_that_is_none_names_its_option() -> None:
     """Before anything is changed under a rule that nobody meant."""
-    with pytest.raises(InvalidRequest, match=r"\[connect_offsets\] protected: '\(' is no regular expression"):
+    with pytest.raises(InvalidRequest, match=r"\[connect_offsets\] protected: '\(' is not a regular expression"):
         NamePatterns.parse("orders (", option="protected")
 
 
@@ -118,7 +118,7 @@ def test_a_pattern_that_is_none_names_its_option() -> None:
     ("request_", "message"),
     [
         ({"to": "file", "value": "/etc/shadow"}, "value: '/etc/shadow' may not be read here"),
-        ({"to": "query", "value": "SELECT 1"}, "to=query is off here"),
+        ({"to": "query", "value": "SELECT 1"}, "to=query is disabled here"),
         ({"to": "earliest", "connector": "payments"}, "connector 'payments' is protected here"),
         ({"to": "earliest", "connector": "payments", "noun": "consumer group"}, "group 'payments' is protected"),
     ],

@@ -46,11 +46,12 @@ def test_empty_fields_select_all_of_any_age() -> None:
 @pytest.mark.parametrize("older_than", ["30", "a month", "P", "P999999999D"])
 def test_invalid_durations(older_than: str) -> None:
     """The sentence shows a valid one."""
-    with pytest.raises(InvalidRequest, match=f"older_than: '{older_than}' is no ISO 8601 duration, like P30D or PT12H"):
+    expected = f"older_than: '{older_than}' is not an ISO 8601 duration like P30D or PT12H"
+    with pytest.raises(InvalidRequest, match=expected):
         requested(offsets_topic="t", older_than=older_than)
 
 
 def test_a_topic_is_needed() -> None:
     """The sentence says which."""
-    with pytest.raises(InvalidRequest, match=r"name the worker's offset\.storage\.topic"):
+    with pytest.raises(InvalidRequest, match=r"offsets_topic is empty\. Set it to the workers' offset\.storage\.topic"):
         requested(offsets_topic=" ")

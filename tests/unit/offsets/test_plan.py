@@ -137,7 +137,7 @@ def test_normal_progress_is_no_drift() -> None:
 )  # fmt: skip
 def test_drift(stopped: Offsets, moving: bool, sentence: str) -> None:  # noqa: FBT001 - a case of a table
     """Someone else did what a connector does not do by itself."""
-    with pytest.raises(Drift, match="'sink' was changed by someone else since the plan was made") as caught:
+    with pytest.raises(Drift, match="'sink' was changed by someone else after the plan was made") as caught:
         plan(row(20, 50)).rebased_on(stopped, log_bounds={}, moving=moving)
 
     assert sentence in str(caught.value)
@@ -201,9 +201,7 @@ def test_a_shift_to_zero_clears_a_mirror_source() -> None:
 
 def test_what_would_now_lie_beyond_the_log_end() -> None:
     """A connector with nothing left to skip is not moved beyond the log end."""
-    with pytest.raises(
-        Drift, match="its position is 99 now, and to=skip value=2 from there lies beyond the log end 100"
-    ):
+    with pytest.raises(Drift, match="its position is now 99, and to=skip value=2 would lead beyond the log end 100"):
         plan(row(20, 22), to="skip", value="2").rebased_on(stored(99), log_bounds=LOG, moving=True)
 
 

@@ -30,7 +30,7 @@ def test_texts_of_the_form_are_parsed() -> None:
     ("wrong", "message"),
     [
         ({"fail_on": "moved-back"}, r"fail_on: 'moved-back' is none of vanished, moved_back,"),
-        ({"connectors": "("}, "connectors: .* is no regular expression"),
+        ({"connectors": "("}, "connectors: .* is not a regular expression"),
         ({"max_jump": "many"}, "max_jump: 'many' is not a whole number"),
     ],
 )

@@ -37,13 +37,13 @@ def test_invalid_counts(value: object) -> None:
     with pytest.raises(InvalidRequest) as caught:
         count(value, param="keep")
 
-    assert str(caught.value) == f"keep: {value!r} is not a whole number, 0 or greater."
+    assert str(caught.value) == f"keep: {value!r} is not a whole number from 0 to {2**63 - 1}."
 
 
 def test_a_count_may_have_a_maximum() -> None:
     """One more is refused."""
     assert count(MAX_COUNT, param="keep", most=MAX_COUNT) == MAX_COUNT
-    with pytest.raises(InvalidRequest, match="keep: 1000000000000000 is not a whole number"):
+    with pytest.raises(InvalidRequest, match="keep: 1000000000000000 is not a whole number from 0 to 999999999999999"):
         optional_count(MAX_COUNT + 1, param="keep", most=MAX_COUNT)
 
 
@@ -51,7 +51,7 @@ def test_shares() -> None:
     """Numbers and texts from 0 to 1."""
     assert [share(value, param="coverage") for value in (0, "0.95", 1)] == [0.0, 0.95, 1.0]
     for value in ("", "all", "nan", -0.1, 90):
-        with pytest.raises(InvalidRequest, match=r"coverage: .* is not a share from 0 to 1\."):
+        with pytest.raises(InvalidRequest, match=r"coverage: .* is not a number from 0 to 1\."):
             share(value, param="coverage")
 
 

@@ -27,7 +27,7 @@ def test_whole_names_are_matched() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "sentence"), [("sink", "matches none of the 3 connectors"), ("a(", "is no regular")]
+    ("pattern", "sentence"), [("sink", "matches none of the 3 connectors"), ("a(", "is not a regular")]
 )
 def test_a_pattern_that_means_nothing_is_refused(pattern: str, sentence: str) -> None:
     """In one sentence that lists existing names."""

@@ -54,7 +54,7 @@ def test_a_connector_that_is_named_twice_is_not_claimed(tmp_path: Path) -> None:
     """Refused before anything is requested of it."""
     members = [(Clients(NO_CLIENT, NO_CLIENT, cluster="here", workspace=tmp_path.as_uri()), "mirror")] * 2
 
-    with pytest.raises(InvalidRequest, match=r"Nothing was stopped, .* 'mirror' is named for two connectors"):
+    with pytest.raises(InvalidRequest, match=r"Nothing was stopped, .* 'mirror' is given for two connectors"):
         stop_for_run(members, Owner("dag/run", "begin", "host", 1), seconds=60)
 
     assert list(tmp_path.iterdir()) == []

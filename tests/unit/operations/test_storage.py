@@ -196,7 +196,7 @@ def test_a_plan_that_rests_on_what_a_killed_import_has_left_is_refused(after_a_k
     """It kept the offset of a partition, which is no longer stored."""
     store = after_a_killed_import
 
-    with pytest.raises(Drift, match=r"its plan was made from what a dead run had left.* was undone, .*new run"):
+    with pytest.raises(Drift, match=r"Its plan was made from offsets that a dead run had left.* was undone, .*new run"):
         apply_plan(kept_from_the_import(store), clients_of(store), OWNER)
 
     assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":8}'}}
@@ -209,7 +209,7 @@ def test_so_is_a_reset_of_a_flow(after_a_killed_import: StandaloneFile) -> None:
     run = ResetDirectory((store.path.parent / "reset").as_uri())
     write_dataset(run.reset_topics, RESET_TOPICS, [])
 
-    with pytest.raises(Drift, match=r"its plan was made from what a dead run had left.* was undone, .*new run"):
+    with pytest.raises(Drift, match=r"Its plan was made from offsets that a dead run had left.* was undone, .*new run"):
         reset_flow(ResetPlan(plan, RESET), both_of(store), OWNER, run)
 
     assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":8}'}}

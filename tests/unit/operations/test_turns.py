@@ -137,7 +137,7 @@ def test_never_further_back_than_allowed() -> None:
     interval.refuse_further_than("P2D", now=START + 2 * DAY)
     with pytest.raises(InvalidRequest, match=r"^Nothing was changed: the interval begins at 2026-01-01T00:00:00"):
         interval.refuse_further_than("P2D", now=START + 2 * DAY + timedelta(seconds=1))
-    with pytest.raises(InvalidRequest, match="max_rewind: '2 days' is no ISO 8601 duration"):
+    with pytest.raises(InvalidRequest, match="max_rewind: '2 days' is not an ISO 8601 duration"):
         interval.refuse_further_than("2 days", now=START)
 
 
