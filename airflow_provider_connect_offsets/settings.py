@@ -39,7 +39,7 @@ def umask() -> int:
     except ValueError:
         bits = -1
     if not 0 <= bits <= 0o777:
-        raise InvalidInput(f"[connect_offsets] umask is {text!r}, which is no octal number like 027.")
+        raise InvalidInput(f"[connect_offsets] umask is {text!r}, which is not an octal number like 027.")
     return bits
 
 
@@ -56,4 +56,4 @@ def _section(file: Path, _changed: int) -> tuple[tuple[str, str], ...]:
 
 
 def _unreadable(file: Path, error: Exception) -> InvalidInput:
-    return InvalidInput(f"{file} can't be read, so it is unknown what may be changed here: {error}")
+    return InvalidInput(f"{file} can't be read, so it is unknown which changes are allowed: {error}")

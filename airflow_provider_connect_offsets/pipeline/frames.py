@@ -69,7 +69,7 @@ def read_dataset(spark: SparkSession, uri: str, schema: Schema) -> DataFrame:
         raise DatasetError(f"the dataset {schema.name} at {uri} does not exist, or was never finished (no {MARKER})")
     absent = jvm.absent_columns(spark, uri, [column.name for column in schema.columns if not column.nullable])
     if absent:
-        raise DatasetError(f"{uri} is no dataset {schema.name}: {', '.join(absent)} is missing, and may not be null")
+        raise DatasetError(f"{uri} is not a dataset {schema.name}: it lacks required columns ({', '.join(absent)})")
     return spark.read.schema(struct_type(schema)).options(**WHOLE).parquet(uri)
 
 

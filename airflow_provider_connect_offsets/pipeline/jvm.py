@@ -102,7 +102,7 @@ def absent_columns(spark: SparkSession, uri: str, names: Iterable[str]) -> list[
     try:
         reader = hadoop.ParquetFileReader.open(file)
     except JVM_ERRORS as error:
-        raise DatasetError(f"{part} is no part of a dataset: {root_cause(error)}") from error
+        raise DatasetError(f"{part} is not a valid file of a dataset: {root_cause(error)}") from error
     with closing(reader):
         columns = reader.getFooter().getFileMetaData().getSchema()
         return [name for name in names if not columns.containsField(name)]
@@ -122,7 +122,7 @@ def refused_pattern(spark: SparkSession, **patterns: str | None) -> str | None:
     for name, pattern in patterns.items():
         reason = None if pattern is None else pattern_problem(spark, pattern)
         if reason is not None:
-            return f"{name}: {pattern!r} is no regular expression: {reason}."
+            return f"{name}: {pattern!r} is not a valid regular expression: {reason}."
     return None
 
 

@@ -24,8 +24,8 @@ from airflow_provider_connect_offsets.workspace.schemas import REPLAY_PLAN, REPL
 
 _REASONS = {
     ReplayAction.REPLAY: "its records of the interval are delivered",
-    ReplayAction.AT_END: "it has no record in the interval; the clone, which reads its topic, starts at the log end",
-    ReplayAction.LEAVE_OUT: "its topic has no record in the interval, so the clone does not read it",
+    ReplayAction.AT_END: "it has no record in the interval; the clone reads its topic, and starts here at the log end",
+    ReplayAction.LEAVE_OUT: "its topic has no record in the interval, so the clone does not read the topic",
 }
 
 
@@ -88,14 +88,15 @@ def _start_gone(request: ReplayRequest, age_ms: int) -> Column:
     what_follows = (
         "What is left of the interval is delivered."
         if request.partial
-        else "Set partial to deliver what is left of the interval, or topics to leave the topic out."
+        else "To deliver what is left of the interval, set partial. To leave the topic out, set topics."
     )
     return found(
         Rule.INTERVAL_START_GONE,
         Severity.WARNING if request.partial else Severity.ERROR,
         gone,
-        "records before offset {log_start} were deleted, and the first one left is not older than the interval's "
-        "start, {start}, so records of the interval may be gone. It has {left:offset} left. {what_follows}",
+        "records before offset {log_start} were deleted, and the first record that is left is not older than the start "
+        "of the interval ({start}), so records of the interval may be gone. The interval has {left:offset} left. "
+        "{what_follows}",
         start=request.begins.isoformat(),
         left=F.col("ends") - F.col("begins"),
         what_follows=what_follows,
@@ -109,7 +110,7 @@ def _expiring() -> Column:
         Rule.EXPIRING,
         Severity.WARNING,
         soon,
-        "records before offset {expiring_offset} are older than retention.ms, or will be within an hour, so brokers "
+        "records before offset {expiring_offset} are older than retention.ms, or will be so within an hour. Brokers "
         "may delete them before they are delivered. Raise retention.ms until the replay has ended.",
     )
 

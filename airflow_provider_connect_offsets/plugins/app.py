@@ -74,11 +74,13 @@ def show(dag_id: str, run_id: str, path: str, session: SessionDep) -> Response:
     try:
         response = None if known is None else _response(dag_id, run_id, path)
     except (DatasetError, WorkspaceUnreadable) as error:
-        log.warning("A report can't be sent: the workspace can't be read.", exc_info=True)
-        text = "The API server can't read the workspace ([connect_offsets] workspace). Its log has the cause."
+        log.warning("A report can't be sent, because the workspace can't be read.", exc_info=True)
+        text = (
+            "The API server can't read the workspace ([connect_offsets] workspace). The API server's log has the cause."
+        )
         raise HTTPException(status.HTTP_503_SERVICE_UNAVAILABLE, text) from error
     if response is None:
-        raise HTTPException(status.HTTP_404_NOT_FOUND, "This report does not exist, or is not written yet.")
+        raise HTTPException(status.HTTP_404_NOT_FOUND, "This report does not exist, or has not been written yet.")
     return response
 
 

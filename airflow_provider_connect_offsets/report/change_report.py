@@ -162,7 +162,7 @@ def _records(change: Change, number: int | None, planned: int, effect: str, kind
     value = f"{number or 0:,}"
     label = f"{'record' if number == 1 else 'records'} {effect}"
     if change.outcome is not None and change.outcome.result is Result.RECORDS_DELETED and kind == "again":
-        return Figure(value, label, "at most, as records were deleted", kind)
+        return Figure(value, label, "at most, because records were deleted", kind)
     if not change.standing.applied:
         return Figure(value, label, "if applied" if number else "", kind if number else "")
     return Figure(value, label, "" if number == planned else f"planned: {planned:,}", kind if number else "")

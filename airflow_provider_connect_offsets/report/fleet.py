@@ -143,11 +143,14 @@ class FleetChange:
         rows = [(line.connector, *line.numbers, str(line.warnings or "")) for line in self.lines]
         parts = [
             f"Offsets of **{counted(len(self.members), self.noun)}**: {partitions} would be changed.",
-            f"Records delivered again: **{sums['records_again']:,}**; never: **{sums['records_skipped']:,}**.",
+            (
+                f"Records delivered again: **{sums['records_again']:,}**. "
+                f"Records never delivered: **{sums['records_skipped']:,}**."
+            ),
             *(f"**Note**: {plain(note)}" for note in self.fleet.notes()),
             self._rows(headings, rows).markdown(),
             report_link(self.fleet.report, link),
-            f"Exactly plans `{self.digest[:12]}` will be applied. Nothing has been stopped yet.",
+            f"Exactly the plans with digest `{self.digest[:12]}` will be applied. Nothing has been stopped yet.",
         ]
         return markdown(parts)
 

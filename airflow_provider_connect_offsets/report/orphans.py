@@ -19,7 +19,7 @@ from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 
 _MEANING = (
-    "A tombstone is written for each offset. If a connector with such a name is created again, it starts from the "
+    "A tombstone is written for each offset. If a connector of the same name is created again, it starts from the "
     "beginning instead of at the old offset. The removed records are kept in `removed.json` of the run."
 )
 _EXAMPLE = 100
@@ -136,7 +136,7 @@ class Orphans:
             return ""
         return (
             f"No connector of this Connect cluster has an offset in `{self.topic}`. Make sure that it is the "
-            "`offset.storage.topic` of this Connect cluster, and not of another one on the same Kafka."
+            "`offset.storage.topic` of this Connect cluster, not of another Connect cluster on the same Kafka cluster."
         )
 
     @property
@@ -148,10 +148,14 @@ class Orphans:
             headline, sentence = _WAITS[self.pending]
             return Standing(headline, Tone.CALM, sentence)
         removed = counted(len(self.outcome["removed"]), "connector")
-        proved = f"Offsets of {removed} were removed, and the topic was read again to prove it."
+        proved = f"Offsets of {removed} were removed, and the topic was read again to verify that."
         if self.outcome["left"]:
             count = counted(len(self.outcome["left"]), "connector")
-            return Standing(f"Not removed: offsets of {count}", Tone.BAD, f"{proved} The others are listed below.")
+            return Standing(
+                f"Not removed: offsets of {count}",
+                Tone.BAD,
+                f"{proved} The offsets that were not removed are listed below.",
+            )
         return Standing("Removed", Tone.GOOD, proved, applied=True)
 
     def table(self, *, limit: int = MOST_ROWS) -> Group:
@@ -174,7 +178,10 @@ class Orphans:
             self.shown.markdown(),
             _MEANING,
             report_link(self.directory.report, link),
-            f"Exactly offsets `{summary['digest'][:12]}` will be removed. Nothing has been removed yet.",
+            (
+                f"Exactly the offsets with digest `{summary['digest'][:12]}` will be removed. "
+                "Nothing has been removed yet."
+            ),
         ]
         return markdown(parts)
 

@@ -35,11 +35,11 @@ def question(change: Change, *, link: str | None = None) -> str:
     changed = f"{change.summary.changed:,} of {counted(change.summary.partitions, 'partition')}"
     parts = [
         f"{_prose(words.request(change.request))} **{changed}** would be changed.",
-        f"Records delivered again: **{again}**; never: **{never}**.",
+        f"Records delivered again: **{again}**. Records never delivered: **{never}**.",
         move_rows(change.moves, uri=change.run.offset_plan).markdown(),
         verdict_lines(change.verdicts),
         report_link(change.run.report, link),
-        f"Exactly plan `{change.summary.digest[:12]}` will be applied. Nothing has been stopped yet.",
+        f"Exactly the plan with digest `{change.summary.digest[:12]}` will be applied. Nothing has been stopped yet.",
     ]
     return markdown(parts)
 

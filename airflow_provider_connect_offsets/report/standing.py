@@ -87,7 +87,7 @@ def planned(errors: int, pending: Pending | None) -> Standing:
 def requested(*, snapshot: bool) -> Standing:
     """Return the banner of a request without a plan. ``snapshot``: whether the connector was observed."""
     if snapshot:
-        return Standing("Not planned yet", Tone.CALM, "The offsets were read; nothing has been stopped or changed.")
+        return Standing("Not planned yet", Tone.CALM, "The offsets were read. Nothing has been stopped or changed.")
     return Standing("Not planned yet", Tone.CALM, "Nothing has been read, stopped or changed.")
 
 

@@ -222,18 +222,18 @@ def _made_before(operation: Operation, owner: Owner, left: Sequence[Left]) -> Sa
     if record is None or record.state is not SagaState.DONE:
         return None
     later = operation.journal.later(owner.run, operation.key)
-    again = "To make it once more, trigger a new run, which plans from what is stored now."
+    again = "To do it again, trigger a new run, which plans from what is stored now."
     if later is not None:
         raise Drift(
-            f"Nothing was changed: {operation.name} of {record.resource!r} was made by an earlier attempt of this run, "
-            f"and run {later.owner.run!r} has begun {later.operation} since. {again}"
+            f"Nothing was changed: an earlier attempt of this run has completed {operation.name} of "
+            f"{record.resource!r}, and run {later.owner.run!r} has begun {later.operation} since. {again}"
         )
     try:
         _refuse_changed(record, operation.registry.built(record))
     except Drift as error:
         raise Drift(
-            f"Nothing was changed: {operation.name} of {record.resource!r} was made by an earlier attempt of this run, "
-            f"but its result no longer stands: {error} {again}"
+            f"Nothing was changed: an earlier attempt of this run has completed {operation.name} of "
+            f"{record.resource!r}, but its result no longer stands: {error} {again}"
         ) from error
     return record
 

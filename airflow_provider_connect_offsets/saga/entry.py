@@ -152,14 +152,14 @@ class JournalEntry:
             holder = "another run"
         if holder is not None:
             raise Overlap(
-                f"{self.record.resource!r} was taken over by {holder}, as this run did not renew its lease in time. "
-                "This run does nothing more."
+                f"{self.record.resource!r} was taken over by {holder}, because this run did not renew its lease in "
+                "time. This run changes nothing more."
             )
         silent = 0.0 if self.heartbeat is None else self.heartbeat.silent_for
         if silent > SILENT_AFTER and not self._in_memory:
             raise JournalLost(
-                f"The lease of {self.record.resource!r} could not be renewed for {silent:.0f} s, and another run may "
-                f"soon take it: {self.file('lease')}."
+                f"The lease of {self.record.resource!r} could not be renewed for {silent:.0f} s, so another run may "
+                f"soon take it over: {self.file('lease')}."
             )
 
     def may_change(self) -> None:
@@ -202,6 +202,6 @@ def stored(store: JournalStore, resource: str, uri: str, parse: Callable[[dict[s
     except (DatasetError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise JournalDamaged(
             f"Nothing was done: the journal of {resource!r} is damaged, so it is unknown what a change has left "
-            f"there: {uri} ({error!r}). Check the connector's state and offsets; once they are right, move that file "
+            f"there: {uri} ({error!r}). Check the connector's state and offsets. Once they are right, move that file "
             "away and try again."
         ) from error

@@ -210,7 +210,7 @@ class Executor:
             raise error
         for _attempt in range(_PIVOT_ATTEMPTS):
             if state.found is Found.DONE:
-                return f"{error} It was done all the same."
+                return f"{error} Nevertheless, this step was completed."
             try:
                 pivot.do(known.captured)
             except ConnectOffsetsError as again:

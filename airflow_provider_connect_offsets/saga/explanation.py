@@ -34,8 +34,8 @@ class Explanation:
         if not begun:
             return error
         return Overlap(
-            f"{error} It had begun: {', '.join(begun)}. Its last request may have arrived at any time since: check "
-            f"state and offsets{self.observed(record)} once the other run has ended."
+            f"{error} It had begun: {', '.join(begun)}. Its last request may have taken effect at any time since then. "
+            f"Check state and offsets{self.observed(record)} once the other run has ended."
         )
 
     def observed(self, record: SagaRecord) -> str:

@@ -243,4 +243,6 @@ class Journal(Generations):
         try:
             self._write_lease(number, owner, seconds=seconds)
         except Exception:
-            log.warning("The lease %s could not be ended; it runs out.", self.file(number, "lease"), exc_info=True)
+            log.warning(
+                "The lease %s could not be ended. It expires by itself.", self.file(number, "lease"), exc_info=True
+            )

@@ -177,7 +177,7 @@ class Heartbeat:
             try:
                 self.is_lost = not self._renew()
             except Exception:
-                log.warning("A lease could not be renewed; trying again.", exc_info=True)
+                log.warning("A lease could not be renewed. Trying again.", exc_info=True)
                 pause = _RETRY
             else:
                 if self.is_lost:
@@ -202,7 +202,7 @@ def age(uri: str) -> float | None:
         finally:
             file_system.rm_file(now)
     except Exception:  # each file system has exceptions of its own
-        log.warning("%s: when it was written is unknown.", uri, exc_info=True)
+        log.warning("Could not find out when %s was written.", uri, exc_info=True)
         return None
     return seconds
 
@@ -220,9 +220,9 @@ def require_single_creation(root: str) -> None:
     probe = f"{root.rstrip('/')}/created-once"
     if create_bytes(probe, b"") and create_bytes(probe, b""):
         raise DatasetError(
-            f"Nothing was done: {root} can't keep leases, as its store has created one file twice, though the second "
-            "creation must fail (If-None-Match of S3). Two runs might change the same connector at once. Set "
-            "[connect_offsets] workspace to a store that creates a file only once."
+            f"Nothing was done: {root} can't keep leases, because its store lets a file that exists be created again. "
+            "The second creation must fail (If-None-Match of S3). Otherwise, two runs might change the same connector "
+            "at once. Set [connect_offsets] workspace to a store that creates a file only once."
         )
 
 

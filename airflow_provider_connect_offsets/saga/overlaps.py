@@ -8,7 +8,7 @@ from airflow_provider_connect_offsets.saga.record import SagaRecord
 
 def under_way(resource: str, *, holder: str) -> Overlap:
     """Return the error for a resource that another run is changing."""
-    return Overlap(f"Nothing was done: {resource!r} is being changed by {holder}. Try again when that has ended.")
+    return Overlap(f"Nothing was done: {resource!r} is being changed by {holder}. Try again when that run has ended.")
 
 
 def taken_over(resource: str, *, holder: str) -> Overlap:
@@ -21,7 +21,7 @@ def taken_over(resource: str, *, holder: str) -> Overlap:
 def part_of_another(resource: str, record: SagaRecord) -> Overlap:
     """Return the error for a resource that is one of several of an unfinished saga."""
     return Overlap(
-        f"Nothing was done: {record.operation} by run {record.owner.run!r} ended before its time, and {resource!r} "
-        "belongs to what it has left. Run it once more with the same parameters (a dry run does not do it), which "
-        "finishes or restores it; then try again."
+        f"Nothing was done: {record.operation} by run {record.owner.run!r} ended before its time, and {resource!r} is "
+        "part of what it left unfinished. Run it again with the same parameters to finish or restore it (a dry run "
+        "does not do this). Then try again."
     )

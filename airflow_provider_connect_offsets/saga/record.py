@@ -149,12 +149,12 @@ class SagaRecord(JsonRecord):
         """Return the error for something in this record that this version does not know."""
         released = self.version != _UNRELEASED
         writer = f"version {self.version}" if released else "a version before the first release"
-        wanted = f"version {self.version}" if released else "the version that you had"
+        wanted = f"version {self.version}" if released else "the version that you had before"
         return UnknownFormat(
             f"Nothing was done: {self.operation or 'a change'} of {self.resource!r} by run {self.owner.run!r} is "
             f"unfinished, and was begun by {writer} of airflow-provider-connect-offsets with {what}, which version "
-            f"{__version__} does not know. Install {wanted}, run it again or `connect-offsets recover`, which finishes "
-            "or undoes it; then upgrade or downgrade."
+            f"{__version__} does not know. Install {wanted}, and finish or undo the operation: run it again, or use "
+            "`connect-offsets recover`. Then upgrade or downgrade."
         )
 
     @classmethod
@@ -168,8 +168,8 @@ class SagaRecord(JsonRecord):
         if (known := {"format": 1, "version": _UNRELEASED, **value})["format"] > FORMAT:
             raise UnknownFormat(
                 f"Nothing was done: the journal of {known['resource']!r} was written by version {known['version']} of "
-                f"airflow-provider-connect-offsets in format {known['format']}, and version {__version__} knows format "
-                f"{FORMAT} at most. Install version {known['version']} or later, and try again."
+                f"airflow-provider-connect-offsets in format {known['format']}, but version {__version__} can read "
+                f"format {FORMAT} at most. Install version {known['version']} or later, and try again."
             )
         for name in _REQUIRED:
             known[name]

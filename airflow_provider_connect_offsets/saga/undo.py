@@ -51,7 +51,7 @@ def undo(
         except Overlap:
             raise
         except Exception as failure:  # of any kind: other connectors must not stay down for it
-            log.warning("%s could not be undone.", stage.name, exc_info=True)
+            log.warning("The step %s could not be undone.", stage.name, exc_info=True)
             failures.append(Unforeseen.of(failure, f"The undo of {stage.name!r}"))
             blocked |= stage.resources
         else:

@@ -32,8 +32,8 @@ _KINDS = ("rewind", "replay")
 # The type (DagRunType) of a run that neither a person nor a backfill has triggered.
 _SCHEDULED = "scheduled"
 _NO_CONNECTOR = (
-    "no connector is named. Give the DAG file one, like "
-    'connector_offsets_backfill(params={"connector": "orders-mirror"}), or fill it in when you trigger.'
+    "no connector is given. Set it in the DAG file, like "
+    'connector_offsets_backfill(params={"connector": "orders-mirror"}), or fill it in when you trigger the DAG.'
 )
 
 
@@ -106,7 +106,7 @@ class BackfillTurnSensor(GuardedParameters, BaseSensorOperator):
             turns.note(asking)
             raise AirflowSkipException(
                 f"Nothing is left to do: run {delivering.run_id!r} rewound {self._subject} to "
-                f"{delivering.begins.isoformat()}, which delivers the interval {asking.interval} again too."
+                f"{delivering.begins.isoformat()}, which also delivers the interval {asking.interval} again."
             )
 
     def _asking(self, context: Context) -> RewindRun:
@@ -137,7 +137,7 @@ class BackfillTurnSensor(GuardedParameters, BaseSensorOperator):
             return False
         if instance.get_dagrun_state(instance.dag_id, turn.run_id) in _NOT_AT_WORK:
             return False
-        self.log.info("Run %r is at work on %s; waiting until it ends.", turn.run_id, self._subject)
+        self.log.info("Run %r is working on %s. Waiting until it ends.", turn.run_id, self._subject)
         return True
 
     def _earlier_runs(self, context: Context, asking: RewindRun) -> bool:
@@ -150,13 +150,14 @@ class BackfillTurnSensor(GuardedParameters, BaseSensorOperator):
         dag_run: Any = context["dag_run"]
         running = instance.get_previous_dagrun(state="running")
         if running is not None and running.conf == dag_run.conf:
-            self.log.info("Run %r of an earlier interval goes first; waiting until it ends.", running.run_id)
+            self.log.info("Run %r of an earlier interval goes first. Waiting until it ends.", running.run_id)
             return True
         queued = None if self._is_replay else instance.get_previous_dagrun(state="queued")
         if queued is not None and queued.conf == dag_run.conf:
             raise AirflowSkipException(
                 f"Nothing was done for the interval {asking.interval}: run {queued.run_id!r} of an earlier interval is "
-                f"queued, and delivers this one again too when it rewinds {self._subject}. If it fails, clear it."
+                f"queued. When it rewinds {self._subject}, it also delivers this interval again. If that run fails, "
+                "clear it."
             )
         return False
 
@@ -164,7 +165,7 @@ class BackfillTurnSensor(GuardedParameters, BaseSensorOperator):
 def _refuse_unclear(given: BackfillTurnParams) -> None:
     """Raise :class:`InvalidRequest` unless it is clear which connectors deliver their interval again, and how."""
     if given.kind not in _KINDS:
-        raise InvalidRequest(f"Nothing was changed: mode {given.kind!r} is none of {', '.join(_KINDS)}.")
+        raise InvalidRequest(f"Nothing was changed: mode must be {' or '.join(_KINDS)}, not {given.kind!r}.")
     if not given.connector and not given.connectors:
         raise InvalidRequest(f"Nothing was changed: {_NO_CONNECTOR}")
     if given.connector and given.connectors:
@@ -174,11 +175,11 @@ def _refuse_unclear(given: BackfillTurnParams) -> None:
         )
     if given.kind == "replay" and given.connectors:
         raise InvalidRequest(
-            "Nothing was created: mode=replay delivers the interval of one connector. Name it as connector, and give "
-            "each connector its own DAG."
+            "Nothing was created: mode=replay delivers the interval of one connector. Set connector instead of "
+            "connectors, and give each connector its own DAG."
         )
     if given.kind == "replay" and given.partitions:
         raise InvalidRequest(
-            "Nothing was created: mode=replay delivers all partitions of a topic, as Connect assigns whole topics. "
-            "Leave partitions empty."
+            "Nothing was created: mode=replay delivers all partitions of a topic, because Connect assigns whole "
+            "topics. Leave partitions empty."
         )

@@ -105,4 +105,4 @@ class WaitingSensor(GuardedParameters, BaseSensorOperator):
             if not self.soft_fail and not self.never_fail:
                 raise
             name = "soft_fail" if self.soft_fail else "never_fail"
-            raise AirflowSkipException(f"Skipping due to {name} is set to True.") from error
+            raise AirflowSkipException(f"Skipping, because {name} is set to True.") from error

@@ -44,7 +44,7 @@ def as_arguments(names: Iterable[str], values: Mapping[str, Any] = MappingProxyT
 
 def _refuse_unknown(params: Mapping[str, Param], values: Mapping[str, Any]) -> None:
     if unknown := sorted(set(values) - set(params)):
-        raise InvalidInput(f"No Param is called {', '.join(map(repr, unknown))}; there are {', '.join(params)}.")
+        raise InvalidInput(f"Unknown Params: {', '.join(map(repr, unknown))}. The Params are {', '.join(params)}.")
 
 
 def _with_default(param: Param, value: Any) -> Param:

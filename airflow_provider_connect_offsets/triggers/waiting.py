@@ -169,7 +169,7 @@ class ConnectorStateTrigger(StateTrigger):
 class StateChangeParams(AwaitedStateParams):
     """A state that an operator has requested of a connector."""
 
-    timeout: float = argument("Seconds that end at ``until``; named in messages.")
+    timeout: float = argument("Timeout in seconds, which ends at ``until``; shown in messages.")
     before: Text = argument("State before the request; part of the event.", default="")
 
 

@@ -208,7 +208,7 @@ def _read_part(uri: str, schema: Schema, where: Mapping[str, Collection[str]]) -
         for batch in table.to_batches(max_chunksize=_BATCH):
             yield from batch.to_pylist()
     except (pa.ArrowException, ValueError, OSError) as error:
-        raise DatasetError(f"{uri} is no part of a dataset {schema.name}: {error}") from error
+        raise DatasetError(f"{uri} is not a valid file of a dataset {schema.name}: {error}") from error
 
 
 def _completed(table: pa.Table, schema: Schema) -> pa.Table:
@@ -216,6 +216,6 @@ def _completed(table: pa.Table, schema: Schema) -> pa.Table:
     for column in schema.columns:
         if column.name not in table.column_names:
             if not column.nullable:
-                raise ValueError(f"column {column.name!r} is missing, and may not be null")
+                raise ValueError(f"the required column {column.name!r} is missing")
             table = table.append_column(column.name, pa.array([None] * table.num_rows, _ARROW_TYPES[column.kind]))
     return table.select(list(schema.names))

@@ -61,7 +61,7 @@ def locate(uri: str) -> tuple[fsspec.AbstractFileSystem, str]:
     """
     if "::" in uri or uri.partition("://")[0].lower() in _NO_STORES:
         named = masked(uri).partition("?")[0]
-        raise DatasetError(f"{named!r} can't be used: it must name a directory or file of a disk or an object store.")
+        raise DatasetError(f"{named!r} can't be used: it must be a directory or file on a disk or object store.")
     refuse_login(uri)
     try:
         file_system, path = fsspec.core.url_to_fs(uri)
@@ -76,9 +76,9 @@ def refuse_login(uri: str) -> None:
     authority, _, rest = uri.partition("://")[2].partition("/")
     if ":" in authority.rpartition("@")[0] or ("://" in uri and not uri.startswith("file:") and "?" in rest):
         raise DatasetError(
-            f"{masked(uri).partition('?')[0]!r} can't be used: it has a login or a signature, and URIs are shown in "
-            "logs and reports. Leave it out: the environment of the workers has it (AWS_PROFILE, "
-            "GOOGLE_APPLICATION_CREDENTIALS, a role of the machine), and Spark's configuration."
+            f"{masked(uri).partition('?')[0]!r} can't be used: it has a login or a signature, but URIs are shown in "
+            "logs and reports. Remove it from the URI. Give it to the workers in their environment (AWS_PROFILE, "
+            "GOOGLE_APPLICATION_CREDENTIALS, a role of the machine), and to Spark in its configuration."
         )
 
 
@@ -273,9 +273,9 @@ def _refuse_unless_it_creates_once(file_system: fsspec.AbstractFileSystem, uri: 
     if installed is None or Version(installed) < Version(_SINCE):
         named = f"{protocols[0]!r}" if package is None else f"{package} {installed or 'of an unknown version'}"
         raise DatasetError(
-            f"{uri} can't be a lock: with {named}, two runs might both create it, and change the same connector at "
-            "once. Put [connect_offsets] workspace on a local or shared disk, on S3 (s3fs), Google Cloud Storage "
-            f"(gcsfs) or Azure (adlfs), each {_SINCE} or later."
+            f"{uri} can't be used as a lock: with {named}, two runs might both create it, and change the same "
+            "connector at once. Put [connect_offsets] workspace on a local or shared disk, on S3 (s3fs), Google Cloud "
+            f"Storage (gcsfs) or Azure (adlfs). These packages must have version {_SINCE} or later."
         )
 
 

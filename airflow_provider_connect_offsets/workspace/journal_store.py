@@ -52,10 +52,12 @@ class JournalStore:
         if value is None:
             return None
         if not isinstance(value, dict):
-            raise DatasetError(f"{uri} is no JSON object")
+            raise DatasetError(f"{uri} is not a JSON object")
         signature = value.pop(_SIGNATURE, "")
         if self.key and not hmac.compare_digest(str(signature), self._signature(uri, value)):
-            raise DatasetError(f"{uri} is not signed with [connect_offsets] journal_key, so it may be anybody's")
+            raise DatasetError(
+                f"{uri} is not signed with [connect_offsets] journal_key, so anybody may have written it"
+            )
         return value
 
     def _signed(self, uri: str, value: Mapping[str, Any]) -> dict[str, Any]:

@@ -87,8 +87,8 @@ def read_record(snapshot: SnapshotDirectory) -> SnapshotRecord:
     version = document.get("format") if isinstance(document, dict) else None
     if version != FORMAT:
         raise InvalidInput(
-            f"{snapshot.uri} is a snapshot of format {version!r}, and this version of the provider reads format "
-            f"{FORMAT}. Nothing was changed."
+            f"{snapshot.uri} is a snapshot of format {version!r}, but this version of the provider reads only "
+            f"format {FORMAT}. Nothing was changed."
         )
     try:
         return SnapshotRecord.from_json(document)

@@ -45,7 +45,7 @@ def test_what_is_pinned_is_no_template_and_no_choice() -> None:
 @pytest.mark.parametrize(
     ("pinned", "message"),
     [
-        ({"aproval": True}, "No Param is called 'aproval'"),
+        ({"aproval": True}, "Unknown Params: 'aproval'"),
         ({"approval": "maybe"}, "pinned: approval can't be 'maybe'"),
         ({"connector": None}, "pinned: connector can't be None"),
     ],

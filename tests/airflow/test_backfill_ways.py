@@ -86,7 +86,7 @@ def test_outside_of_its_window_a_run_is_called_again_when_it_opens(workspace: st
         ({"connector": "a", "connectors": ".*"}, "both connector='a' and connectors='.*' are given"),
         ({"connectors": ".*", "kind": "replay"}, "mode=replay delivers the interval of one connector"),
         ({"connector": "a", "partitions": "0", "kind": "replay"}, "mode=replay delivers all partitions of a topic"),
-        ({"connector": "a", "kind": "again"}, "mode 'again' is none of rewind, replay"),
+        ({"connector": "a", "kind": "again"}, "mode must be rewind or replay, not 'again'"),
         ({"connector": "a", "window": "at night"}, "window: 'at night' is not a time window"),
     ],
 )
@@ -104,5 +104,5 @@ def test_a_scheduled_run_without_a_connector_is_skipped(workspace: str) -> None:
     """A ready DAG that is turned on before anyone has set it up shows a newcomer no red run."""
     del workspace
 
-    with pytest.raises(AirflowSkipException, match="Nothing was done: no connector is named"):
+    with pytest.raises(AirflowSkipException, match="Nothing was done: no connector is given"):
         _poke(run_type="scheduled")

@@ -294,4 +294,4 @@ def test_a_pattern_that_is_none_is_refused(run: RunDag) -> None:
     ran = run(connectors="files-[", remove=True)
 
     assert (ran.state, tasks(ran)["find"], tasks(ran)["remove"]) == ("failed", "failed", "upstream_failed")
-    assert "Nothing was removed. connectors: 'files-[' is no regular expression" in ran.output
+    assert "Nothing was removed. connectors: 'files-[' is not a valid regular expression" in ran.output

@@ -153,7 +153,7 @@ def test_what_changed_is_reported_and_restored(connectors: Connectors, run_dag: 
         ("vanished", "error", connectors.sink),
     ]
     html = _text(second.directory.report)
-    assert "4 findings that fail_on names" in html
+    assert "4 findings of rules in fail_on" in html
     assert f"{connectors.topic}-0: moved back from position 50 to 20: 30 records are delivered again." in html
     kept = SnapshotDirectory(_kept(first).uri)
     rows = read_dataset(kept.log_bounds, LOG_BOUNDS)

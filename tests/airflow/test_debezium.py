@@ -86,7 +86,7 @@ def test_an_lsn_outside_of_what_the_slot_delivers_is_refused(
     beyond = lsn_text(parse_lsn(orders.end_of_log()) + 2**30)
 
     for value, rule, said in (
-        (before, "before_slot", f"lies before what the replication slot `{orders.name}` has confirmed"),
+        (before, "before_slot", f", which the replication slot `{orders.name}` has confirmed"),
         (beyond, "beyond_wal", "lies beyond the end of PostgreSQL's write-ahead log"),
         ("16B3748:0", "no_position", "is not an LSN"),
     ):
@@ -174,7 +174,7 @@ def test_the_dag_compares_by_a_connection_of_airflow(
 
     refused = run_dag(**params, to="offset", value="0/1")
     assert (refused.state, refused.tasks["plan"]) == ("failed", "failed")
-    assert f"lies before what the replication slot `{orders.name}` has confirmed" in refused.output
+    assert f", which the replication slot `{orders.name}` has confirmed" in refused.output
 
     changed = run_dag(**params, to="offset", value=lsn)
     assert changed.state == "success"

@@ -147,7 +147,7 @@ def test_what_nobody_has_set_up_is_not_scheduled() -> None:
 
 def test_a_default_for_an_unknown_param_is_refused() -> None:
     """A misspelt name would be passed over otherwise."""
-    with pytest.raises(InvalidInput, match="No Param is called 'conector'; there are connector, to,"):
+    with pytest.raises(InvalidInput, match=r"Unknown Params: 'conector'\. The Params are connector, to,"):
         dags.connector_offsets_change(params={"conector": "orders-mirror"})  # type: ignore[typeddict-unknown-key]
 
 

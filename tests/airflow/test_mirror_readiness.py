@@ -52,9 +52,7 @@ def test_a_run_reports_and_fails_at_a_threshold(mirror: MirrorFlow, run_dag: Run
         "failed",
         {"readiness.snapshot": "success", "readiness.judge": "success", "readiness.ready": "failed"},
     )
-    worst = (
-        f"Not ready for a failover. `{mirror.name}` is PAUSED. Nothing is replicated meanwhile. Resume it. And 1 more"
-    )
+    worst = f"Not ready for a failover. `{mirror.name}` is PAUSED, so it replicates nothing. Resume it. And 1 more"
     assert worst in late.output
     directory = ReadinessDirectory(late.directory.uri)
     summary = json.loads(local(directory.summary).read_text())

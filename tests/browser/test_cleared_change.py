@@ -28,6 +28,6 @@ def test_a_cleared_change_is_no_success_once_another_run_has_changed_the_same(pl
     assert first.tasks()["apply"] == "failed"
     first.open("tasks", "change.apply")
     message = ui.page.get_by_text(f"run '{DAG_ID}/{second.run_id}' has begun the change of offsets since")
-    expect(message.first).to_contain_text("To make it once more, trigger a new run")
+    expect(message.first).to_contain_text("To do it again, trigger a new run")
     ui.picture("cleared")
     assert playing.connect.status(MIRROR)["connector"]["state"] == before

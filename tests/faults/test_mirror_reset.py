@@ -130,7 +130,9 @@ def test_a_failure_after_the_syncs_are_gone(cell: ResetCell, flows: FlowChanger,
     outcome = flows.through(FailsAfter).apply(run)
 
     assert outcome.result is Result.APPLIED
-    assert outcome.warnings == (f"Can't read back '{cell.flow.offset_syncs_topic}'. It was done all the same.",)
+    assert outcome.warnings == (
+        f"Can't read back '{cell.flow.offset_syncs_topic}'. Nevertheless, this step was completed.",
+    )
     assert_replicated_again(cell)
     kept = offset_syncs(spark.read.schema(struct_type(STORED_RECORDS)).parquet(run.sync_records)).collect()
     assert [(row["topic"], row["kafka_partition"], row["upstream"], row["downstream"]) for row in kept] == [

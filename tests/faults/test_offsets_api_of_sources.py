@@ -177,7 +177,7 @@ def test_a_plan_warns_before_a_new_offsets_topic_loses_the_offsets(
     changer = source.changer(spark, tmp_path)
 
     _run, summary = changer.plan(source.name, "file", source.document(tmp_path, AT_END))
-    assert [warning for warning in summary["warnings"] if topic in warning and "starts them anew" in warning], summary
+    assert [warning for warning in summary["warnings"] if topic in warning and "from scratch" in warning], summary
 
     assert changer.change(source.name, "file", source.document(tmp_path, AT_END)).result is Result.APPLIED
     sandbox.connect.resume(source.name)

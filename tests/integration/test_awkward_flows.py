@@ -147,7 +147,7 @@ def test_a_partition_that_the_target_lacks_is_no_success(sandbox: Sandbox, spark
     assert (absent["source_end"], absent["target_start"], absent["target_end"]) == (20, None, None)
     assert not absent["drained"]
     assert summary["partitions"] == summary["covered"] + 1
-    assert "less than min_coverage 1 requires" in summary["errors"][0]
+    assert "fewer than min_coverage (1) requires" in summary["errors"][0]
 
 
 def test_a_remote_topic_that_was_created_anew_with_a_checkpoint_of_before(

@@ -64,9 +64,9 @@ def test_a_claim_that_its_record_disproves_closes_the_gate(
     checked, [error] = translated("no", 20)
     assert checked == 1
     assert error == (
-        f"Records disprove 1 of 1 claims: the record of topic {flowing.topic!r}, partition 0, "
-        f"offset 11 is not the one of {flowing.target_topic!r}, offset 11. Something else writes to the remote topic, "
-        "or changes records on their way."
+        "Records disprove 1 of 1 translated offsets that were checked. For example, the record of topic "
+        f"{flowing.topic!r}, partition 0, offset 11 is not the record of topic {flowing.target_topic!r}, offset 11. "
+        "Something else writes to the remote topic, or changes records during replication."
     )
 
 
@@ -88,6 +88,6 @@ def test_so_does_one_of_the_way_home(flowing: Flowing, spark: SparkSession, tmp_
     checked, [error] = translated("no", 20)
     assert checked == 1
     assert error.startswith(
-        f"Records disprove 1 of 1 claims: the record of topic {flowing.target_topic!r}, partition 0, "
-        f"offset 11 is not the one of {flowing.topic!r}, offset 11."
+        "Records disprove 1 of 1 translated offsets that were checked. For example, the record of topic "
+        f"{flowing.target_topic!r}, partition 0, offset 11 is not the record of topic {flowing.topic!r}, offset 11."
     )

@@ -103,7 +103,7 @@ def test_without_a_flow_that_leads_back_nothing_may_be_left_unread(
 
     [error] = refused["errors"]
     # Where a group has read all of a topic that isn't at home, there is nothing to be said of it.
-    assert error.startswith("8 of 12 partitions are translated, less than min_coverage 1 requires.")
+    assert error.startswith("8 of 12 partitions are translated, fewer than min_coverage (1) requires.")
     assert f"'{busy}': the target lacks 3 records that the group has not read" in error
     assert summary["errors"] == []
     assert Home.read(flowing, away=(flowing.target_topic,), home=(flowing.topic,)).errors_in(directory) == []

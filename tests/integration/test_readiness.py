@@ -139,8 +139,10 @@ def test_a_topic_that_was_created_again_is_found(story: Story) -> None:
     [by_id] = story.broken.errors["source_recreated"]
     [beyond] = story.stuck.errors["source_recreated"]
 
-    assert f"topic `{story.flow.topic('recreated')}`, partition 0: the source topic was deleted and created" in by_id
-    assert "has position 100, beyond the log end 5" in beyond
+    assert (
+        f"topic `{story.flow.topic('recreated')}`, partition 0: the source topic has been deleted and created" in by_id
+    )
+    assert "is at position 100, beyond the log end 5" in beyond
 
 
 def test_a_remote_topic_that_is_gone_is_found(story: Story) -> None:
@@ -148,8 +150,8 @@ def test_a_remote_topic_that_is_gone_is_found(story: Story) -> None:
     [gone] = story.broken.errors["remote_topic_lost"]
     [shorter] = story.stuck.errors["remote_topic_lost"]
 
-    assert f"no such partition of `source.{story.flow.topic('dropped')}`" in gone
-    assert "ends at 0, but an offset sync refers to its record 99" in shorter
+    assert f" of `source.{story.flow.topic('dropped')}`" in gone
+    assert "ends at 0, but an offset sync refers to offset 99 in it" in shorter
 
 
 def test_connectors_that_do_not_run_are_found(story: Story) -> None:
@@ -157,12 +159,12 @@ def test_connectors_that_do_not_run_are_found(story: Story) -> None:
     stopped = story.broken.errors["not_running"]
     failed = story.stuck.errors["not_running"]
 
-    assert [f"`{story.flow.checkpoints}` is STOPPED. No checkpoint is written meanwhile. Resume it."] == [
+    assert [f"`{story.flow.checkpoints}` is STOPPED, so it writes no checkpoints. Resume it."] == [
         text for text in stopped if story.flow.checkpoints in text
     ]
     assert len(stopped) == 2
     assert len(failed) == 1
-    assert f"`{story.flow.checkpoints}` is RUNNING, but 1 of its 1 task failed. No checkpoint is written" in failed[0]
+    assert f"`{story.flow.checkpoints}` is RUNNING, but 1 of its 1 task failed. A failed task writes no" in failed[0]
 
 
 def test_a_task_without_progress_is_found(story: Story) -> None:
@@ -173,7 +175,7 @@ def test_a_task_without_progress_is_found(story: Story) -> None:
         "retained",
         "recreated",
     }
-    assert "the connector runs, but has been at position 100 at least since" in stuck[0]
+    assert "the connector is RUNNING, but has been at position 100 since at least" in stuck[0]
 
 
 def test_a_group_without_checkpoint_or_remote_topic_is_found(story: Story) -> None:
@@ -183,7 +185,7 @@ def test_a_group_without_checkpoint_or_remote_topic_is_found(story: Story) -> No
     [missing] = story.broken.warnings["checkpoint_missing"]
 
     assert (
-        f"group `{group}`: a planned failover now would translate 1 of 2 partitions, less than min_coverage 90%"
+        f"group `{group}`: a planned failover now would translate 1 of 2 partitions, fewer than min_coverage (90%)"
         in coverage
     )
     assert "the partition has no remote topic." in coverage

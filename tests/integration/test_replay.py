@@ -137,7 +137,7 @@ def test_what_retention_has_removed_is_refused_or_left_out(sink: Replayed) -> No
     outcome = sink.replay(run, owner())
 
     assert "records before offset 15 were deleted" in refused["errors"][0]
-    assert "It has 5 offsets left" in allowed["warnings"][0]
+    assert "The interval has 5 offsets left" in allowed["warnings"][0]
     assert outcome.delivered == 5
     with pytest.raises(PlanRefused, match="Nothing was created"):
         sink.replay(refused_run, owner())

@@ -62,7 +62,7 @@ def test_a_plan_warns_of_records_that_will_be_deleted(sink: SinkFlow, target_cha
     assert [(row["severity"], row["partition"]) for row in expiring] == [
         ("warning", f'{{"kafka_partition":0,"kafka_topic":"{sink.topic}"}}')
     ]
-    assert f"position 10 is older than retention.ms={HOUR // 2} within the hour" in expiring[0]["message"]
+    assert f"position 10 will be older than retention.ms={HOUR // 2} within an hour" in expiring[0]["message"]
     assert summary["errors"] == []
     assert "expiring" not in str(at_the_end)
     kept = [row for row in read_dataset(run.log_bounds, LOG_BOUNDS) if row["retention_ms"] is not None]

@@ -62,7 +62,7 @@ def test_clear_effect(planner: Planner) -> None:
         ("none", "auto.offset.reset=none decides: its task will fail."),
         (
             "by_duration:P1D",
-            "auto.offset.reset=by_duration decides: it resumes that far back from its start.",
+            "auto.offset.reset=by_duration decides: it resumes that long before the time when it starts.",
         ),
     ):
         cleared = sink(MIDDLE, consumer_override_auto_offset_reset=reset)
@@ -134,7 +134,8 @@ def test_from_latest(planner: Planner) -> None:
             Rule.FROM_LATEST,
             WARNING,
             None,
-            "`flow`: to=latest leaves out all records that are not replicated yet, which gives up at-least-once.",
+            "`flow`: to=latest leaves out all records that are not replicated yet, which gives up at-least-once "
+            "delivery.",
         )
     ]
     late = mirror(MIDDLE, source_consumer_auto_offset_reset="latest")
@@ -144,7 +145,7 @@ def test_from_latest(planner: Planner) -> None:
             WARNING,
             None,
             "`flow`: source.consumer.auto.offset.reset=latest starts at the log end if no offset is stored, which "
-            "gives up at-least-once.",
+            "gives up at-least-once delivery.",
         )
     ]
     assert "from_latest" not in planner.plan(sink(MIDDLE), logs=SHORT, to="latest").rules
@@ -163,8 +164,8 @@ def test_no_stored_zero(planner: Planner) -> None:
                 Rule.NO_STORED_ZERO,
                 ERROR,
                 at_mirror(0),
-                "`flow`, topic `orders`, partition 0: MirrorSource can store no offset for position 0, and with "
-                f"source.consumer.auto.offset.reset={reset} {instead}. Set that to earliest first.",
+                "`flow`, topic `orders`, partition 0: MirrorSource can't store an offset for position 0. With "
+                f"source.consumer.auto.offset.reset={reset}, {instead}. Set this property to earliest first.",
             )
         ]
     assert "no_stored_zero" not in planner.plan(mirror({("orders", 0): 40}), to="earliest").rules
@@ -177,8 +178,8 @@ def test_assumed_position(planner: Planner) -> None:
             Rule.ASSUMED_POSITION,
             WARNING,
             at_sink(0),
-            "`sink`, topic `orders`, partition 0: no offset is stored, so it counts from 0, where "
-            "auto.offset.reset=earliest would start.",
+            "`sink`, topic `orders`, partition 0: no offset is stored, so the request counts from 0, where the "
+            "connector would start (auto.offset.reset=earliest).",
         )
     ]
     lost = planner.plan(sink(consumer_override_auto_offset_reset="none"), to="skip", partitions="0")
@@ -203,8 +204,8 @@ def test_unpinned_skip(planner: Planner) -> None:
             Rule.UNPINNED_SKIP,
             WARNING,
             at_sink(0),
-            "`sink`, topic `orders`, partition 0: tasks have failed, and position 40 is where the failed poll began, "
-            "which need not be the bad record: up to 499 good records may come before it and would be skipped "
+            "`sink`, topic `orders`, partition 0: tasks have failed, and position 40 is where the failed poll began. "
+            "The bad record may be a later one: up to 499 good records may come before it, and would be skipped "
             "instead. To find the bad record, set consumer.override.max.poll.records=1, restart the failed tasks, "
             "and request the skip again when they have failed again.",
         )
@@ -238,8 +239,8 @@ def test_external_offsets(planner: Planner) -> None:
         Rule.EXTERNAL_OFFSETS,
         INFO,
         None,
-        "`source`: the meaning of the offsets of com.example.Tide is unknown, so they are not checked, and it may "
-        "keep its position elsewhere, too.",
+        "`source`: the meaning of the offsets of com.example.Tide is unknown, so they are not checked. The "
+        "connector may also keep its position elsewhere.",
     )
 
 

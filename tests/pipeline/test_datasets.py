@@ -66,7 +66,9 @@ def test_a_column_that_was_added_later(spark: SparkSession, tmp_path: Path) -> N
     found = read_dataset(spark, str(tmp_path / "old"), VERDICTS).collect()
 
     assert [row.asDict() for row in found] == [{**_ROW, "partition": None}]
-    with pytest.raises(DatasetError, match=r"/another is no dataset verdicts: message is missing, and may not be null"):
+    with pytest.raises(
+        DatasetError, match=r"/another is not a dataset verdicts: it lacks required columns \(message\)"
+    ):
         read_dataset(spark, str(tmp_path / "another"), VERDICTS)
 
 

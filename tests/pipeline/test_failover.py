@@ -130,7 +130,7 @@ def test_too_little_coverage_closes_the_gate(spark: SparkSession, directory: Fai
 
     [error] = translate_job.run(spark, directory)["errors"]
 
-    assert error.startswith("3 of 7 partitions are translated, less than min_coverage 1 requires. 'ahead': it is at")
+    assert error.startswith("3 of 7 partitions are translated, fewer than min_coverage (1) requires. 'ahead': it is at")
     assert error.endswith("and 1 more group.")
 
 
@@ -245,8 +245,8 @@ def test_a_sampled_claim_that_is_disproved_closes_the_gate(spark: SparkSession, 
 
     assert (summary["checked"], summary["mismatched"]) == (3, 3)
     assert summary["errors"][0].startswith(
-        "Records disprove 3 of 3 claims: the record of topic 'orders', partition 0, offset 70 is not the one of "
-        "'here.orders', offset 70."
+        "Records disprove 3 of 3 translated offsets that were checked. For example, the record of topic 'orders', "
+        "partition 0, offset 70 is not the record of topic 'here.orders', offset 70."
     )
     assert not Path(directory.sampled_claims.removeprefix("file://")).exists()
 
@@ -289,7 +289,7 @@ def test_a_pattern_that_is_none_to_java(spark: SparkSession, directory: Failover
 
     summary = translate_job.run(spark, directory)
 
-    assert r"rewind: '\\U00000078' is no regular expression" in summary["errors"][0]
+    assert r"rewind: '\\U00000078' is not a valid regular expression" in summary["errors"][0]
     assert "digest" not in summary
 
 

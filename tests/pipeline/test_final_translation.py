@@ -66,8 +66,8 @@ def test_a_group_that_the_preview_did_not_show_closes_the_gate(
     (error,) = translate_job.run(spark, final, directory)["errors"]
 
     assert error == (
-        "The preview did not show 'between', which would be moved as well. Start a new run, which shows this "
-        "before anything is stopped, or narrow `groups`."
+        "Groups that the preview did not show would also be moved: 'between'. Start a new run, whose preview shows "
+        "this before anything is stopped, or narrow `groups`."
     )
 
 

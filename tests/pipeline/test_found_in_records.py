@@ -41,7 +41,7 @@ def test_not_where_too_little_will_be_read(spark: SparkSession, tmp_path: Path, 
 
     [error] = translate_job.run(spark, directory)["errors"]
 
-    assert error.startswith("3 of 7 partitions are translated, less than min_coverage 0.57")
+    assert error.startswith("3 of 7 partitions are translated, fewer than min_coverage (0.57")
 
 
 def test_records_tell_each_of_them(spark: SparkSession) -> None:

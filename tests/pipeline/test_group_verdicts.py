@@ -48,7 +48,7 @@ def test_what_is_found_of_groups(spark: SparkSession) -> None:
 
     found = messages(group_verdicts(totals, thresholds, connector="c"))
 
-    too_few = ", less than min_coverage 75%. Partition"
+    too_few = ", fewer than min_coverage (75%) requires. Partition"
     lost = "if the source were lost now, a failover would translate"
     assert found == [
         (
@@ -56,7 +56,7 @@ def test_what_is_found_of_groups(spark: SparkSession) -> None:
             "checkpoint_old",
             joined(
                 "in 1 partition the group passed an offset sync more than 600 s ago, but its checkpoint is still "
-                "before that sync, so nothing writes checkpoints any more."
+                "before that sync, so checkpoints are no longer written."
             ),
         ),
         (
@@ -67,7 +67,10 @@ def test_what_is_found_of_groups(spark: SparkSession) -> None:
         (
             "error",
             "rereads",
-            "after a planned failover now it would read up to 19 records again, more than max_rereads 15.",
+            joined(
+                "after a planned failover now, the group would read up to 19 records again, more than "
+                "max_rereads (15) allows."
+            ),
         ),
         ("error", "unplanned_coverage", f"{lost} 0 of 1 partition{too_few} `t-0`: {UNSEEN}."),
         ("error", "unplanned_coverage", f"{lost} 0 of 1 partition{too_few} `t-0`: {UNSEEN}."),
@@ -76,8 +79,8 @@ def test_what_is_found_of_groups(spark: SparkSession) -> None:
             "info",
             "target_group",
             joined(
-                "in 1 partition the target's group of that name is ahead of its translated offset; a "
-                "failover does not move it back."
+                "in 1 partition, the group's offset on the target is ahead of the translated offset. A "
+                "failover moves it back only if the group matches its Param rewind."
             ),
         ),
         *[
@@ -85,7 +88,8 @@ def test_what_is_found_of_groups(spark: SparkSession) -> None:
                 "warning",
                 "checkpoint_missing",
                 joined(
-                    "1 of its 1 partition has no checkpoint. The connector's groups or groups.exclude leave it out."
+                    "1 of its 1 partition has no checkpoint. The connector's settings groups or groups.exclude leave "
+                    "the group out."
                 ),
             )
         ]
@@ -94,8 +98,8 @@ def test_what_is_found_of_groups(spark: SparkSession) -> None:
             "warning",
             "checkpoint_missing",
             joined(
-                "2 of its 4 partitions have no checkpoint. MirrorMaker 2 writes none for a "
-                "group that is behind all its offset syncs, and finds new groups only every "
+                "2 of its 4 partitions have no checkpoint. MirrorMaker 2 writes no checkpoint while "
+                "the group is behind all offset syncs of the partition, and looks for new groups only every "
                 "refresh.groups.interval.seconds."
             ),
         ),
@@ -108,8 +112,8 @@ def test_what_is_found_of_groups(spark: SparkSession) -> None:
             "warning",
             "target_group",
             joined(
-                "the group of that name on the target has members (Stable), so neither a "
-                "failover nor MirrorMaker 2 can commit its offsets there."
+                "on the target, the group of this name has members (Stable), so neither a "
+                "failover nor MirrorMaker 2 can commit offsets for it there."
             ),
         ),
     ]

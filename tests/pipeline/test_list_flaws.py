@@ -29,24 +29,24 @@ UNREADABLE_FILES = {
     ),
     "other.json": ('{"else": []}', "the file has no offsets of connector 'sink' (its connectors: 'else')"),
     "list.json": ("[1, 2]", "a KIP-199 document must look like "),
-    "nothing.json": ('{"offsets": []}', "holds no offsets of this connector"),
+    "nothing.json": ('{"offsets": []}', "has no offsets of this connector"),
     "surrogate.json": (
         '{"offsets": [{"partition": {"a": "\\ud800"}, "offset": null}]}',
         "which can't be written as JSON",
     ),
     "infinite.json": ('{"offsets": [{"partition": {"a": 1e999}, "offset": null}]}', "which can't be written as JSON"),
     "empty.csv": ("", "the file is empty"),
-    "only_header.csv": ("topic,partition,offset\n", "holds no offsets of this connector"),
-    "two.csv": ("orders,0\n", "it has no header, and 2 columns instead of topic,partition,position"),
-    "twice.csv": ("topic,topic,offset\n", "its header names a column twice: topic,topic,offset"),
+    "only_header.csv": ("topic,partition,offset\n", "has no offsets of this connector"),
+    "two.csv": ("orders,0\n", "it has no header, and its first row has 2 columns instead of topic,partition,position"),
+    "twice.csv": ("topic,topic,offset\n", "its header has a column twice: topic,topic,offset"),
     "strange.csv": (
         "topic,when\norders,now\n",
-        "its columns are topic, when; expected are partition and offset (JSON)",
+        "its columns are topic, when. It must have partition and offset (JSON)",
     ),
     "torn.parquet": ("PAR1", "is not a Parquet file"),
     "other_connector.csv": (
         "connector,topic,partition,offset\nelse,orders,0,1\n",
-        "holds no offsets of this connector",
+        "has no offsets of this connector",
     ),
 }
 
@@ -84,8 +84,9 @@ def test_positions_for_a_family_that_has_none(planner: Planner, tmp_path: Path) 
     [found] = planner.plan(source(LINES, file="/in"), logs={}, to="file", value=uri).verdicts
 
     assert found.message == (
-        f"`source`: the file {uri} can't be used: it lists positions in topics, and this connector has none: its "
-        "offsets count bytes of a file, not records of a Kafka log. List partition and offset as JSON."
+        f"`source`: the file {uri} can't be used: it lists positions in topics, which this connector does "
+        "not have: its offsets count bytes of a file, not records of a Kafka log. List partition and offset as JSON "
+        "instead."
     )
 
 
@@ -102,11 +103,11 @@ def test_broken_entries(planner: Planner, tmp_path: Path) -> None:
         [
             Found(Rule.UNREADABLE, ERROR, None, f"`sink`, an entry of the list: {problem}.")
             for problem in (
-                'the row ["orders", "x", "5"] names no topic and partition',
-                'the row [null, "1", "5"] names no topic and partition',
-                'the row ["orders", "1", "1e3"] has no position that is a whole number from 0 on',
-                'the row ["orders", "1", "-5"] has no position that is a whole number from 0 on',
-                f'the row ["orders", "1", "{10**30}"] has no position that is a whole number from 0 on',
+                'the row ["orders", "x", "5"] has no topic, or its partition is not a whole number, 0 or greater',
+                'the row [null, "1", "5"] has no topic, or its partition is not a whole number, 0 or greater',
+                'the position of the row ["orders", "1", "1e3"] is not a whole number, 0 or greater',
+                'the position of the row ["orders", "1", "-5"] is not a whole number, 0 or greater',
+                f'the position of the row ["orders", "1", "{10**30}"] is not a whole number, 0 or greater',
                 "the row orders,1 has too few or too many columns",
                 "the row orders,1,5,9 has too few or too many columns",
             )

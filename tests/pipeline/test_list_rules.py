@@ -157,29 +157,30 @@ def test_topics_and_partitions_of_a_list(planner: Planner, tmp_path: Path) -> No
                 Rule.UNKNOWN_TOPIC,
                 ERROR,
                 at_sink(0, "ordres"),
-                "`sink`, topic `ordres`, partition 0: the cluster has no such topic. Did you mean `orders`? Correct "
-                "the name, or leave it out.",
+                "`sink`, topic `ordres`, partition 0: the cluster does not have this topic. Did you mean `orders`? "
+                "Correct the name, or leave the topic out.",
             ),
             Found(
                 Rule.UNKNOWN_TOPIC,
                 ERROR,
                 at_sink(0, "weather"),
-                "`sink`, topic `weather`, partition 0: the cluster has no such topic. Correct the name, or leave it "
-                "out.",
+                "`sink`, topic `weather`, partition 0: the cluster does not have this topic. Correct the name, or "
+                "leave the topic out.",
             ),
             Found(
                 Rule.UNKNOWN_PARTITION,
                 ERROR,
                 at_sink(9),
-                "`sink`, topic `orders`, partition 9: the topic has no such partition. Correct the number, or leave it "
-                "out.",
+                "`sink`, topic `orders`, partition 9: the topic does not have this partition. Correct the number, or "
+                "leave the partition out.",
             ),
             Found(
                 Rule.NOT_CONSUMED,
                 ERROR,
                 at_sink(0, "other"),
                 "`sink`, topic `other`, partition 0: the connector does not read this topic (topics, topics.regex, "
-                "topics.exclude), so an offset would change nothing. Leave it out, or change the configuration first.",
+                "topics.exclude), so an offset would change nothing. Leave the topic out, or change the "
+                "connector's configuration first.",
             ),
         ],
     )

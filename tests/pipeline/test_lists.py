@@ -127,10 +127,10 @@ def test_another_connector(planner: Planner) -> None:
     [
         (
             mirror({("orders", 0): 1}),
-            ("connector `flow` has offsets of another kind (mirror_source) than this one (sink), so "
-            "they can't be taken"),
+            ("the offsets of connector `flow` are of kind mirror_source, but this connector needs kind sink, "
+            "so they can't be copied"),
         ),
-        (sink(name="flow"), "connector `flow` has no offsets to take"),
+        (sink(name="flow"), "connector `flow` has no offsets to copy"),
     ],
 )  # fmt: skip
 def test_a_connector_to_take_nothing_from(planner: Planner, other: Connector, problem: str) -> None:

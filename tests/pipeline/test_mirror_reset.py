@@ -111,7 +111,7 @@ def test_what_the_question_says(planner: Planner, written: ResetDirectory) -> No
     assert "has 1 sync of 1 topic that this connector does not replicate: `elsewhere`." in messages["foreign_syncs"]
     assert "which also deletes 1 sync of 1 topic that are left alone: `events`." in messages["kept_syncs"]
     assert (
-        "other connectors that are not stopped use `mm2-offset-syncs.target.internal`: `other`."
+        "other connectors also use `mm2-offset-syncs.target.internal` and are not stopped: `other`."
         in (messages["shared_syncs"])
     )
     assert "1 checkpoint in `source.checkpoints.internal` beyond the end" in messages["stale_checkpoints"]

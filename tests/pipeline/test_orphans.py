@@ -233,7 +233,9 @@ def test_a_pattern_that_is_none(search: Search) -> None:
     """It is said in the summary, and nothing is found."""
     summary = search.run([Record(key("gone"), b"{}")], connectors="files-[")
 
-    assert summary["problem"].startswith("connectors: 'files-[' is no regular expression: Unclosed character class")
+    assert summary["problem"].startswith(
+        "connectors: 'files-[' is not a valid regular expression: Unclosed character class"
+    )
     assert read_bytes(f"{search.directory.orphans}/_SUCCESS") is None
 
 

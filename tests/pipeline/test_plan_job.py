@@ -122,7 +122,7 @@ def test_a_failed_run_leaves_no_summary(spark: SparkSession, planner: Planner, t
     write_json(directory.summary, {"digest": "of an earlier attempt"})
     write_dataset(directory.connectors, schemas.CONNECTORS, [])
 
-    with pytest.raises(Exception, match="the snapshot holds no connector 'flow'"):
+    with pytest.raises(Exception, match="connector 'flow' is not in the snapshot"):
         plan_job.run_all(spark, [directory])
 
     assert read_bytes(directory.summary) is None

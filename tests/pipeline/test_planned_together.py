@@ -99,7 +99,7 @@ def test_one_table_for_all(planner: Planner, tmp_path: Path) -> None:
     assert (counts.set, len(rows_of_payments)) == (1, 3)
     _, refused, _ = found(together, "any")
     assert len(refused) == 1
-    assert f"`any`: the file {uri} holds no offsets of this connector." in refused[0]
+    assert f"`any`: the file {uri} has no offsets of this connector." in refused[0]
     assert any("an entry of the list: " in verdict for verdict in found(together, "orders")[1])
 
 

@@ -34,7 +34,7 @@ def test_a_topic_that_the_group_has_no_offset_of_is_named_with_the_way_to_it(pla
 
     (found,) = plan.verdicts
     assert (found.rule, found.severity) == (Rule.NOTHING_SELECTED, ERROR)
-    assert "the consumer group has no committed offset of such a topic" in found.message
+    assert "The consumer group has no committed offset there" in found.message
     assert "to=file" in found.message
 
 
@@ -65,7 +65,9 @@ def test_who_decides_after_a_removal_is_said(planner: Planner) -> None:
     plan = planner.plan(group({("orders", 0): 60}), to="clear")
 
     (found,) = plan.of(Rule.CLEAR_EFFECT)
-    assert found.message.endswith("its offset is removed: its auto.offset.reset decides, which is unknown here.")
+    assert found.message.endswith(
+        "its offset is removed: its auto.offset.reset, which is unknown here, decides where it resumes."
+    )
 
 
 def test_a_group_with_members_is_an_error_unless_nothing_changes(planner: Planner) -> None:

@@ -99,7 +99,9 @@ def test_a_place_that_names_no_catalog_runs_no_query(spark: SparkSession) -> Non
     """Nor one that names another than that of the table."""
     with pytest.raises(InvalidDocument, match="to=query is off"):
         queries.run(spark, "SELECT 1", [])
-    with pytest.raises(InvalidDocument, match=r"may not read landed: it is in catalog 'spark_catalog'.*names 'lake'"):
+    with pytest.raises(
+        InvalidDocument, match=r"may not read landed: it is in catalog 'spark_catalog'.*allows only 'lake'"
+    ):
         queries.run(spark, "SELECT * FROM landed", ["lake"])
 
 
@@ -110,7 +112,7 @@ def test_a_name_of_with_is_no_cover_for_a_table(spark: SparkSession, table: str)
     spark.sql("CREATE OR REPLACE VIEW plain AS SELECT 1 AS topic")
     query = f"SELECT * FROM {table}, (WITH {table} AS (SELECT 1 AS x) SELECT x FROM {table}) AS covered"  # noqa: S608
 
-    with pytest.raises(InvalidDocument, match=r"may not read .*: it is in catalog 'spark_catalog'.*names 'lake'"):
+    with pytest.raises(InvalidDocument, match=r"may not read .*: it is in catalog 'spark_catalog'.*allows only 'lake'"):
         queries.run(spark, query, ["lake"])
 
     spark.sql("DROP VIEW plain")

@@ -155,24 +155,24 @@ def test_what_is_found_of_partitions(spark: SparkSession, rows: DataFrame) -> No
 
     found = messages(partition_verdicts(calm, thresholds, connector="m", running=True))
 
-    unsynced = "it is replicated up to {} without an offset sync, so no group can be translated."
+    unsynced = "it is replicated up to {}, but has no offset sync, so no group's position can be translated."
     assert found == [
-        ("error", "lag", "60 records are not replicated yet, the first of them 30 s old."),
+        ("error", "lag", "60 records are not replicated yet; the oldest is 30 s old."),
         (
             "error",
             "retention_loss",
             joined(
-                "records 40 to 49 (10 offsets) were deleted from the source before they were replicated: "
-                "its log now starts at 50. The remote topic will never have them."
+                "records 40 to 49 (10 offsets) were deleted from the source before they were replicated. "
+                "The source's log now starts at 50, and the remote topic will never have these records."
             ),
         ),
         (
             "error",
             "source_recreated",
             joined(
-                "MirrorMaker 2 has position 99, beyond the log end 20: the source topic was "
-                "deleted and created again, or has lost its end. MirrorMaker 2 continues as its auto.offset.reset "
-                "decides, and positions of groups mean other records now. Reset the flow."
+                "MirrorMaker 2 is at position 99, beyond the log end 20. The source topic was "
+                "deleted and created again, or has lost its last records. auto.offset.reset decides where MirrorMaker "
+                "2 continues, and positions of groups now refer to different records. Reset the flow."
             ),
         ),
         ("error", "sync_missing", unsynced.format(40)),
@@ -180,14 +180,14 @@ def test_what_is_found_of_partitions(spark: SparkSession, rows: DataFrame) -> No
         (
             "error",
             "sync_old",
-            joined("34 records were replicated after the newest offset sync, which is of 2026-01-31 11:59:00 UTC."),
+            joined("34 records were replicated after the newest offset sync (2026-01-31 11:59:00 UTC)."),
         ),
         (
             "warning",
             "source_recreated",
             joined(
-                "it no longer exists on the source, and MirrorMaker 2 keeps position 7 for it: if "
-                "it is created again, it is not replicated from its beginning."
+                "the partition no longer exists on the source, but MirrorMaker 2 keeps position 7 for it. If "
+                "the partition is created again, it is not replicated from its beginning."
             ),
         ),
     ]
@@ -219,8 +219,8 @@ def test_a_group_without_progress_is_found_in_the_history(spark: SparkSession, r
     found = messages(partition_verdicts(progress, Thresholds(max_sync_age=0), connector="m", running=True))
     [message] = [text for _, rule, text in found if rule == "stuck"]
     assert message == (
-        "the connector runs, but has been at position 40 at least since 2026-01-31 11:53:20 UTC, with a lag of 60 "
-        "records."
+        "the connector is RUNNING, but has been at position 40 since at least 2026-01-31 11:53:20 UTC, with a lag of "
+        "60 records."
     )
     assert [
         text for _, _, text in found if "deleted and created again since the run of 2026-01-31 11:58:20 UTC" in text
@@ -258,16 +258,16 @@ def test_a_remote_topic_that_was_created_again_is_found(spark: SparkSession) -> 
             "error",
             "remote_topic_lost",
             joined(
-                "its remote topic `s.t` ends at 5, but an offset sync refers to its record 5: it was deleted "
-                "and created again, or has lost its end. Reset the flow."
+                "the remote topic `s.t` ends at 5, but an offset sync refers to offset 5 in it. The remote topic was "
+                "deleted and created again, or has lost its last records. Reset the flow."
             ),
         ),
         (
             "error",
             "remote_topic_lost",
             joined(
-                "its remote topic `s.t` was deleted and created again since the run of 2026-01-31 "
-                "11:59:00 UTC, so records that were replicated before are gone from the target. Reset the flow."
+                "the remote topic `s.t` has been deleted and created again since the run of 2026-01-31 "
+                "11:59:00 UTC, so the target no longer has the records that were replicated before. Reset the flow."
             ),
         ),
     ]

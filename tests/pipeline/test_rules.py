@@ -73,7 +73,7 @@ def test_before_log_start(planner: Planner) -> None:
     ("position", "message"),
     [
         ("149", "the record at position 149 is older than retention.ms=60000. If"),
-        ("150", "the record at position 150 is older than retention.ms=60000 within the hour. If"),
+        ("150", "the record at position 150 will be older than retention.ms=60000 within an hour. If"),
         ("200", None),
     ],
 )
@@ -150,7 +150,7 @@ def test_unknown_topic_that_is_stored(planner: Planner) -> None:
             Rule.UNKNOWN_TOPIC,
             WARNING,
             at_sink(0, "gone"),
-            "`sink`, topic `gone`, partition 0: the cluster has no such topic. It is left alone.",
+            "`sink`, topic `gone`, partition 0: the cluster does not have this topic. It is left alone.",
         )
     ]
     assert planner.plan(both, to="offset", value="5").of(Rule.UNKNOWN_TOPIC) == [
@@ -158,7 +158,8 @@ def test_unknown_topic_that_is_stored(planner: Planner) -> None:
             Rule.UNKNOWN_TOPIC,
             ERROR,
             at_sink(0, "gone"),
-            "`sink`, topic `gone`, partition 0: the cluster has no such topic. Correct the name, or leave it out.",
+            "`sink`, topic `gone`, partition 0: the cluster does not have this topic. Correct the name, or leave the "
+            "topic out.",
         )
     ]
 
@@ -172,7 +173,7 @@ def test_unknown_partition(planner: Planner) -> None:
             Rule.UNKNOWN_PARTITION,
             WARNING,
             at_sink(7),
-            "`sink`, topic `orders`, partition 7: the topic has no such partition. It is left alone.",
+            "`sink`, topic `orders`, partition 7: the topic does not have this partition. It is left alone.",
         )
     ]
     assert planner.plan(sink(), to="latest", partitions="0,8").of(Rule.UNKNOWN_PARTITION) == [
@@ -180,7 +181,7 @@ def test_unknown_partition(planner: Planner) -> None:
             Rule.UNKNOWN_PARTITION,
             WARNING,
             None,
-            "`sink`: partitions=0,8 goes up to 8; the highest selected is 0.",
+            "`sink`: partitions=0,8 goes up to 8, but the highest selected partition is 0.",
         )
     ]
     assert "unknown_partition" not in planner.plan(sink(), to="latest", partitions="0-1").rules
@@ -210,8 +211,8 @@ def test_nothing_selected(planner: Planner) -> None:
             Rule.NOTHING_SELECTED,
             ERROR,
             None,
-            "`sink`: topics=other selects nothing: the cluster has `other`, but the connector reads no such partition "
-            "and has no offset of one.",
+            "`sink`: nothing is selected (topics=other). The cluster has `other`, but the connector reads none of "
+            "these partitions, and has no offset for them.",
         )
     ]
     assert planner.plan(sink(), logs=logs, to="latest", partitions="7-9").verdicts == [
@@ -219,13 +220,14 @@ def test_nothing_selected(planner: Planner) -> None:
             Rule.NOTHING_SELECTED,
             ERROR,
             None,
-            "`sink`: partitions=7-9 selects nothing: the connector reads no such partition and has no offset of one.",
+            "`sink`: nothing is selected (partitions=7-9). The connector reads none of these partitions, and has no "
+            "offset for them.",
         )
     ]
     [found] = planner.plan(sink({}), logs={("other", 0): Log(0, 9)}, to="latest").verdicts
     assert found.message == (
-        "`sink`: there is nothing to change: it has no offset, and the cluster of its Kafka connection has no topic "
-        "that it reads."
+        "`sink`: there is nothing to change, because it has no offset, and the cluster of its Kafka connection has no "
+        "topic that it reads."
     )
 
 
@@ -234,9 +236,7 @@ def test_a_pattern_that_only_python_reads(planner: Planner) -> None:
     [found] = planner.plan(sink(), to="latest", topics=r"\U0000006frders").verdicts
 
     assert (found.rule, found.severity) == (Rule.NOTHING_SELECTED, ERROR)
-    assert found.message.startswith(
-        r"`sink`: topics=\U0000006frders is no regular expression of Java, which matches names: "
-    )
+    assert found.message.startswith(r"`sink`: topics=\U0000006frders is not a valid regular expression (Java syntax): ")
 
 
 def test_nothing_to_change(planner: Planner) -> None:
@@ -248,7 +248,7 @@ def test_nothing_to_change(planner: Planner) -> None:
             Rule.NOTHING_TO_CHANGE,
             INFO,
             None,
-            "`sink`: nothing to change: 2 of 2 selected partitions are already there.",
+            "`sink`: nothing to change: 2 of 2 selected partitions need no change.",
         )
     ]
 
@@ -258,7 +258,7 @@ def test_nothing_to_change_where_nothing_can_be_moved(planner: Planner) -> None:
     gone = sink({("gone", 0): 5}, topics="gone")
 
     assert [found.message for found in planner.plan(gone, to="latest").of(Rule.NOTHING_TO_CHANGE)] == [
-        "`sink`: nothing to change: 0 of 1 selected partitions are already there, 1 can't be moved."
+        "`sink`: nothing to change: 0 of 1 selected partitions need no change, 1 can't be moved."
     ]
 
 
@@ -283,7 +283,7 @@ def test_no_position(planner: Planner, requested: dict[str, str]) -> None:
             Rule.NO_POSITION,
             ERROR,
             None,
-            f"`source`: to={requested['to']} needs positions in a Kafka log, and this connector ({LINES}) has none: "
+            f"`source`: to={requested['to']} needs positions in a Kafka log, but this connector ({LINES}) has none: "
             "its offsets count bytes of a file, not records of a Kafka log. Use to=clear, to=file or to=connector.",
         )
     ]

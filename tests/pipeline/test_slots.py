@@ -52,13 +52,13 @@ def test_a_connector_without_an_offset_gets_one_for_its_prefix(planner: Planner)
             "0/2FF",
             SLOT,
             Rule.BEFORE_SLOT,
-            "0/2FF lies before what the replication slot `orders` has confirmed .*0/300",
+            "0/2FF lies before LSN 0/300, which the replication slot `orders` has confirmed ",
         ),
         (
             "0/901",
             SLOT,
             Rule.BEYOND_WAL,
-            "0/901 lies beyond the end of PostgreSQL's write-ahead log, which is 0/900",
+            "0/901 lies beyond the end of PostgreSQL's write-ahead log, LSN 0/900",
         ),
         ("0/400", replace(SLOT, wal_status="lost"), Rule.SLOT_LOST, "`orders` does not exist, or"),
         (
@@ -113,7 +113,7 @@ def test_an_lsn_is_no_position_in_a_kafka_log(planner: Planner) -> None:
     [found] = planner.plan(sink({("orders", 0): 40}), to="offset", value="0/400").verdicts
 
     assert (found.rule, found.severity) == (Rule.NO_POSITION, ERROR)
-    assert "'0/400' is no position in a Kafka log" in found.message
+    assert "'0/400' is not a position in a Kafka log" in found.message
 
 
 def test_a_relative_request_names_what_is_possible(planner: Planner) -> None:

@@ -37,13 +37,13 @@ def test_each_kind_of_change(comparison: Comparison) -> None:
         6: "appeared",
     }
     assert comparison.verdicts == [
-        ("appeared", "info", "`sink`: partitions that have an offset for the first time: 1."),
+        ("appeared", "info", "`sink`: 1 partition has an offset for the first time."),
         (
             "jumped",
             "warning",
             (
-                "`sink`, orders-2: moved from position 50 to 90: 40 records, more than max_jump=20. If it did not read "
-                "them, they were skipped."
+                "`sink`, orders-2: moved from position 50 to 90: 40 records, more than max_jump=20. If the connector "
+                "did not read these records, they were skipped."
             ),
         ),
         (
@@ -60,8 +60,9 @@ def test_each_kind_of_change(comparison: Comparison) -> None:
             "vanished",
             "error",
             (
-                '`sink`, orders-5: its offset {"kafka_offset":7} is no longer stored. Without one, a consumer starts '
-                "where auto.offset.reset says, and any other source where it decides itself."
+                '`sink`, orders-5: its offset {"kafka_offset":7} is no longer stored. Without an offset, '
+                "auto.offset.reset decides where a consumer starts, and any other source decides itself where it "
+                "starts."
             ),
         ),
     ]
@@ -111,7 +112,7 @@ def test_a_connector_that_is_gone_is_one_finding(comparison: Comparison) -> None
         (
             "vanished",
             "warning",
-            "`other`: the connector no longer exists. Its partitions with an offset in the snapshot before: 2.",
+            "`other`: the connector no longer exists. In the snapshot before, it had offsets in 2 partitions.",
         )
     ]
 
@@ -128,7 +129,7 @@ def test_what_could_not_be_read_is_neither_gone_nor_new(comparison: Comparison) 
             "unread",
             "error",
             (
-                "`sink`: its offsets are not in this snapshot, and were not compared: Can't read the offsets of "
+                "`sink`: its offsets are not in this snapshot, so they were not compared: Can't read the offsets of "
                 "connector 'sink': no."
             ),
         )
@@ -171,7 +172,7 @@ def test_the_report_names_findings_worst_first(comparison: Comparison) -> None:
 
     page = (read_bytes(SnapshotChanges.read(comparison.directory).write()) or b"").decode()
 
-    assert "Look at this: 1 finding that fail_on names" in page
+    assert "Look at this: 1 finding of rules in fail_on" in page
     assert page.index("<h3>moved_back</h3>") < page.index("<h3>stuck</h3>")
     assert page.index(f'<th scope="row">{SINK}') < page.index('<th scope="row">calm')
     assert Rule.MOVED_BACK.sentence in page

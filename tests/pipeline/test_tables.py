@@ -75,15 +75,19 @@ def test_a_query(planner: Planner, query: str, columns: str) -> None:
 
 
 BAD = [
-    ("('orders', 0, NULL)", Rule.UNREADABLE, 'the row ["orders", "0", null] has no last offset that is a whole'),
-    ("('orders', 0, 1.5)", Rule.UNREADABLE, 'the row ["orders", "0", "1.5"] has no last offset that is a whole'),
-    ("('orders', 0, -1.0)", Rule.UNREADABLE, 'the row ["orders", "0", "-1.0"] has no last offset that is a whole'),
-    ("(NULL, 0, 5)", Rule.UNREADABLE, 'the row [null, "0", "5"] names no topic and partition'),
-    ("('orders', NULL, 5)", Rule.UNREADABLE, 'the row ["orders", null, "5"] names no topic and partition'),
+    ("('orders', 0, NULL)", Rule.UNREADABLE, 'the last offset of the row ["orders", "0", null] is not a whole number'),
+    ("('orders', 0, 1.5)", Rule.UNREADABLE, 'the last offset of the row ["orders", "0", "1.5"] is not a whole number'),
+    (
+        "('orders', 0, -1.0)",
+        Rule.UNREADABLE,
+        'the last offset of the row ["orders", "0", "-1.0"] is not a whole number',
+    ),
+    ("(NULL, 0, 5)", Rule.UNREADABLE, 'the row [null, "0", "5"] has no topic, or its partition'),
+    ("('orders', NULL, 5)", Rule.UNREADABLE, 'the row ["orders", null, "5"] has no topic, or its partition'),
     ("('orders', 0, 5), ('orders', 0, 5)", Rule.DUPLICATE, "always with the same offset. Keep one of them."),
     ("('orders', 1, 5), ('orders', 1, 6)", Rule.DUPLICATE, "with different offsets. Keep one of them."),
-    ("('ordres', 0, 5)", Rule.UNKNOWN_TOPIC, "the cluster has no such topic. Did you mean `orders`?"),
-    ("('orders', 7, 5)", Rule.UNKNOWN_PARTITION, "the topic has no such partition."),
+    ("('ordres', 0, 5)", Rule.UNKNOWN_TOPIC, "the cluster does not have this topic. Did you mean `orders`?"),
+    ("('orders', 7, 5)", Rule.UNKNOWN_PARTITION, "the topic does not have this partition."),
 ]
 
 
@@ -109,9 +113,12 @@ def test_rows_that_are_no_positions(planner: Planner) -> None:
         ("INSERT INTO orders VALUES (1)", "the query can't be read: "),
         ("SELECT 1 AS a) AS x; DROP TABLE orders; SELECT * FROM (SELECT 2", "the query can't be read: "),
         ("SELECT * FROM nowhere", "the query can't be read: The table or view `nowhere` cannot be found"),
-        ("SELECT 'orders' AS topic, 1 AS partition", "has the columns topic, partition; exactly one of them must be"),
-        ("SELECT 'orders' AS t, 1 AS partition, 5 AS last", "the query has no column topic, but t, partition, last."),
-        ("SELECT 'orders' AS topic, 1 AS partition, 5 AS last WHERE false", "the query has no row of this connector"),
+        ("SELECT 'orders' AS topic, 1 AS partition", "has the columns topic, partition. Exactly one of them must be"),
+        (
+            "SELECT 'orders' AS t, 1 AS partition, 5 AS last",
+            "the query has no column topic; its columns are t, partition, last.",
+        ),
+        ("SELECT 'orders' AS topic, 1 AS partition, 5 AS last WHERE false", "the query has no rows of this connector"),
         (
             "SELECT 'orders' AS topic, explode(sequence(1, 12)) AS partition, 5 AS last",
             "query has more than 10 rows",
@@ -147,7 +154,7 @@ def test_a_connector_without_positions_takes_no_table(planner: Planner) -> None:
 
     [found] = planner.plan(lines, logs={}, to="query", value="SELECT 'a' AS topic, 1 AS partition, 5 AS last").verdicts
 
-    assert "the query has positions in topics, and this connector has none" in found.message
+    assert "the query has positions in topics, which this connector does not have" in found.message
 
 
 def test_json_lines_list_a_partition_once(planner: Planner, tmp_path: Path) -> None:

@@ -142,7 +142,7 @@ def test_a_rewind_moves_nothing_forward(planner: Planner) -> None:
 
     plan = planner.plan(sink(READ), logs=LOGS, to="datetime", value=moment, only_back=True)
 
-    behind = "is not that far yet, and the request only goes back"
+    behind = "is before the requested position, and the request only moves back"
     assert_same(
         plan.rows,
         [

@@ -95,7 +95,7 @@ def test_an_umask_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, text:
     """Before anything is written."""
     monkeypatch.setenv("AIRFLOW__CONNECT_OFFSETS__UMASK", text)
 
-    with pytest.raises(InvalidInput, match=rf"umask is '{text}', which is no octal number like 027"):
+    with pytest.raises(InvalidInput, match=rf"umask is '{text}', which is not an octal number like 027"):
         umask()
 
 
@@ -121,5 +121,5 @@ def test_options_that_can_not_be_read_are_not_the_defaults(tmp_path: Path, monke
     monkeypatch.delenv("AIRFLOW__CONNECT_OFFSETS__UMASK", raising=False)
     for config in (folder, looped):
         monkeypatch.setenv("AIRFLOW_CONFIG", str(config))
-        with pytest.raises(InvalidInput, match=rf"{config} can't be read, so it is unknown what may be changed here"):
+        with pytest.raises(InvalidInput, match=rf"{config} can't be read, so it is unknown which changes are allowed"):
             umask()

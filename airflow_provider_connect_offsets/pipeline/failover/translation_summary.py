@@ -96,17 +96,18 @@ def errors_of(request: FailoverRequest, summary: dict[str, Any]) -> list[str]:
         left = summary["left_groups"] - 3
         more = f"; and {counted(left, 'more group')}" if left > 0 else ""
         errors.append(
-            f"{summary['covered']:,} of {summary['partitions']:,} partitions are translated, less than min_coverage "
-            f"{request.min_coverage:g} requires. {examples}{more}."
+            f"{summary['covered']:,} of {summary['partitions']:,} partitions are translated, fewer than min_coverage "
+            f"({request.min_coverage:g}) requires. {examples}{more}."
         )
     errors += rereads_beyond(request, summary["max_rereads"])
     if summary["mismatched"]:
         first = summary["mismatches"][0]
         errors.append(
-            f"Records disprove {summary['mismatched']:,} of {summary['checked']:,} claims: the record of topic "
-            f"{first['source_topic']!r}, partition {first['kafka_partition']}, offset {first['upstream']} is not the "
-            f"one of {first['target_topic']!r}, offset {first['downstream']}. Something else writes to the remote "
-            "topic, or changes records on their way."
+            f"Records disprove {summary['mismatched']:,} of {summary['checked']:,} translated offsets that were "
+            f"checked. For example, the record of topic {first['source_topic']!r}, partition "
+            f"{first['kafka_partition']}, offset {first['upstream']} is not the record of topic "
+            f"{first['target_topic']!r}, offset {first['downstream']}. Something else writes to the remote topic, or "
+            "changes records during replication."
         )
     return errors
 
@@ -139,14 +140,16 @@ def _row_digest() -> Column:
 
 _NAMED = 3
 _PARTITION = ["group", "target_topic", "kafka_partition"]
-_AGAIN = "Start a new run, which shows this before anything is stopped"
+_AGAIN = "Start a new run, whose preview shows this before anything is stopped"
 
 
 def rereads_beyond(request: FailoverRequest, rereads: int) -> list[str]:
     """Return the error if more records would be read again than ``max_rereads`` allows, else an empty list."""
     if request.max_rereads is None or rereads <= request.max_rereads:
         return []
-    return [f"{counted(rereads, 'record')} would be read again, more than max_rereads {request.max_rereads:,} allows."]
+    return [
+        f"{counted(rereads, 'record')} would be read again, more than max_rereads ({request.max_rereads:,}) allows."
+    ]
 
 
 def beyond_approval(
@@ -176,7 +179,8 @@ def _new_groups(final: DataFrame, preview: DataFrame) -> list[str]:
         return []
     shown = ", ".join(repr(name) for name in names[:_NAMED])
     more = " and more" if len(names) > _NAMED else ""
-    return [f"The preview did not show {shown}{more}, which would be moved as well. {_AGAIN}, or narrow `groups`."]
+    error = f"Groups that the preview did not show would also be moved: {shown}{more}."
+    return [f"{error} {_AGAIN}, or narrow `groups`."]
 
 
 def _more_rereads(final: DataFrame, preview: DataFrame) -> list[str]:
@@ -195,4 +199,4 @@ def _more_rereads(final: DataFrame, preview: DataFrame) -> list[str]:
 
 def _as_text(row: dict[str, Any]) -> str:
     where = f"group {row['group']!r}, topic {row['target_topic']!r}, partition {row['kafka_partition']}"
-    return f"{where}: at most {row['max_rereads']:,}, not {row['shown'] or 0:,}"
+    return f"up to {row['max_rereads']:,} instead of {row['shown'] or 0:,} in {where}"

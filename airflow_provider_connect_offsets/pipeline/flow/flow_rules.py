@@ -14,15 +14,15 @@ from airflow_provider_connect_offsets.words import counted
 
 def flow_verdicts(source: Subject, checkpoint: Subject | None) -> Iterator[Verdict]:
     """Judge both connectors. ``checkpoint``: None if the request names none."""
-    yield from _state(source, "Nothing is replicated meanwhile.")
+    yield from _state(source, "replicates nothing")
     if checkpoint is None:
         message = (
-            f"`{source.name}`: no checkpoint connector is named, so groups are not judged. Name it in "
-            "checkpoint_connector."
+            f"`{source.name}`: checkpoint_connector is empty, so consumer groups are not checked. Set it to the flow's "
+            "MirrorCheckpointConnector."
         )
         yield Verdict(Rule.CHECKPOINT_MISSING, Severity.WARNING, source.name, None, message)
     else:
-        yield from _state(checkpoint, "No checkpoint is written meanwhile.")
+        yield from _state(checkpoint, "writes no checkpoints")
     both = None if checkpoint is None else (checkpoint.name, checkpoint.config)
     for advice in advise((source.name, source.config), both):
         if advice.severity is not Severity.INFO:
@@ -48,15 +48,16 @@ def _of_group(rule: Rule, checkpoint: Subject, group: str, message: str) -> Verd
 
 def _state(connector: Subject, effect: str) -> Iterator[Verdict]:
     failed = connector.task_states.count(FAILED)
-    severity, state, restart = Severity.ERROR, connector.state, "Read the cause in its status, and restart it."
+    severity, state, restart = Severity.ERROR, connector.state, "Read the cause in its status, then restart it."
     if connector.runs:
         return
     if state != RUNNING:
-        text = f". {effect} {restart if state == FAILED else 'Resume it.'}"
+        text = f", so it {effect}. {restart if state == FAILED else 'Resume it.'}"
     elif failed:
-        text = f", but {failed} of its {counted(len(connector.task_states), 'task')} failed. {effect} {restart}"
+        tasks = counted(len(connector.task_states), "task")
+        text = f", but {failed} of its {tasks} failed. A failed task {effect}. {restart}"
     elif not connector.task_states:
-        text = f" and has no task: it has nothing to do. {effect}"
+        text = f", but has no task, because there is nothing to do. It {effect}."
     else:
         severity, text = Severity.WARNING, f", but its tasks are {', '.join(sorted(set(connector.task_states)))}."
     yield Verdict(Rule.NOT_RUNNING, severity, connector.name, None, f"`{connector.name}` is {state}{text}")

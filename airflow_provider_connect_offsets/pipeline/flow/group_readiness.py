@@ -17,7 +17,7 @@ from airflow_provider_connect_offsets.pipeline.frames import shaped
 from airflow_provider_connect_offsets.workspace.flow_schemas import GROUP_READINESS
 
 NO_REMOTE_TOPIC = "the partition has no remote topic"
-UNSEEN = "neither a checkpoint nor the ledger has its position, so the position is lost with the source"
+UNSEEN = "neither a checkpoint nor the ledger has the group's position, so it would be lost with the source"
 
 _OF_GROUP = ("group", *KEY)
 _TRANSLATED = ("downstream", "upper", "missing", "exact", "max_rereads", "method")

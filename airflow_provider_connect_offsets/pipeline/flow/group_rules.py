@@ -100,7 +100,7 @@ def _coverage(thresholds: Thresholds) -> list[Column]:
 def _covered(thresholds: Thresholds, rule: Rule, kind: Mode, beginning: str) -> Column:
     covered = F.col(kind.value)
     too_little = F.lit(thresholds.min_coverage > 0) & (covered < thresholds.min_coverage * F.col("partitions"))
-    limit = F.when(too_little, f", less than min_coverage {thresholds.min_coverage:.0%}").otherwise("")
+    limit = F.when(too_little, f", fewer than min_coverage ({thresholds.min_coverage:.0%}) requires").otherwise("")
     return found(
         rule,
         F.when(too_little, Severity.ERROR.value).otherwise(Severity.WARNING.value),
@@ -119,16 +119,18 @@ def _rereads(thresholds: Thresholds) -> Column:
         Rule.REREADS,
         Severity.ERROR,
         F.lit(thresholds.max_rereads > 0) & (F.col("rereads") > thresholds.max_rereads),
-        "after a planned failover now it would read up to {rereads:record} again, more than max_rereads "
-        "{limit:number}.",
+        "after a planned failover now, the group would read up to {rereads:record} again, more than max_rereads "
+        "({limit:number}) allows.",
         limit=thresholds.max_rereads,
     )
 
 
 def _checkpoints(thresholds: Thresholds) -> list[Column]:
-    cause = F.when(F.col("left_out"), "The connector's groups or groups.exclude leave it out.").otherwise(
-        "MirrorMaker 2 writes none for a group that is behind all its offset syncs, and finds new groups only every "
-        "refresh.groups.interval.seconds."
+    cause = F.when(
+        F.col("left_out"), "The connector's settings groups or groups.exclude leave the group out."
+    ).otherwise(
+        "MirrorMaker 2 writes no checkpoint while the group is behind all offset syncs of the partition, and looks for "
+        "new groups only every refresh.groups.interval.seconds."
     )
     return [
         found(
@@ -143,7 +145,7 @@ def _checkpoints(thresholds: Thresholds) -> list[Column]:
             Severity.ERROR,
             F.col("old_checkpoints") > 0,
             "in {old_checkpoints:partition} the group passed an offset sync more than {limit:number} s ago, "
-            "but its checkpoint is still before that sync, so nothing writes checkpoints any more.",
+            "but its checkpoint is still before that sync, so checkpoints are no longer written.",
             limit=thresholds.max_checkpoint_age,
         ),
     ]
@@ -155,14 +157,14 @@ def _on_target() -> list[Column]:
             Rule.TARGET_GROUP,
             Severity.WARNING,
             F.col("target_state") != "Empty",
-            "the group of that name on the target has members ({target_state}), so neither a failover nor "
-            "MirrorMaker 2 can commit its offsets there.",
+            "on the target, the group of this name has members ({target_state}), so neither a failover nor "
+            "MirrorMaker 2 can commit offsets for it there.",
         ),
         found(
             Rule.TARGET_GROUP,
             Severity.INFO,
             F.col("ahead_on_target") > 0,
-            "in {ahead_on_target:partition} the target's group of that name is ahead of its translated "
-            "offset; a failover does not move it back.",
+            "in {ahead_on_target:partition}, the group's offset on the target is ahead of the translated offset. "
+            "A failover moves it back only if the group matches its Param rewind.",
         ),
     ]

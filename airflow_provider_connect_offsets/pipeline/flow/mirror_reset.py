@@ -126,33 +126,34 @@ def reset_verdicts(reset: FlowReset, sums: dict[str, Any], stale: int) -> Iterab
         yield _warning(
             Rule.FOREIGN_SYNCS,
             reset,
-            f"{topic} is emptied, and also has {_of_topics(foreign)} that this connector does not replicate: "
-            f"{_names(foreign)}. After a restart of their MirrorCheckpoint, their groups are not translated until "
-            "their MirrorSource has written new syncs.",
+            f"{topic} is emptied, but also has {_of_topics(foreign)} that this connector does not replicate: "
+            f"{_names(foreign)}. When the MirrorCheckpoint of these topics restarts, it translates no positions in "
+            "them until their MirrorSource has written new syncs.",
         )
     if kept["with_syncs"]:
         yield _warning(
             Rule.KEPT_SYNCS,
             reset,
             f"{topic} can only be emptied as a whole, which also deletes {_of_topics(kept)} that are left alone: "
-            f"{_names(kept)}. A group is translated again after a new record of the partition is replicated and the "
-            "group has read it.",
+            f"{_names(kept)}. In their partitions, a group's position is translated again only after a new record is "
+            "replicated and the group has read it.",
         )
     if reset.sharing:
         shown = ", ".join(f"`{name}`" for name in reset.sharing[:MOST_NAMES])
         yield _warning(
             Rule.SHARED_SYNCS,
             reset,
-            f"other connectors that are not stopped use {topic}: {shown}. A MirrorSource keeps writing to it, and a "
-            "MirrorCheckpoint translates with the syncs that it has read until it is restarted.",
+            f"other connectors also use {topic} and are not stopped: {shown}. If such a connector is a MirrorSource, "
+            "it keeps writing to the topic. If it is a MirrorCheckpoint, it translates with the syncs that it has read "
+            "until it is restarted.",
         )
     if stale and not reset.checkpoints:
         yield _warning(
             Rule.STALE_CHECKPOINTS,
             reset,
-            f"{counted(stale, 'checkpoint')} in `{reset.flow.checkpoints_topic}` beyond the end of the remote topic, "
-            "which was deleted or created anew since. MirrorCheckpoint writes no lower checkpoint while they exist: "
-            "set checkpoints=true.",
+            f"`{reset.flow.checkpoints_topic}` has {counted(stale, 'checkpoint')} beyond the end of the remote topic, "
+            "which has been deleted or created again since. While they exist, MirrorCheckpoint writes no lower "
+            "checkpoint. Set checkpoints=true to delete them.",
         )
 
 

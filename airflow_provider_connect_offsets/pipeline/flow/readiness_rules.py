@@ -52,7 +52,8 @@ def _loss() -> Column:
         Severity.ERROR,
         F.col("lost") > 0,
         "records {position:number} to {last:number} ({lost:offset}) were deleted from the source before they "
-        "were replicated: its log now starts at {log_start:number}. The remote topic will never have them.",
+        "were replicated. The source's log now starts at {log_start:number}, and the remote topic will never have "
+        "these records.",
         last=F.col("log_start") - 1,
     )
 
@@ -64,24 +65,24 @@ def _recreated() -> list[Column]:
             Rule.SOURCE_RECREATED,
             Severity.ERROR,
             other,
-            "the source topic was deleted and created again since the run of {earlier_at:moment}. Positions and "
-            "offset syncs belong to the old topic, so new records may be left out, and groups may resume anywhere. "
-            "Reset the flow.",
+            "the source topic has been deleted and created again since the run of {earlier_at:moment}. Positions and "
+            "offset syncs belong to the old topic, so new records may not be replicated, and groups may resume at "
+            "wrong positions. Reset the flow.",
         ),
         found(
             Rule.SOURCE_RECREATED,
             Severity.ERROR,
             (F.col("position") > F.col("log_end")) & ~other,
-            "MirrorMaker 2 has position {position:number}, beyond the log end {log_end:number}: the source topic "
-            "was deleted and created again, or has lost its end. MirrorMaker 2 continues as its auto.offset.reset "
-            "decides, and positions of groups mean other records now. Reset the flow.",
+            "MirrorMaker 2 is at position {position:number}, beyond the log end {log_end:number}. The source topic "
+            "was deleted and created again, or has lost its last records. auto.offset.reset decides where MirrorMaker "
+            "2 continues, and positions of groups now refer to different records. Reset the flow.",
         ),
         found(
             Rule.SOURCE_RECREATED,
             Severity.WARNING,
             F.col("log_end").isNull(),
-            "it no longer exists on the source, and MirrorMaker 2 keeps position {position:number} for it: if it is "
-            "created again, it is not replicated from its beginning.",
+            "the partition no longer exists on the source, but MirrorMaker 2 keeps position {position:number} for it. "
+            "If the partition is created again, it is not replicated from its beginning.",
         ),
     ]
 
@@ -93,22 +94,23 @@ def _remote_partition() -> list[Column]:
             Rule.REMOTE_TOPIC_LOST,
             Severity.ERROR,
             F.col("target_end").isNull() & F.col("position").isNotNull() & F.col("log_end").isNotNull(),
-            "it was replicated up to {position:number}, but on the target there is no such partition of "
+            "it was replicated up to {position:number}, but the target has no partition {kafka_partition} of "
             "`{target_topic}`. Reset the flow.",
         ),
         found(
             Rule.REMOTE_TOPIC_LOST,
             Severity.ERROR,
             shorter,
-            "its remote topic `{target_topic}` ends at {target_end:number}, but an offset sync refers to its record "
-            "{sync_downstream:number}: it was deleted and created again, or has lost its end. Reset the flow.",
+            "the remote topic `{target_topic}` ends at {target_end:number}, but an offset sync refers to offset "
+            "{sync_downstream:number} in it. The remote topic was deleted and created again, or has lost its last "
+            "records. Reset the flow.",
         ),
         found(
             Rule.REMOTE_TOPIC_LOST,
             Severity.ERROR,
             _differs("target_topic_id") & ~shorter,
-            "its remote topic `{target_topic}` was deleted and created again since the run of {earlier_at:moment}, "
-            "so records that were replicated before are gone from the target. Reset the flow.",
+            "the remote topic `{target_topic}` has been deleted and created again since the run of "
+            "{earlier_at:moment}, so the target no longer has the records that were replicated before. Reset the flow.",
         ),
     ]
 
@@ -118,15 +120,15 @@ def _stuck() -> Column:
         Rule.STUCK,
         Severity.ERROR,
         F.col("stuck_since").isNotNull(),
-        "the connector runs, but has been at position {position:number} at least since {stuck_since:moment}, with a "
-        "lag of {lag:record}.",
+        "the connector is RUNNING, but has been at position {position:number} since at least {stuck_since:moment}, "
+        "with a lag of {lag:record}.",
     )
 
 
 def _lag(thresholds: Thresholds) -> Column:
     many = F.lit(thresholds.max_lag_records > 0) & (F.col("lag") > thresholds.max_lag_records)
     old = F.lit(thresholds.max_lag_seconds > 0) & (F.col("lag_ms") > thresholds.max_lag_seconds * 1000)
-    age = sentence(", the first of them {seconds:number} s old", seconds=F.col("lag_ms") / 1000)
+    age = sentence("; the oldest is {seconds:number} s old", seconds=F.col("lag_ms") / 1000)
     return found(
         Rule.LAG,
         Severity.ERROR,
@@ -144,13 +146,14 @@ def _syncs(thresholds: Thresholds) -> list[Column]:
             Rule.SYNC_MISSING,
             Severity.ERROR,
             F.col("sync_at").isNull() & F.col("position").isNotNull() & F.col("log_end").isNotNull(),
-            "it is replicated up to {position:number} without an offset sync, so no group can be translated.",
+            "it is replicated up to {position:number}, but has no offset sync, so no group's position can be "
+            "translated.",
         ),
         found(
             Rule.SYNC_OLD,
             Severity.ERROR,
             F.col("sync_age_ms") > thresholds.max_sync_age * 1000,
-            "{unsynced:record was} replicated after the newest offset sync, which is of {sync_at:moment}.",
+            "{unsynced:record was} replicated after the newest offset sync ({sync_at:moment}).",
         ),
     ]
 

@@ -45,8 +45,9 @@ def _assumed(subject: Subject) -> list[Column]:
             Rule.ASSUMED_POSITION,
             Severity.WARNING,
             nothing & F.col("here").isNotNull(),
-            "no offset is stored, so it counts from {here}, where {why} would start.",
+            "no offset is stored, so the request counts from {here}, where the {noun} would start ({why}).",
             why=why,
+            noun=subject.noun,
         ),
         found(
             Rule.ASSUMED_POSITION,
@@ -67,8 +68,8 @@ def _no_stored_zero(reset: OffsetReset) -> Column:
         Rule.NO_STORED_ZERO,
         Severity.ERROR,
         is_changed() & F.col("after").isNull() & (F.col("after_position") == 0) & (F.col("log_end") > 0),
-        "MirrorSource can store no offset for position 0, and with source.consumer.auto.offset.reset={reset} "
-        "{instead}. Set that to earliest first.",
+        "MirrorSource can't store an offset for position 0. With source.consumer.auto.offset.reset={reset}, "
+        "{instead}. Set this property to earliest first.",
         reset=reset.value,
         instead=instead,
     )
@@ -79,8 +80,8 @@ def _unpinned_skip() -> Column:
         Rule.UNPINNED_SKIP,
         Severity.WARNING,
         is_changed(),
-        "tasks have failed, and position {here} is where the failed poll began, which need not be the bad record: up "
-        "to 499 good records may come before it and would be skipped instead. To find the bad record, set "
+        "tasks have failed, and position {here} is where the failed poll began. The bad record may be a later one: up "
+        "to 499 good records may come before it, and would be skipped instead. To find the bad record, set "
         "consumer.override.max.poll.records=1, restart the failed tasks, and request the skip again when they have "
         "failed again.",
     )
@@ -94,9 +95,9 @@ def consequences_of_clear(subject: Subject) -> list[Column]:
         without = subject.family.without_offset
         return [found(rule, level, cleared, "its offset is removed: {without}.", without=without)]
     effect = {
-        OffsetReset.UNKNOWN: "its auto.offset.reset decides, which is unknown here.",
+        OffsetReset.UNKNOWN: "its auto.offset.reset, which is unknown here, decides where it resumes.",
         OffsetReset.NONE: "its task will fail.",
-        OffsetReset.BY_DURATION: "it resumes that far back from its start.",
+        OffsetReset.BY_DURATION: "it resumes that long before the time when it starts.",
     }.get(subject.reset, "it resumes at {reset_position}.")
     decides = "" if subject.reset is OffsetReset.UNKNOWN else f", so auto.offset.reset={subject.reset} decides"
     nothing = "its offset is removed; the {noun} does not read this partition, so nothing else changes."

@@ -103,7 +103,7 @@ def with_reason(rows: DataFrame, request: Request) -> DataFrame:
     reason = (
         F.when(~F.col("selected"), F.lit("not selected"))
         .when(keeps & F.col("stuck"), F.lit("left alone"))
-        .when(keeps & F.col("ahead"), F.lit("is not that far yet, and the request only goes back"))
+        .when(keeps & F.col("ahead"), F.lit("is before the requested position, and the request only moves back"))
         .when(keeps, F.lit("already there"))
         .when(F.col("records_again") > 0, F.concat(requested, sentence(": {records_again:record} again")))
         .when(F.col("records_skipped") > 0, F.concat(requested, sentence(": {records_skipped:record} never")))

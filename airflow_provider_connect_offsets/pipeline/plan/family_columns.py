@@ -140,13 +140,13 @@ def position_entry(subjects: Subjects, *, removes: bool = False, is_last: bool =
         shown = json.dumps([topic, partition, position], ensure_ascii=False)
         number, value = _whole_number(partition, MAX_INT), _whole_number(position, MAX_LONG - step)
         if not topic or not topic.strip() or number is None:
-            return None, None, f"the row {shown} names no topic and partition"
+            return None, None, f"the row {shown} has no topic, or its partition is not a whole number, 0 or greater"
         family = family_named(family_name)
         key = canonical(family.partition_of(TopicPartition(topic.strip(), number), configs[connector]) or {})
         if removes and not (position or "").strip():
             return key, None, None
         if value is None:
-            return None, None, f"the row {shown} has no {what} that is a whole number from 0 on"
+            return None, None, f"the {what} of the row {shown} is not a whole number, 0 or greater"
         offset = family.offset_at(value + step)
         return key, None if offset is None else canonical(offset), None
 

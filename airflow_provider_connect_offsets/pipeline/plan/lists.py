@@ -84,11 +84,11 @@ def from_connector(offsets: DataFrame, other: str, subject: Subject) -> DataFram
     listed = offsets.where(F.col("connector") == other)
     kind = listed.select("connector_type", "family").first()
     if kind is None:
-        raise InvalidDocument(f"{subject.noun} `{other}` has no offsets to take")
+        raise InvalidDocument(f"{subject.noun} `{other}` has no offsets to copy")
     if (kind["connector_type"], kind["family"]) != (subject.type.value, subject.family.name):
         raise InvalidDocument(
-            f"connector `{other}` has offsets of another kind ({kind['family']}) than this one "
-            f"({subject.family.name}), so they can't be taken"
+            f"the offsets of {subject.noun} `{other}` are of kind {kind['family']}, but this {subject.noun} needs kind "
+            f"{subject.family.name}, so they can't be copied"
         )
     return _sound(listed.select("partition", F.col("offset").alias("after")), subject)
 
@@ -143,9 +143,11 @@ def _read_csv(spark: SparkSession, uri: str) -> DataFrame:
     fields = [field.strip().lower() for field in next(csv.reader([str(first["value"]).lstrip("\ufeff")]), [])]
     header = bool({"topic", "partition"} & set(fields))
     if not header and len(fields) != len(KAFKA_COLUMNS):
-        raise InvalidDocument(f"it has no header, and {len(fields)} columns instead of topic,partition,position")
+        raise InvalidDocument(
+            f"it has no header, and its first row has {len(fields)} columns instead of topic,partition,position"
+        )
     if len(set(fields)) < len(fields) and header:
-        raise InvalidDocument(f"its header names a column twice: {','.join(fields)}")
+        raise InvalidDocument(f"its header has a column twice: {','.join(fields)}")
     names = [*(fields if header else KAFKA_COLUMNS), _MALFORMED]
     return spark.read.csv(
         uri,
@@ -184,12 +186,12 @@ def _position_columns(columns: set[str], subject: Subject) -> list[str]:
     names = [name for choice in choices if (name := next((n for n in choice if n in columns), None))]
     if len(names) < len(choices):
         raise InvalidDocument(
-            f"its columns are {', '.join(sorted(columns - {_MALFORMED}))}; expected are partition and offset (JSON), "
+            f"its columns are {', '.join(sorted(columns - {_MALFORMED}))}. It must have partition and offset (JSON), "
             "or topic, kafka_partition and position"
         )
     if not subject.family.has_positions:
         raise InvalidDocument(
-            f"it lists positions in topics, and this connector has none: {subject.family.why_no_position}. List "
-            "partition and offset as JSON"
+            f"it lists positions in topics, which this connector does not have: {subject.family.why_no_position}. List "
+            "partition and offset as JSON instead"
         )
     return names

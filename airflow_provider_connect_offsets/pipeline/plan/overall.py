@@ -40,7 +40,7 @@ def refusal(spark: SparkSession, request: Request, subject: Subject) -> Verdict 
         return _verdict(Rule.NO_POSITION, Severity.ERROR, subject, misfit)
     problem = None if request.topics is None else pattern_problem(spark, request.topics)
     if problem is not None:
-        message = f"topics={request.topics} is no regular expression of Java, which matches names: {problem}."
+        message = f"topics={request.topics} is not a valid regular expression (Java syntax): {problem}."
         return _verdict(Rule.NOTHING_SELECTED, Severity.ERROR, subject, message)
     return None
 
@@ -54,12 +54,12 @@ def _misfit(request: Request, subject: Subject) -> str | None:
             return f"to=offset: {error}."
         return None
     if request.to is To.OFFSET and request.amount is None and subject.family.has_positions:
-        return f"to=offset: {request.value!r} is no position in a Kafka log, which is a number, 0 or greater."
+        return f"to=offset: {request.value!r} is not a position in a Kafka log. Give a whole number, 0 or greater."
     if subject.family.has_positions or not request.to.needs_position:
         return None
     also = f"to=offset with {subject.family.source_position}, " if subject.family.source_position else ""
     return (
-        f"to={request.to} needs positions in a Kafka log, and this connector ({subject.connector_class}) has none: "
+        f"to={request.to} needs positions in a Kafka log, but this connector ({subject.connector_class}) has none: "
         f"{subject.family.why_no_position}. Use {also}to=clear, to=file or to=connector."
     )
 
@@ -165,7 +165,8 @@ def _hints(pairs: Sequence[tuple[str, str]], snapshot: PlanFrames, subjects: Sub
 
 
 _NOTHING_AT_ALL = (
-    "there is nothing to change: it has no offset, and the cluster of its Kafka connection has no topic that it reads."
+    "there is nothing to change, because it has no offset, and the cluster of its Kafka connection has no topic that "
+    "it reads."
 )
 
 
@@ -173,14 +174,16 @@ def _nothing_selected(snapshot: PlanFrames, request: Request, subjects: Sequence
     if not subjects:
         return []
     partitions = f"partitions={request.partitions}" if request.partitions else ""
-    nothing = f"{partitions or 'all topics'} selects nothing: the"
+    nothing = f"nothing is selected ({partitions or 'all topics'}). The"
     if request.topics is not None:
         matching = snapshot.bounds.where(matches_whole(F.col("topic"), request.topics)).select("topic").distinct()
         names = [row["topic"] for row in matching.orderBy("topic").limit(MOST_NAMES).collect()]
         if not names:
             return _unknown_topic(snapshot, request.topics, subjects)
         selection = " ".join(filter(None, [f"topics={request.topics}", partitions]))
-        nothing = f"{selection} selects nothing: the cluster has {', '.join(f'`{name}`' for name in names)}, but the"
+        nothing = (
+            f"nothing is selected ({selection}). The cluster has {', '.join(f'`{name}`' for name in names)}, but the"
+        )
     is_all = request.topics is None and not partitions
 
     def text(one: Subject) -> str:
@@ -192,7 +195,7 @@ def _nothing_selected(snapshot: PlanFrames, request: Request, subjects: Sequence
 def _unknown_topic(snapshot: PlanFrames, topics: str, subjects: Sequence[Subject]) -> list[Verdict]:
     pairs = [(one.name, topics) for one in subjects]
     hints = {row["connector"]: row["proposal"] for row in _hints(pairs, snapshot, Subjects(tuple(subjects))).collect()}
-    text, advice = f"the cluster has no topic `{topics}`. ", "Nothing is selected; correct topics."
+    text, advice = f"the cluster has no topic that matches `{topics}`. ", "Nothing is selected. Correct topics."
     return [
         _verdict(Rule.UNKNOWN_TOPIC, Severity.ERROR, one, f"{text}{hints.get(one.name, '')}{advice}")
         for one in subjects
@@ -201,8 +204,8 @@ def _unknown_topic(snapshot: PlanFrames, topics: str, subjects: Sequence[Subject
 
 def _reads(subject: Subject) -> str:
     if not subject.family.lists_topics:
-        return "has no committed offset of such a topic. To commit its first one, list it with to=file."
-    return "reads no such partition and has no offset of one."
+        return "has no committed offset there. To commit a first offset, list it with to=file."
+    return "reads none of these partitions, and has no offset for them."
 
 
 def _missing_partitions(request: Request, subject: Subject, counts: Counts) -> Iterator[Verdict]:
@@ -211,13 +214,15 @@ def _missing_partitions(request: Request, subject: Subject, counts: Counts) -> I
         return
     highest, selected = max(high for _, high in request.partitions.ranges), counts.highest_partition
     if highest > selected:
-        message = f"partitions={request.partitions} goes up to {highest}; the highest selected is {selected}."
+        message = (
+            f"partitions={request.partitions} goes up to {highest}, but the highest selected partition is {selected}."
+        )
         yield _verdict(Rule.UNKNOWN_PARTITION, Severity.WARNING, subject, message)
 
 
 def _nothing_to_change(subject: Subject, counts: Counts) -> Verdict:
     unchanged = counts.selected - counts.stuck
-    message = f"nothing to change: {unchanged} of {counts.selected} selected partitions are already there"
+    message = f"nothing to change: {unchanged} of {counts.selected} selected partitions need no change"
     message += f", {counts.stuck} can't be moved." if counts.stuck else "."
     return _verdict(Rule.NOTHING_TO_CHANGE, Severity.INFO, subject, message)
 
@@ -226,14 +231,14 @@ def _external(subject: Subject) -> Iterator[Verdict]:
     elsewhere = kept_elsewhere(subject.connector_class, is_sink=subject.type is ConnectorType.SINK)
     if elsewhere is not None:
         message = (
-            f"{subject.connector_class} also keeps its position in {elsewhere.where}, so Connect's offsets alone may "
-            f"not move it: {elsewhere.effect}"
+            f"{subject.connector_class} also keeps its position in {elsewhere.where}, so changing Connect's offsets "
+            f"alone may not move it: {elsewhere.effect}"
         )
         yield _verdict(Rule.EXTERNAL_OFFSETS, Severity.WARNING, subject, message)
     elif subject.type is ConnectorType.SOURCE and subject.family.name == Family.name:
         message = (
-            f"the meaning of the offsets of {subject.connector_class} is unknown, so they are not checked, and it may "
-            "keep its position elsewhere, too."
+            f"the meaning of the offsets of {subject.connector_class} is unknown, so they are not checked. The "
+            "connector may also keep its position elsewhere."
         )
         yield _verdict(Rule.EXTERNAL_OFFSETS, Severity.INFO, subject, message)
 
@@ -244,14 +249,14 @@ def _of_group(subject: Subject) -> Iterator[Verdict]:
         return
     if subject.state != INACTIVE:
         message = (
-            "the consumer group has members, which would commit over what is written; Kafka refuses that. Stop its "
-            "applications, and trigger the change again."
+            "the consumer group has members, which would overwrite changed offsets with their own commits, so Kafka "
+            "refuses the change. Stop the group's applications, and trigger the change again."
         )
         yield _verdict(Rule.ACTIVE_GROUP, Severity.ERROR, subject, message)
     if subject.name.startswith(OF_SINK):
         message = (
-            f"a sink connector `{subject.name.removeprefix(OF_SINK)}` would have this consumer group. If there is one, "
-            "use connector_offsets_change, which also stops and resumes the connector."
+            f"by its name, this is the consumer group of a sink connector `{subject.name.removeprefix(OF_SINK)}`. If "
+            "that connector exists, use connector_offsets_change, which also stops and resumes the connector."
         )
         yield _verdict(Rule.CONNECTORS_GROUP, Severity.WARNING, subject, message)
 
@@ -267,17 +272,18 @@ def _own_topics(snapshot: PlanFrames, subjects: Sequence[Subject], counts: Mappi
     missing = Subjects(tuple(own)).of(snapshot.offsets).where("offset is null").groupBy("connector").count()
     without = {row["connector"]: row["count"] for row in missing.collect()}
     for subject in own:
-        text = f"it has an offsets topic of its own, `{subject.config[OWN_TOPIC]}`"
+        text = f"it has its own offsets topic, `{subject.config[OWN_TOPIC]}`"
         if subject.name in without:
             message = (
                 f"{text}, which has no offset for {without[subject.name]} of its partitions. Kafka does not fall back "
-                "to the worker's topic: it starts them anew. Set their offsets first."
+                "to the worker's offsets topic, so the connector starts these partitions from scratch. Set their "
+                "offsets first."
             )
             yield _verdict(Rule.OWN_OFFSETS_TOPIC, Severity.WARNING, subject, message)
         if counts[subject.name].clear:
             message = (
-                f"{text}. Where workers run with exactly.once.source.support, Kafka answers a removal of offsets only "
-                "after 90 s and leaves it half done; the removal is then undone."
+                f"{text}. If the workers run with exactly.once.source.support, Kafka answers a request to remove "
+                "offsets only after 90 s, and leaves the removal half done. The removal is then undone."
             )
             yield _verdict(Rule.OWN_OFFSETS_TOPIC, Severity.WARNING, subject, message)
 
@@ -289,7 +295,7 @@ def _from_latest(request: Request, subject: Subject) -> Iterator[Verdict]:
             if request.to is To.LATEST
             else "source.consumer.auto.offset.reset=latest starts at the log end if no offset is stored"
         )
-        yield _verdict(Rule.FROM_LATEST, Severity.WARNING, subject, f"{cause}, which gives up at-least-once.")
+        yield _verdict(Rule.FROM_LATEST, Severity.WARNING, subject, f"{cause}, which gives up at-least-once delivery.")
 
 
 def _verdict(rule: Rule, severity: Severity, subject: Subject, message: str) -> Verdict:

@@ -106,7 +106,7 @@ def _listed(
     except InvalidDocument as error:
         return None, [overall.unreadable(one, str(error)) for one in subjects.members]
     missing = [one for one in subjects.members if request.to is To.FILE and one.name not in listed.flawed]
-    problem = f"the file {request.reference} holds no offsets of this {subjects.kind.noun}"
+    problem = f"the file {request.reference} has no offsets of this {subjects.kind.noun}"
     return listed, [overall.unreadable(one, problem) for one in missing]
 
 

@@ -76,7 +76,7 @@ def run(spark: SparkSession, query: str, catalogs: Collection[str]) -> DataFrame
         PySparkException: Spark can't parse or analyse the query
     """
     if not catalogs:
-        raise InvalidDocument("to=query is off: [connect_offsets] queries names no catalog")
+        raise InvalidDocument("to=query is off: the option [connect_offsets] queries lists no catalog")
     # A subquery can only be a query: a statement that changes a table does not parse here.
     as_rows = f"SELECT * FROM (\n{query.strip().rstrip(';')}\n) AS positions"  # noqa: S608 - it is what was requested
     _refuse_parts(spark, spark._jsparkSession.sessionState().sqlParser().parsePlan(as_rows), catalogs)  # noqa: SLF001
@@ -111,8 +111,8 @@ def _kind_of(part: Any) -> str:
     kind = str(part.getClass().getName()).rstrip("$")
     if kind not in _PARTS and not kind.startswith(_EXPRESSIONS):
         raise InvalidDocument(
-            f"the query has a part that is not allowed here: {kind.rpartition('.')[2]}. It may read tables, join, "
-            "filter, group and sort them"
+            f"the query has a part that is not allowed here: {kind.rpartition('.')[2]}. A query may only read, "
+            "join, filter, group and sort tables"
         )
     return kind
 
@@ -154,8 +154,8 @@ def _own_tables(part: Any, kind: str) -> list[Any]:
 def _refuse_catalog(catalog: str, table: str, catalogs: Collection[str]) -> None:
     if catalog not in catalogs:
         raise InvalidDocument(
-            f"the query may not read {table}: it is in catalog {catalog!r}, and [connect_offsets] queries names "
-            f"{', '.join(map(repr, sorted(catalogs)))}"
+            f"the query may not read {table}: it is in catalog {catalog!r}, but the option [connect_offsets] queries "
+            f"allows only {', '.join(map(repr, sorted(catalogs)))}"
         )
 
 
@@ -171,7 +171,7 @@ def _name_of(relation: Any) -> list[str]:
     """Return the parts of a table's name; refuse options, which would be passed to its data source."""
     name = [str(one) for one in _seq(relation.multipartIdentifier())]
     if not relation.options().isEmpty():
-        raise InvalidDocument(f"the query may not give options for a table: {'.'.join(name)}")
+        raise InvalidDocument(f"the query may not set options for a table: {'.'.join(name)}")
     return name
 
 

@@ -116,15 +116,15 @@ def _existence() -> list[Column]:
             Rule.UNKNOWN_TOPIC,
             _level(),
             gone & ~exists,
-            "the cluster has no such topic. {hint}{advice}",
-            advice=_advice("Correct the name, or leave it out."),
+            "the cluster does not have this topic. {hint}{advice}",
+            advice=_advice("Correct the name, or leave the topic out."),
         ),
         found(
             Rule.UNKNOWN_PARTITION,
             _level(),
             gone & exists,
-            "the topic has no such partition. {advice}",
-            advice=_advice("Correct the number, or leave it out."),
+            "the topic does not have this partition. {advice}",
+            advice=_advice("Correct the number, or leave the partition out."),
         ),
         found(
             Rule.NOT_CONSUMED,
@@ -132,7 +132,7 @@ def _existence() -> list[Column]:
             concerned & F.col("log_end").isNotNull() & ~F.coalesce("consumed", F.expr("true")),
             "the connector does not read this topic (topics, topics.regex, topics.exclude), so an offset would change "
             "nothing. {advice}",
-            advice=_advice("Leave it out, or change the configuration first."),
+            advice=_advice("Leave the topic out, or change the connector's configuration first."),
         ),
     ]
 
@@ -179,13 +179,14 @@ def _retention(subject: Subject) -> list[Column]:
             Rule.EXPIRING,
             Severity.WARNING,
             sound & condition,
-            "the record at position {after_position} is older than retention.ms={retention_ms}{when}. If the brokers "
-            "delete it before the {noun} resumes, nothing is changed. Raise retention.ms of the topic first, and lower "
-            "it again when the records are read.",
+            "the record at position {after_position} {is_} older than retention.ms={retention_ms}{when}. If the "
+            "brokers delete it before the {noun} resumes, nothing is changed. Raise retention.ms of the topic first, "
+            "and lower it again when the records have been read.",
+            is_=is_,
             when=when,
             noun=subject.noun,
         )
-        for condition, when in ((expired, ""), (expiring, " within the hour"))
+        for condition, is_, when in ((expired, "is", ""), (expiring, "will be", " within an hour"))
     ]
 
 

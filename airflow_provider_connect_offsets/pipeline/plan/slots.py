@@ -66,16 +66,16 @@ def _findings(subject: Subject) -> list[Column]:
             Rule.SLOT_UNCHECKED,
             Severity.WARNING,
             ~observed,
-            "no database connection is given (database_conn_id), so it is unknown whether {slot} still delivers the "
-            "changes from LSN {requested} on. If it has confirmed more than that, the changes in between are never "
-            "delivered, without any error.",
+            "no database connection is given (database_conn_id), so it is unknown whether {slot} still has the changes "
+            "from LSN {requested} on. If the slot has confirmed a later LSN, the changes in between are never "
+            "delivered, and no error is reported.",
             **words,
         ),
         found(
             Rule.SLOT_LOST,
             Severity.ERROR,
             lost,
-            "{slot} does not exist, or PostgreSQL has removed the log that it needs, so a connector that resumes "
+            "{slot} does not exist, or PostgreSQL has removed the log that the slot needs, so a connector that resumes "
             "misses all changes until now. Take a new snapshot instead: to=clear, with snapshot.mode=initial.",
             **words,
         ),
@@ -83,17 +83,17 @@ def _findings(subject: Subject) -> list[Column]:
             Rule.BEFORE_SLOT,
             Severity.ERROR,
             behind & ~lost,
-            "LSN {requested} lies before what {slot} has confirmed (confirmed_flush_lsn), which is {confirmed}: "
-            "PostgreSQL would send nothing from in between, without any error. Ask for that LSN or a later one; for "
-            "earlier changes take a new snapshot (to=clear, or an incremental one by a signal).",
+            "LSN {requested} lies before LSN {confirmed}, which {slot} has confirmed (confirmed_flush_lsn). PostgreSQL "
+            "would not send the changes in between, and would report no error. Ask for LSN {confirmed} or a later one. "
+            "For earlier changes, take a new snapshot (to=clear), or an incremental snapshot with a signal.",
             **words,
         ),
         found(
             Rule.BEYOND_WAL,
             Severity.ERROR,
             ahead,
-            "LSN {requested} lies beyond the end of PostgreSQL's write-ahead log, which is {current}: the connector "
-            "would run and deliver nothing until the log gets there. Ask for that LSN or an earlier one.",
+            "LSN {requested} lies beyond the end of PostgreSQL's write-ahead log, LSN {current}. The connector would "
+            "run, but deliver nothing until the log reaches LSN {requested}. Ask for LSN {current} or an earlier one.",
             **words,
         ),
         found(

@@ -179,7 +179,7 @@ def read_subjects(connectors: DataFrame, names: Iterable[str]) -> dict[str, Subj
     }
     for name in requested:
         if name not in subjects:
-            raise DatasetError(f"the snapshot holds no connector {name!r}")
+            raise DatasetError(f"connector {name!r} is not in the snapshot")
     return subjects
 
 

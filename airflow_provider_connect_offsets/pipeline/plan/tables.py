@@ -60,11 +60,11 @@ def _checked(read: Callable[[], DataFrame], named: str, columns: TableColumns | 
     except JVM_ERRORS as error:
         raise InvalidDocument(f"{named} can't be read: {root_cause(error)}") from error
     if not listed.size:
-        raise InvalidDocument(f"{named} has no row of this connector")
+        raise InvalidDocument(f"{named} has no rows of this {subject.noun}")
     if listed.size > MOST_ROWS:
         raise InvalidDocument(
-            f"{named} has more than {MOST_ROWS:,} rows; it must have one a partition, like SELECT topic, partition, "
-            "max(offset) AS last … GROUP BY topic, partition"
+            f"{named} has more than {MOST_ROWS:,} rows. It must have one row for each partition, like SELECT topic, "
+            "partition, max(offset) AS last … GROUP BY topic, partition"
         )
     return listed
 
@@ -72,7 +72,7 @@ def _checked(read: Callable[[], DataFrame], named: str, columns: TableColumns | 
 def _entries(table: DataFrame, named: str, columns: TableColumns, subject: Subject) -> DataFrame:
     if not subject.family.has_positions:
         raise InvalidDocument(
-            f"{named} has positions in topics, and this connector has none: {subject.family.why_no_position}"
+            f"{named} has positions in topics, which this connector does not have: {subject.family.why_no_position}"
         )
     if "connector" in table.columns:
         table = table.where(F.col("connector") == subject.name)
@@ -90,8 +90,9 @@ def _position_column(table: DataFrame, named: str, columns: TableColumns) -> tup
     there = [name for name in (POSITION, LAST) if name in table.columns]
     if len(there) != 1:
         raise InvalidDocument(
-            f"{named} has the columns {', '.join(table.columns)}; exactly one of them must be position (the next "
-            "offset to be read) or last (the last one that was delivered), or columns must say which one is"
+            f"{named} has the columns {', '.join(table.columns)}. Exactly one of them must be position (the next "
+            "offset to be read) or last (the last offset that was delivered). Otherwise, set the Param columns, like "
+            "position=next_offset or last=max_offset"
         )
     return there[0], there == [LAST]
 
@@ -100,7 +101,7 @@ def _existing(table: DataFrame, named: str, column: str) -> str:
     """Return the column's name, quoted; raise :class:`InvalidDocument` if the table lacks it."""
     if column not in table.columns:
         raise InvalidDocument(
-            f"{named} has no column {column}, but {', '.join(table.columns)}. Name its columns by columns, like "
-            "topic=kafka_topic,partition=part,last=max_offset"
+            f"{named} has no column {column}; its columns are {', '.join(table.columns)}. Set the Param columns to the "
+            "names of its columns, like topic=kafka_topic,partition=part,last=max_offset"
         )
     return "`" + column.replace("`", "``") + "`"

@@ -170,8 +170,8 @@ def _row_findings(request: SnapshotRequest) -> list[Column]:
         judged(
             Rule.VANISHED,
             (change == OffsetChange.VANISHED.value) & exists,
-            "its offset {before} is no longer stored. Without one, a consumer starts where auto.offset.reset says, and "
-            "any other source where it decides itself.",
+            "its offset {before} is no longer stored. Without an offset, auto.offset.reset decides where a consumer "
+            "starts, and any other source decides itself where it starts.",
         ),
         judged(
             Rule.MOVED_BACK,
@@ -184,14 +184,14 @@ def _row_findings(request: SnapshotRequest) -> list[Column]:
             Rule.JUMPED,
             (change == OffsetChange.JUMPED.value) & (F.col("moved") > request.max_jump) & F.lit(request.max_jump > 0),
             "moved from position {before_position:number} to {after_position:number}: {moved:record}, more "
-            "than max_jump={limit:number}. If it did not read them, they were skipped.",
+            "than max_jump={limit:number}. If the connector did not read these records, they were skipped.",
             limit=request.max_jump,
         ),
         judged(
             Rule.BEYOND_LOG_END,
             is_beyond_end(),
-            "position {after_position:number} is beyond the end of the log, {log_end:number}; the topic may have been "
-            "created again. The consumer will fall back to auto.offset.reset.",
+            "position {after_position:number} is beyond the log end {log_end:number}. The topic may have been deleted "
+            "and created again. The consumer will fall back to auto.offset.reset.",
         ),
         judged(
             Rule.STUCK,
@@ -213,13 +213,13 @@ def _connector_verdicts(rows: DataFrame, request: SnapshotRequest) -> DataFrame:
             Rule.VANISHED,
             request.severity(Rule.VANISHED),
             F.col("gone") > 0,
-            "the connector no longer exists. Its partitions with an offset in the snapshot before: {gone:number}.",
+            "the connector no longer exists. In the snapshot before, it had offsets in {gone:partition}.",
         ),
         found(
             Rule.APPEARED,
             request.severity(Rule.APPEARED),
             F.col("appeared") > 0,
-            "partitions that have an offset for the first time: {appeared:number}.",
+            "{appeared:partition has} an offset for the first time.",
         ),
     ]
     return verdicts(
@@ -234,8 +234,8 @@ def _connector_verdicts(rows: DataFrame, request: SnapshotRequest) -> DataFrame:
 def _unread(request: SnapshotRequest, record: SnapshotRecord) -> Iterator[Verdict]:
     severity = request.severity(Rule.UNREAD)
     for name, reason in record.unread.items():
-        message = f"`{name}`: its offsets are not in this snapshot, and were not compared: {reason}"
+        message = f"`{name}`: its offsets are not in this snapshot, so they were not compared: {reason}"
         yield Verdict(Rule.UNREAD, severity, name, None, message)
     for reason in record.unread_logs.values():
-        message = f"Positions were not compared with the ends of their logs: {reason}"
+        message = f"Positions were not compared with the log ends: {reason}"
         yield Verdict(Rule.UNREAD, severity, "", None, message)

@@ -202,5 +202,5 @@ def _as_text(shown: Sequence[PositionMove], names: Names) -> str:
         f"{move.where}: {names.before} {move.before}, {names.after} {move.after}, {move.effect}"
         for move in shown[:_IN_LABEL]
     ]
-    more = [f"and {len(shown) - _IN_LABEL} more, as in the table"] if len(shown) > _IN_LABEL else []
+    more = [f"and {len(shown) - _IN_LABEL} more, which the table lists"] if len(shown) > _IN_LABEL else []
     return f"Positions on each log. {'; '.join([*texts, *more])}."

@@ -108,7 +108,7 @@ def draw_rereads(bars: Sequence[GroupBar], *, name: str) -> str | None:
     label = "; ".join(
         f"{bar.group}: {words.known(bar.planned)} and {words.known(bar.by_checkpoints)}" for bar in shown[:5]
     )
-    return drawing.svg(f"Records read again, after a planned failover and by checkpoints. {label}.")
+    return drawing.svg(f"Records read again after a planned failover, and with checkpoints alone. {label}.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,17 +36,17 @@ _WAITS = {
 }
 
 _UNPLANNED = (
-    "Groups read again what they have read since. Exact means: from the group's position on, no replicated record is "
-    "skipped or read again; records of the source that were not replicated are unknown."
+    "Groups read again the records that they have read since then. Exact means that no replicated record from the "
+    "group's position on is skipped or read again. Records of the source that were not replicated are unknown."
 )
 _TRUSTED = (
-    "Only MirrorMaker 2's own checkpoint translates the positions of the groups in {}. The checkpoint may lie beyond "
-    "unread records if the flow was being reset when the source was lost, or if the topic was created anew. Without "
+    "In {}, only MirrorMaker 2's own checkpoint translates the groups' positions. The checkpoint may lie beyond "
+    "unread records if the flow was being reset when the source was lost, or if the topic was created again. Without "
     "the Param trust_checkpoints, these groups are left alone."
 )
 _WITHOUT_LEDGER = (
     "There is no ledger of this flow. With a ledger, groups without a checkpoint would be moved too, offset syncs that "
-    "were lost with the source would still count, and most translated offsets would be exact. For the next failover, "
+    "were lost with the source could still be used, and most translated offsets would be exact. For the next failover, "
     "schedule mirror_readiness for the flow while its source is running."
 )
 
@@ -100,11 +100,12 @@ class Failover:
         """Kind of failover, and where its positions come from."""
         if self.request.forward is not None:
             return (
-                f"Failback: the positions are those that the groups committed on {self.request.flow.source_alias}. "
-                "Positions in remote topics are translated to the source topics of their records."
+                "Failback: the positions are the offsets that the groups committed on "
+                f"{self.request.flow.source_alias}. Positions in remote topics are translated to the source topics of "
+                "their records."
             )
         if self.request.mode is Mode.PLANNED:
-            return "Planned: the positions are those that the groups committed on the source."
+            return "Planned: the positions are the offsets that the groups committed on the source."
         count = self.summary[f"by_{Method.CHECKPOINT}"]
         trusted = f" {_TRUSTED.format(counted(count, 'partition'))}" if count else ""
         return f"{self._positions} {_UNPLANNED}{trusted}"
@@ -113,12 +114,12 @@ class Failover:
     def _positions(self) -> str:
         """Source and age of the positions of an unplanned failover."""
         since, at = (_moment(self.summary.get(name)) for name in ("positions_since", "ledger_at"))
-        oldest = f" The oldest is of {since}." if since else ""
+        oldest = f" The oldest position is from {since}." if since else ""
         if at is None:
-            return f"Unplanned: the positions are those of MirrorMaker 2's last checkpoints.{oldest} {_WITHOUT_LEDGER}"
+            return f"Unplanned: the positions are from MirrorMaker 2's last checkpoints.{oldest} {_WITHOUT_LEDGER}"
         return (
-            f"Unplanned: the positions are the later ones of MirrorMaker 2's last checkpoints and of the ledger that "
-            f"mirror_readiness wrote at {at}; {self.summary['by_ledger']:,} are from the ledger.{oldest}"
+            "Unplanned: each position is from MirrorMaker 2's last checkpoint or from the ledger that mirror_readiness "
+            f"wrote at {at}, whichever is later. Positions from the ledger: {self.summary['by_ledger']:,}.{oldest}"
         )
 
     @property
@@ -128,15 +129,15 @@ class Failover:
         sentences = []
         if beyond and beyond["partitions"]:
             sentences.append(
-                f"Too few records of {counted(beyond['partitions'], 'partition')} will be read to prove every "
-                f"translated offset: {beyond['records']:,} records of both logs exceed compared_total "
-                f"({request.compared_total:,}). Raise it, so that the flow is stopped longer, or accept that these "
-                "groups read some records again."
+                f"In {counted(beyond['partitions'], 'partition')}, too few records will be read to prove every "
+                f"translated offset: {beyond['records']:,} more records of both logs would exceed compared_total "
+                f"({request.compared_total:,}). Raise compared_total, which stops the flow longer, or accept that "
+                "these groups read some records again."
             )
         if beyond and beyond.get("too_far"):  # an earlier version did not count them
             sentences.append(
-                f"In {counted(beyond['too_far'], 'partition')} a group has more than compared ({request.compared:,}) "
-                "records left to read. So they are not read to prove where it resumes."
+                f"In {counted(beyond['too_far'], 'partition')}, a group has more records left to read than compared "
+                f"({request.compared:,}) allows. They are not read to prove where the group resumes."
             )
         return " ".join(sentences)
 
@@ -145,7 +146,7 @@ class Failover:
         """A sentence on groups of the source that aren't consumer groups; empty if there are none."""
         kinds = self.summary.get("unmovable") or {}
         named = "; ".join(f"{name!r} is {kind}" for name, kind in kinds.items())
-        return f"Left alone, as only consumer groups can be moved: {named}." if kinds else ""
+        return f"Left alone, because only consumer groups can be moved: {named}." if kinds else ""
 
     @property
     def to_be_found(self) -> str:
@@ -155,10 +156,10 @@ class Failover:
             return ""
         share = f"{self.request.min_coverage:.0%}"
         return (
-            f"No offset sync translates the position in {counted(pending['partitions'], 'partition')} yet. Records "
-            "will translate it while the flow is stopped; at most "
+            f"In {counted(pending['partitions'], 'partition')}, no offset sync translates the position yet. While the "
+            "flow is stopped, records will be compared to translate the position. At most "
             f"{counted(pending['max_rereads'], 'record')} are read again there. Nothing is committed if less than "
-            f"{share} of all partitions is translated."
+            f"{share} of all partitions are translated."
         )
 
     @property
@@ -185,10 +186,12 @@ class Failover:
         moved = f"The offsets of {counted(self.outcome['groups'], 'group')} were committed and read back."
         if self.outcome["left"]:
             left = counted(len(self.outcome["left"]), "group")
-            return Standing(f"Not moved: {left}", Tone.BAD, f"{moved} The others are listed below.")
+            return Standing(f"Not moved: {left}", Tone.BAD, f"{moved} The groups that were not moved are listed below.")
         if late := self.outcome.get("late"):
             meanwhile = f"During the commits, {late}. These records are not on the target."
-            return Standing("Moved, but records came late", Tone.BAD, f"{moved} {meanwhile}", applied=True)
+            return Standing(
+                "Moved, but records are missing on the target", Tone.BAD, f"{moved} {meanwhile}", applied=True
+            )
         return Standing("Moved", Tone.GOOD, moved, applied=True)
 
     def table(self, *, limit: int = MOST_ROWS) -> Group:
@@ -207,7 +210,7 @@ class Failover:
         connectors = (request.source_connector, request.forward_connector)
         stopped = " and ".join(code(name) for name in connectors if name)
         procedure = (
-            f"The run waits for replication, stops {stopped}, translates all positions once more, checks them, and "
+            f"The run waits for replication, stops {stopped}, translates all positions again, checks them, and "
             f"commits them. {_limits(request)}"
             if request.mode is Mode.PLANNED
             else self.kind
@@ -234,7 +237,7 @@ class Failover:
             "Translation as CSV": directory.table,
         }
         if files.list_names(directory.before):
-            uris["Offsets on the target before"] = directory.before
+            uris["Prior offsets on the target"] = directory.before
         files.write_bytes(directory.table, as_csv(iterate_dataset(directory.translation, TRANSLATION)).encode())
         return publish(
             directory.report,
@@ -258,7 +261,7 @@ def _limits(request: FailoverRequest) -> str:
     )
     return (
         f"It commits only if at least {request.min_coverage:.0%} of the partitions are translated then, {rereads}, and "
-        "all groups are listed here."
+        "every group to be moved is listed here."
     )
 
 
@@ -272,11 +275,15 @@ def _figures(failover: Failover) -> tuple[Figure, ...]:
         Figure(f"{summary.get('missing', 0):,}", "unread records without a copy"),
         Figure(
             f"{summary['checkpoint_rereads']:,}",
-            "records read again by MirrorMaker 2's checkpoints alone",
+            "records read again with MirrorMaker 2's checkpoints alone",
             f"{without} without a checkpoint",
             "never",
         ),
-        Figure(f"{summary['checked']:,}", "claims checked by records", f"{summary['mismatched']:,} disproved"),
+        Figure(
+            f"{summary['checked']:,}",
+            "translated offsets checked against records",
+            f"{summary['mismatched']:,} disproved",
+        ),
         Figure(f"{summary['left_groups']:,}", "groups left alone"),
     )
 

@@ -33,8 +33,8 @@ _BELONGS = {
     Belongs.FOREIGN: "not of this flow",
 }
 _MEANING = (
-    "A record that is replicated again is appended to the remote topic; it is a duplicate if the remote topic still "
-    "has its first copy. Both numbers count offsets; if the log has gaps (compaction, transactions), there are fewer "
+    "A record that is replicated again is appended to the remote topic. It is a duplicate if the remote topic still "
+    "has its first copy. Both numbers count offsets. If the log has gaps (compaction, transactions), there are fewer "
     "records."
 )
 
@@ -115,9 +115,9 @@ class Reset:
             facts["Duplicates on the target"] = f"{self.summary['duplicates']:,} predicted"
             if reset.checkpoints:
                 facts["Deleted checkpoints"] = f"{self.summary['checkpoints']:,}"
-        kept = {"Syncs before": self.run.sync_records, "Checkpoints before": self.run.checkpoint_records}
+        kept = {"Prior syncs": self.run.sync_records, "Prior checkpoints": self.run.checkpoint_records}
         if self.change.outcome is not None:
-            kept["Positions on both clusters before"] = self.run.rewinds
+            kept["Prior positions on both clusters"] = self.run.rewinds
         return {**facts, **{name: f"`{uri}`" for name, uri in words.uris(kept).items()}}
 
     @cached_property

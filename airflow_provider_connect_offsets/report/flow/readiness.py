@@ -105,7 +105,7 @@ class Readiness:
                 "records not replicated yet",
                 f"in {summary['lagging']:,} of {summary['partitions']:,} partitions",
             ),
-            Figure(oldest, "age of the oldest of them"),
+            Figure(oldest, "age of the oldest record not replicated yet"),
             Figure(
                 f"{summary['lost']:,}",
                 "offsets lost",
@@ -119,7 +119,7 @@ class Readiness:
             ),
             Figure(
                 _share(summary["group_unplanned"], partitions),
-                "of them covered if the source were lost now",
+                "of groups' positions covered if the source were lost now",
                 f"{summary['group_unplanned']:,} of {partitions:,}",
             ),
             Figure(f"{summary['group_rereads']:,}", "records read again after a planned failover", "at most", "again"),

@@ -24,12 +24,11 @@ _HEADLINES = {
     PoisonResult.FOUND: ("Found and kept, not skipped", Tone.CALM),
     PoisonResult.REJECTED: ("Rejected: nothing was skipped", Tone.CALM),
     PoisonResult.SKIPPED: ("Skipped", Tone.GOOD),
-    PoisonResult.FAILED: ("The sink does not run", Tone.BAD),
+    PoisonResult.FAILED: ("The sink is not running", Tone.BAD),
 }
 _MEANING = (
-    "Exactly these records will be skipped: the sink never gets them. What they hold is in the report, and kept in the "
-    "run's directory. "
-    "Nothing has been skipped yet."
+    "Exactly these records will be skipped: the sink never gets them. Their content is in the report, and is kept in "
+    "the run's directory. Nothing has been skipped yet."
 )
 _WAYS = {"read": "read", "reported": "reported by Connect"}
 
@@ -98,7 +97,10 @@ class PoisonedRecords:
         headings = ("Topic", "Partition", "Offset", "Why")
         table = Rows("records", headings, list(map(_row, self.lines)), {1, 2}, self.directory.poison_records)
         parts = [
-            f"{plain(self.outcome.connector)} has failed on what is listed here. Everything before it is delivered.",
+            (
+                f"{plain(self.outcome.connector)} has failed on the records listed here. "
+                "All records before them are delivered."
+            ),
             table.markdown(),
             report_link(self.directory.report, link),
             _MEANING,

@@ -33,14 +33,14 @@ from airflow_provider_connect_offsets.workspace.schemas import REPLAY_PLAN, VERD
 _IN_THE_REPORT = 500
 _HEADINGS = ("Partition", "From", "To", "Delivered", "Beyond")
 _MEANING = (
-    "From and To are offsets: the interval is from the first to before the second. Beyond counts offsets after To that "
-    "were delivered until the clone had stopped. Offsets without a record (compaction, transactions) count too."
+    "From and To are offsets: the interval includes From, but not To. Beyond counts the offsets from To on that were "
+    "delivered before the clone had stopped. Offsets without a record (compaction, transactions) count too."
 )
 _ENDS = {
     ReplayResult.DELIVERED: ("Delivered", Tone.GOOD),
-    ReplayResult.UNDONE: ("Not delivered whole: nothing is left of the clone", Tone.BAD),
+    ReplayResult.UNDONE: ("Not fully delivered: nothing is left of the clone", Tone.BAD),
     ReplayResult.REFUSED: ("Refused: nothing was created", Tone.BAD),
-    ReplayResult.UNFINISHED: ("UNFINISHED: the clone may be left, act now", Tone.ALARM),
+    ReplayResult.UNFINISHED: ("UNFINISHED: the clone may still exist, act now", Tone.ALARM),
 }
 
 
@@ -116,13 +116,16 @@ class Replay:
         parts = [
             (
                 f"**{summary['offsets']:,}** offsets of {counted(summary['partitions'], 'partition')} would be "
-                f"delivered once more: those of {plain(request.interval)}. A temporary connector, "
-                f"{plain(request.clone)}, delivers them; {plain(request.connector)} keeps running."
+                f"delivered once more, from {plain(request.interval)}. A temporary connector, "
+                f"{plain(request.clone)}, delivers them. {plain(request.connector)} keeps running."
             ),
             self.shown.markdown(),
             verdict_lines(self.verdicts),
             report_link(self.run.report, link),
-            f"Exactly plan `{summary['digest'][:12]}` will be made. Nothing has been created yet.",
+            (
+                f"Exactly the plan with digest `{summary['digest'][:12]}` will be carried out. "
+                "Nothing has been created yet."
+            ),
         ]
         return markdown(parts)
 

@@ -61,14 +61,14 @@ class SnapshotChanges:
         counts = self.summary["verdicts"]
         errors, warnings = counts[Severity.ERROR.value], counts[Severity.WARNING.value]
         if errors:
-            named = f"{counted(errors, 'finding')} that fail_on names"
+            named = f"{counted(errors, 'finding')} of rules in fail_on"
             return Standing(f"Look at this: {named}", Tone.BAD, str(self.summary["worst"]["message"]))
         if self.previous_at is None:
-            return Standing("First snapshot", Tone.CALM, "There is none before to compare it with.")
+            return Standing("First snapshot", Tone.CALM, "There is no earlier snapshot to compare it with.")
         since = f"Compared with the snapshot of {words.moment(self.previous_at)}."
         if warnings:
             return Standing(f"Kept, with {counted(warnings, 'warning')}", Tone.CALM, since)
-        return Standing("Kept: no surprise", Tone.GOOD, since)
+        return Standing("Kept: nothing unusual", Tone.GOOD, since)
 
     @property
     def figures(self) -> tuple[Figure, ...]:
@@ -79,7 +79,7 @@ class SnapshotChanges:
         return (
             Figure(f"{summary['connectors']:,}", "connectors", unread, "bad" if unread else ""),
             Figure(f"{summary['partitions']:,}", "partitions with an offset"),
-            Figure(f"{changes['moved']:,}", "partitions that moved on"),
+            Figure(f"{changes['moved']:,}", "partitions that moved forward"),
             Figure(f"{summary['lag']:,}", "records left to read", "where log ends are known"),
         )
 

@@ -101,10 +101,10 @@ def gone(snapshot: SnapshotDirectory) -> None:
     ("harm", "message"),
     [
         (incomplete, "holds no complete snapshot"),
-        (of_another_format, f"is a snapshot of format 0, and this version of the provider reads format {FORMAT}"),
+        (of_another_format, f"is a snapshot of format 0, but this version of the provider reads only format {FORMAT}"),
         (without_a_dataset, "the dataset connector_offsets at .* does not exist"),
         (without_a_part, "is damaged: it has 0 offsets of 1 connector, and had 2 of 1"),
-        (cut_off, "is no part of a dataset connectors"),
+        (cut_off, "is not a valid file of a dataset connectors"),
         (gone, "holds no complete snapshot"),
     ],
 )

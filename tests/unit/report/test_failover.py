@@ -44,7 +44,7 @@ def test_the_question(directory: FailoverDirectory) -> None:
     markdown = Failover.read(directory).question()
 
     assert "**3 groups** with 3 partitions would move from `eu` to `us`." in markdown
-    assert "The run waits for replication, stops `eu->us`, translates all positions once more" in markdown
+    assert "The run waits for replication, stops `eu->us`, translates all positions again" in markdown
     assert "| \\<b\\>coarse\\</b\\> | 1 | 0 | 1,234 | 0 | 0, 1 missing |" in markdown
     assert "Nothing has been stopped or moved yet." in markdown
 
@@ -54,7 +54,8 @@ def test_partitions_beyond_the_limit_are_named(directory: FailoverDirectory) -> 
     first = [{"topic": "<orders>", "kafka_partition": 3, "left_out": 12_345}]
     write_failover(directory, ROWS, beyond_limit={"partitions": 2, "records": 23_456, "first": first})
     sentence = (
-        "Too few records of 2 partitions will be read to prove every translated offset: 23,456 records of both logs"
+        "In 2 partitions, too few records will be read to prove every translated offset: 23,456 more records of both "
+        "logs would exceed compared_total"
     )
 
     assert sentence in Failover.read(directory).question()
@@ -65,8 +66,8 @@ def test_partitions_beyond_the_limit_are_named(directory: FailoverDirectory) -> 
     assert "Partitions with the most such records are shown" in page
     write_failover(directory, ROWS, beyond_limit={"partitions": 0, "records": 0, "too_far": 2, "first": []})
     assert Failover.read(directory).beyond_limit == (
-        "In 2 partitions a group has more than compared (100,000) records left to read. So they are not read to prove "
-        "where it resumes."
+        "In 2 partitions, a group has more records left to read than compared (100,000) allows. They are not read to "
+        "prove where the group resumes."
     )
     write_failover(directory, ROWS, beyond_limit={"partitions": 0, "records": 0, "first": []})
     assert "Too few records" not in Failover.read(directory).question()
@@ -77,7 +78,7 @@ def test_groups_that_no_failover_moves_are_named(directory: FailoverDirectory) -
     """The approver and the report name them, as nothing else would show that they exist."""
     write_failover(directory, ROWS, unmovable={"<clicks>": "a share group"})
 
-    sentence = "Left alone, as only consumer groups can be moved: '<clicks>' is a share group."
+    sentence = "Left alone, because only consumer groups can be moved: '<clicks>' is a share group."
     assert sentence in Failover.read(directory).unmovable
     assert "only consumer groups can be moved" in Failover.read(directory).question()
     assert "&#39;&lt;clicks&gt;&#39; is a share group" in page_of(directory)
@@ -87,9 +88,9 @@ def test_partitions_that_only_records_tell_are_counted(directory: FailoverDirect
     """The approver learns how many records may be read again, and when nothing is committed."""
     write_failover(directory, ROWS, to_be_found={"partitions": 2, "max_rereads": 1_234})
     sentence = (
-        "No offset sync translates the position in 2 partitions yet. Records will translate it while the flow is "
-        "stopped; at most 1,234 records are read again there. Nothing is committed if less than 100% of all "
-        "partitions is translated."
+        "In 2 partitions, no offset sync translates the position yet. While the flow is stopped, records will be "
+        "compared to translate the position. At most 1,234 records are read again there. Nothing is committed if less "
+        "than 100% of all partitions are translated."
     )
 
     assert sentence in Failover.read(directory).question()
@@ -105,10 +106,13 @@ def test_unplanned_without_a_ledger_says_how_to_get_one(directory: FailoverDirec
 
     markdown = Failover.read(directory).question()
 
-    assert "positions are those of MirrorMaker 2's last checkpoints. The oldest is of 2026-01-31 12:00:00" in markdown
+    assert (
+        "positions are from MirrorMaker 2's last checkpoints. The oldest position is from 2026-01-31 12:00:00"
+        in markdown
+    )
     assert "With a ledger, groups without a checkpoint would be moved too" in markdown
     assert "schedule mirror_readiness for the flow while its source is running" in markdown
-    assert "Groups read again what they have read since" in markdown
+    assert "Groups read again the records that they have read since then" in markdown
 
 
 def test_what_rests_on_checkpoints_alone_is_said(directory: FailoverDirectory) -> None:
@@ -117,11 +121,11 @@ def test_what_rests_on_checkpoints_alone_is_said(directory: FailoverDirectory) -
 
     markdown = Failover.read(directory).question()
 
-    assert "checkpoint translates the positions of the groups in 2 partitions" in markdown
+    assert "In 2 partitions, only MirrorMaker 2's own checkpoint translates the groups' positions" in markdown
     assert "The checkpoint may lie beyond unread records" in markdown
-    assert "checkpoint translates the positions" in page_of(directory)
+    assert "own checkpoint translates the groups" in page_of(directory)
     write_failover(directory, ROWS, planned=False, ledger_at=None, by_ledger=0, positions_since=None)
-    assert "checkpoint translates the positions" not in Failover.read(directory).question()
+    assert "own checkpoint translates the groups" not in Failover.read(directory).question()
 
 
 def test_unplanned_with_a_ledger_says_how_old_it_is(directory: FailoverDirectory) -> None:
@@ -130,7 +134,8 @@ def test_unplanned_with_a_ledger_says_how_old_it_is(directory: FailoverDirectory
 
     markdown = Failover.read(directory).question()
 
-    assert "of the ledger that mirror_readiness wrote at 2026-01-31 12:00:00 UTC; 2 are from the ledger." in markdown
+    assert "the ledger that mirror_readiness wrote at 2026-01-31 12:00:00 UTC, whichever is later." in markdown
+    assert "Positions from the ledger: 2." in markdown
     assert "There is no ledger" not in markdown
 
 
@@ -201,11 +206,11 @@ def test_a_page_after_the_commit(directory: FailoverDirectory) -> None:
 
 def test_where_the_prior_offsets_are(directory: FailoverDirectory) -> None:
     """It is linked after a commit has kept prior offsets."""
-    assert "Offsets on the target before" not in page_of(directory)
+    assert "Prior offsets on the target" not in page_of(directory)
 
     write_newest(directory.before, PRIOR_GROUP_OFFSETS, [])
 
-    assert f"<dt>Offsets on the target before</dt><dd><code>{directory.before}</code></dd>" in page_of(directory)
+    assert f"<dt>Prior offsets on the target</dt><dd><code>{directory.before}</code></dd>" in page_of(directory)
 
 
 @pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t", "\r", "\n"])

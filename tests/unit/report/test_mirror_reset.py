@@ -53,11 +53,11 @@ def test_the_page(run: ResetDirectory) -> None:
         assert shown in page
     assert "<code>check</code>, stopped during the reset" in page
     assert "<code>mm2-offset-syncs.target.internal</code> on the source, emptied" in page
-    assert "Positions on both clusters before" not in page
+    assert "Prior positions on both clusters" not in page
     written = begin(Path(run.uri.removeprefix("file://")))
     files.read_json(run.summary)
     written.outcome(Result.APPLIED, digest=files.read_json(run.summary)["digest"])
-    assert "Positions on both clusters before" in page_of(run)
+    assert "Prior positions on both clusters" in page_of(run)
 
 
 def test_the_table(run: ResetDirectory) -> None:

@@ -111,7 +111,7 @@ def test_the_picture_has_a_text_for_those_who_cannot_see_it(tmp_path: Path) -> N
     assert (root.get("aria-label") or "").startswith(
         "Positions on each log. flights · 0: before 500, after 100, 400 again; flights · 1: before 499,"
     )
-    assert (root.get("aria-label") or "").endswith("; and 2 more, as in the table.")
+    assert (root.get("aria-label") or "").endswith("; and 2 more, which the table lists.")
 
 
 def test_colours_are_the_reports_and_names_are_its_own(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def test_it_shows_what_would_change_worst_first(tmp_path: Path) -> None:
     assert table[0] == "| Partition | Log | Before | After | Records |"
     assert all(row.count("|") == 6 for row in table)
     assert markdown[-2] == f"The full report: `{written.run.report}`"
-    assert markdown[-1].startswith(f"Exactly plan `{written.digest[:12]}` will be applied.")
+    assert markdown[-1].startswith(f"Exactly the plan with digest `{written.digest[:12]}` will be applied.")
     assert markdown[-1].endswith("Nothing has been stopped yet.")
 
 

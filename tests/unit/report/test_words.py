@@ -21,11 +21,14 @@ from tests.support.rows.written import request_for
         ),
         (
             {"to": "datetime", "value": "2026-01-31T03:00:00+01:00"},
-            "Resume `flow` at the first record of 2026-01-31 02:00:00 UTC or later, in all its partitions.",
+            "Resume `flow` at the first record from 2026-01-31 02:00:00 UTC or later, in all its partitions.",
         ),
         (
             {"to": "duration", "value": "PT2H"},
-            "Resume `flow` at the first record of 2026-01-31 10:00:00 UTC or later (PT2H back), in all its partitions.",
+            (
+                "Resume `flow` at the first record from 2026-01-31 10:00:00 UTC or later (PT2H back), in all its "
+                "partitions."
+            ),
         ),
         ({"to": "shift", "value": "-1"}, "Move `flow` 1 offset back, in all its partitions."),
         ({"to": "shift", "value": "+1200"}, "Move `flow` 1,200 offsets forward, in all its partitions."),

@@ -133,7 +133,7 @@ def test_a_saga_does_not_hide_what_was_left_of_one_of_its_resources(tmp_path: Pa
     time.now += DEAD_AFTER + 1
 
     with (
-        pytest.raises(Overlap, match="'b' belongs to what it has left"),
+        pytest.raises(Overlap, match="'b' is part of what it left unfinished"),
         home.claim(Owner.here(run="dag/2", task="apply"), others=[other]),
     ):
         pass

@@ -113,7 +113,7 @@ def test_settled_generations_are_pruned(world: World, journal: Journal) -> None:
     ("version", "writer", "settled_by"),
     [
         ("9.9", r"version 9\.9", r"version 9\.9"),
-        ("0.1.0", "a version before the first release", "the version that you had"),
+        ("0.1.0", "a version before the first release", "the version that you had before"),
     ],
 )
 def test_a_stage_of_another_version_is_named(

@@ -95,7 +95,9 @@ def test_locks_are_kept_only_where_one_caller_creates_them(
     monkeypatch.setattr(files, "version", version)
 
     if named:
-        with pytest.raises(DatasetError, match=rf"{uri} can't be a lock: with {named}, two runs .*s3fs.*2024\.12\.0"):
+        with pytest.raises(
+            DatasetError, match=rf"{uri} can't be used as a lock: with {named}, two runs .*s3fs.*2024\.12\.0"
+        ):
             files.create_bytes(uri, b"first")
     else:
         assert files.create_bytes(uri, b"first")

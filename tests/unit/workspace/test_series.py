@@ -120,7 +120,9 @@ def test_a_record_that_can_not_be_read_is_an_error(daily: Daily) -> None:
     )
     files.write_json(damaged.record, {"format": FORMAT})
 
-    with pytest.raises(InvalidInput, match=rf"of format {FORMAT + 1}, and this version of the provider reads format"):
+    with pytest.raises(
+        InvalidInput, match=rf"of format {FORMAT + 1}, but this version of the provider reads only format"
+    ):
         read_record(newer)
     with pytest.raises(DatasetError, match=r"snapshot\.json is damaged"):
         read_record(damaged)
