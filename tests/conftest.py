@@ -114,7 +114,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .appName("tests")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
-        .config(map=SMALL)
+        .config(map={**SMALL})
         # The JVM's second compiler, collectors with threads of their own, and a heap and metaspace that grow in small
         # steps cost more than a third of the time.
         .config("spark.driver.memory", "2g")

@@ -1,4 +1,4 @@
-"""The structure of the package: unique class names, small folders, short files."""
+"""The structure of the package: unique class names, small folders, one way to the door."""
 
 from __future__ import annotations
 
@@ -27,16 +27,6 @@ def test_a_folder_has_no_more_than_14_modules() -> None:
     counts = Counter(module.parent for module in MODULES if module.name != "__init__.py")
 
     assert {folder.name: count for folder, count in counts.items() if count > 14} == {}
-
-
-@pytest.mark.parametrize("folder", [PACKAGE.name, "tests", "sandbox"])
-def test_a_file_has_no_more_than_300_lines(folder: str) -> None:
-    """Beyond that it holds several ideas."""
-    modules = sorted((ROOT / folder).rglob("*.py"))
-    lengths = {str(module.relative_to(ROOT)): len(module.read_text().splitlines()) for module in modules}
-
-    assert lengths
-    assert {name: length for name, length in lengths.items() if length > 300} == {}
 
 
 def test_only_the_client_of_rest_names_requests() -> None:

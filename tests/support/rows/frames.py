@@ -44,6 +44,6 @@ def as_for_large_datasets(spark: SparkSession) -> Iterator[None]:
     try:
         yield
     finally:
-        for setting, value in small.items():
-            assert value is not None
-            spark.conf.set(setting, value)
+        for setting, before in small.items():
+            assert before is not None
+            spark.conf.set(setting, before)
