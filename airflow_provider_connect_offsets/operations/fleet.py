@@ -43,7 +43,7 @@ def select(
         of_these = f"none of the {counted(len(names), noun)}: {first_few(names, _NAMED)}"
         also = f" {first_few(left_out, _NAMED, separator=' ')}" if left_out else ""
         raise InvalidRequest(
-            f"{param}: {pattern!r} matches {of_these if names else f'no {noun}, as there is none'}.{also}"
+            f"{param}: {pattern!r} matches {of_these if names else f'nothing, because there are no {noun}s'}.{also}"
         )
     if left_out:
         log.warning("%s", first_few(left_out, _NAMED, separator=" "))

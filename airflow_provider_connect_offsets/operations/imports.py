@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.operations.stages.import_stages import (
 )
 from airflow_provider_connect_offsets.saga import Journal, Left, Operation, Owner, operate, settle
 
-_ELSE = " Name another directory for it with --workspace."
+_ELSE = " Choose another directory for the journal with --workspace."
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +64,7 @@ class Imports:
         try:
             operate(operation, self.owner)
         except WorkspaceUnwritable as error:
-            raise JournalLost(
-                f"Nothing was written: no journal can be kept in {journal.uri}: {error}.{_ELSE}"
-            ) from error
+            raise JournalLost(f"Nothing was written: no journal can be kept. {error}{_ELSE}") from error
         except JournalLost as error:
             raise JournalLost(f"Nothing was written: {error}{_ELSE}") from error
 

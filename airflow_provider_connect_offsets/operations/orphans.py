@@ -20,7 +20,7 @@ def orphans_journal(clients: Clients) -> Journal:
     """
     topic = clients.topic
     if topic is None:
-        raise InvalidInput("Nothing was removed: the workers' offsets topic must be named.")
+        raise InvalidInput("Nothing was removed: give the name of the workers' offsets topic.")
     cluster, resource = topic.cluster_id(), f"offsets topic {topic.topic}"
     return Journal(clients.journals, cluster=cluster, resource=resource)
 
@@ -50,7 +50,7 @@ def remove_orphans(
         StoreError: Some may be removed; run it again.
     """
     journal, stage = orphans_journal(clients), RemoveOrphans(directory, clients, digest=digest, keep=keep)
-    name = f"the removal of orphaned offsets by {directory.uri}"
+    name = f"the removal of the orphaned offsets in {directory.uri}"
     operate(Operation(journal, name, lambda _left: [stage], Explanation(), reached(clients)), owner)
     removal = stage.removal
     assert removal is not None  # noqa: S101 - the stage is done

@@ -61,6 +61,7 @@ from airflow_provider_connect_offsets.saga import (
     settle,
 )
 
+_SETTLES = "That finishes or undoes it (a dry run does not). Then try again."
 _STAGES: Mapping[str, type[ReachedStage]] = {
     one.title: one
     for one in (
@@ -165,18 +166,15 @@ def settle_of(
 
 def _unreached(record: SagaRecord, stage: StageRecord, clients: tuple[Clients, ...]) -> str:
     """Say how a person settles what was left, if the available clients do not reach it."""
-    begun = (
-        f"Nothing was done: {record.operation} of {record.resource!r} by run {record.owner.run!r} ended before its time"
-    )
+    begun = f"Nothing was done: {record.operation} of {record.resource!r} by run {record.owner.run!r} ended unfinished"
     named = connections_of(record)
-    used = f"; it used the connections {', '.join(named)}" if named else ""
+    used = f" and connections ({', '.join(named)})" if named else ""
     if is_of_resource(stage):
         is_by_resource = any(one.by_resource for one in clients)
-        over_rest = "" if is_by_resource else ", and would set back a state that is set over REST"
+        over_rest = "" if is_by_resource else ", and would overwrite a state that is set over REST"
         return (
-            f"{begun}. Strimzi's operator runs {stage.subject!r}{over_rest}. Run it once more with the control that it "
-            f"had (a dry run does not do it{used}), or connect-offsets recover with --strimzi-cluster and --namespace, "
-            "which finishes or restores it; then try again."
+            f"{begun}. Strimzi's operator runs {stage.subject!r}{over_rest}. Run that operation again with the same "
+            f"control{used}, or run connect-offsets recover with --strimzi-cluster and --namespace. {_SETTLES}"
         )
     addresses = set(stage.spec.get(ADDRESSES, ()))
     here = {
@@ -184,13 +182,11 @@ def _unreached(record: SagaRecord, stage: StageRecord, clients: tuple[Clients, .
     }
     if addresses and here and addresses.isdisjoint(here):
         return (
-            f"{begun}, on the Connect cluster at {', '.join(sorted(addresses))}. This is another one, at "
-            f"{', '.join(sorted(here))}, on the same Kafka cluster, and what was left there is not settled here. Run "
-            f"it there once more (a dry run does not do it{used}), or connect-offsets recover with that address, which "
-            "finishes or restores it; then try again."
+            f"{begun}, on the Connect cluster at {', '.join(sorted(addresses))}. This is another Connect "
+            f"cluster, at {', '.join(sorted(here))}, on the same Kafka cluster. Run that operation there again with "
+            f"the same parameters{used}, or run connect-offsets recover with that address. {_SETTLES}"
         )
-    again = "Run mirror_reset with the same connectors" if stage.title == EMPTY else "Run it"
-    return (
-        f"{begun}, and left more than offsets to restore. {again} once more (a dry run does not do it{used}), which "
-        "finishes or restores it; then try again."
-    )
+    again = "mirror_reset again with the same connectors"
+    if stage.title != EMPTY:
+        again = "it again with the same parameters"
+    return f"{begun}, and left more than offsets to restore. Run {again}{used}. {_SETTLES}"

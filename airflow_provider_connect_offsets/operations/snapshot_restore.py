@@ -72,15 +72,15 @@ def read_snapshot(uri: str) -> StoredSnapshot:
     # The remains of a snapshot that was removed have neither; they must not pass for the whole snapshot.
     if record is None and not any(map(files.exists, (snapshot.request, FleetDirectory(snapshot.uri).listing))):
         raise InvalidInput(
-            f"snapshot_uri: {snapshot.uri} holds no complete snapshot (no snapshot.json in it). Nothing was changed."
+            f"snapshot_uri: {snapshot.uri} has no complete snapshot (snapshot.json is missing). Nothing was changed."
         )
     connectors = {row["connector"]: row for row in read_dataset(snapshot.connectors, CONNECTORS)}
     rows = read_dataset(snapshot.connector_offsets, CONNECTOR_OFFSETS)
     if record is not None and (record.connectors, record.offsets) != (len(connectors), len(rows)):
         raise InvalidInput(
-            f"snapshot_uri: {snapshot.uri} is damaged: it has {counted(len(rows), 'offset')} of "
-            f"{counted(len(connectors), 'connector')}, and had {record.offsets} of {record.connectors}. Nothing was "
-            "changed."
+            f"snapshot_uri: {snapshot.uri} is damaged. It has {counted(len(rows), 'offset')} of "
+            f"{counted(len(connectors), 'connector')}, but was written with {record.offsets} of {record.connectors}. "
+            "Nothing was changed."
         )
     if not connectors:
         raise InvalidInput(f"snapshot_uri: {snapshot.uri} has no connectors. Nothing was changed.")
@@ -112,8 +112,8 @@ def restore_of(
     """
     if snapshot.cluster != clients.cluster:
         raise InvalidRequest(
-            f"snapshot_uri: {snapshot.uri} is of a Connect cluster on Kafka cluster {snapshot.cluster}, and "
-            f"connect_conn_id leads to one on {clients.cluster}. Nothing was changed."
+            f"snapshot_uri: {snapshot.uri} is of a Connect cluster on Kafka cluster {snapshot.cluster}, but "
+            f"connect_conn_id leads to a Connect cluster on Kafka cluster {clients.cluster}. Nothing was changed."
         )
     selected = select(snapshot.connectors, pattern)
     known = _existing(selected, clients)
@@ -128,14 +128,16 @@ def restore_of(
             restored[name] = changes
         else:
             empty.append(name)
-    fate = "is removed, as clear_new is true" if clear_new else "stays, as clear_new is false"
+    fate = "is removed (clear_new is true)" if clear_new else "stays (clear_new is false)"
     notes = _notes(
         {
-            "No longer there, and not restored": [name for name in selected if name not in known],
-            "Not restored, as their offsets could not be read for the snapshot": _matching(snapshot.unread, pattern),
-            "Left as they are, as they had no offsets": empty,
-            "Read other topics now than then": [name for name, info in known.items() if _reads_other(snapshot, info)],
-            f"Partitions without an offset in the snapshot, whose offset of now {fate}": new,
+            "Not restored, because they no longer exist": [name for name in selected if name not in known],
+            "Not restored, because the snapshot could not read their offsets": _matching(snapshot.unread, pattern),
+            "Left unchanged, because they had no offsets in the snapshot": empty,
+            "Read other topics now than at the snapshot": [
+                name for name, info in known.items() if _reads_other(snapshot, info)
+            ],
+            f"Partitions that had no offset in the snapshot, and whose present offset {fate}": new,
         }
     )
     if not restored:
@@ -167,13 +169,13 @@ def _refuse_changed(snapshot: StoredSnapshot, known: Mapping[str, ConnectorInfo]
     for name, info in known.items():
         then, settings = snapshot.connectors[name], kept_config(info.config)
         if then["connector_class"] != info.connector_class:
-            changed.append(f"{name} was a {then['connector_class']}, and is a {info.connector_class}")
+            changed.append(f"{name} was a {then['connector_class']}, and is a {info.connector_class} now")
         elif (alias := _config(then).get(_ALIAS)) != settings.get(_ALIAS):
-            changed.append(f"{name} read cluster {alias!r}, and reads {settings.get(_ALIAS)!r}")
+            changed.append(f"{name} read cluster {alias!r}, and reads cluster {settings.get(_ALIAS)!r} now")
     if changed:
         raise InvalidRequest(
             "Nothing was changed, because these connectors can't use the offsets of the snapshot: "
-            f"{first_few(changed, _NAMED, separator='; ')}. Restore the others by connectors."
+            f"{first_few(changed, _NAMED, separator='; ')}. To restore the others, select them with connectors."
         )
 
 

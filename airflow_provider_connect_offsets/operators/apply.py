@@ -75,7 +75,7 @@ class ApproveOffsetPlanOperator(AskAboutRunOperator):
             return subject, body
         planned_at = datetime.fromisoformat(summary["planned_at"])
         until = planned_at + timedelta(seconds=self.given(PlanAgeParams).plan_ttl)
-        return subject, f"{body}\n\nThe plan is good until {until:%Y-%m-%d %H:%M} UTC; a later answer changes nothing."
+        return subject, f"{body}\n\nThe plan is valid until {until:%Y-%m-%d %H:%M} UTC. A later answer has no effect."
 
     def is_asked(self) -> bool:
         """Return whether a person is asked; skips what follows in a dry run."""

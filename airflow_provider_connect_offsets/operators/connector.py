@@ -61,7 +61,7 @@ class ConnectorOperator(GuardedParameters, BaseOperator):
 
     def _open(self) -> AbstractContextManager[Clients]:
         if self.given(StepConnectionParams).control == Control.GROUPS:
-            raise InvalidRequest("control=groups: group_offsets_change changes consumer groups; single steps do not.")
+            raise InvalidRequest("control=groups: single steps can't change consumer groups. Use group_offsets_change.")
         return open_connect(self.given(StepConnectionParams), self.given(WaitingParams))
 
     def step(self, clients: Clients, context: Context) -> Any:
@@ -209,7 +209,7 @@ class GetConnectorOffsetsOperator(ConnectorOperator):
         uri = file.uri or own_file(context)
         write_bytes(uri, kip199_document({self.connector: offsets}).encode())
         partitions = counted(len(offsets.stored()), "partition")
-        self.log.info("%r has offsets of %s; written to %s", self.connector, partitions, uri)
+        self.log.info("%r has offsets of %s. They were written to %s", self.connector, partitions, uri)
         return uri
 
 
@@ -242,7 +242,7 @@ class AlterConnectorOffsetsOperator(Interruptible, TellsChanges, ConnectorOperat
         plan = read_plan(RunDirectory(written.run_uri), digest=written.digest or None)
         if plan.connector != self.connector:
             raise InvalidRequest(
-                f"Nothing was written: the plan of {written.run_uri} is that of {plan.connector!r}, not of "
+                f"Nothing was written: the plan in {written.run_uri} is for {plan.connector!r}, not for "
                 f"{self.connector!r}."
             )
         stepwise.alter(plan, clients, owner_of(context), seconds=LEASE_SECONDS)
@@ -267,7 +267,7 @@ class ResetConnectorOffsetsOperator(Interruptible, TellsChanges, ConnectorOperat
 def requested_state(connector: str, state: str) -> State:
     """Return the requested state of a connector; raises :class:`InvalidRequest` for one that can't be requested."""
     if state not in {State.RUNNING, State.PAUSED, State.STOPPED}:
-        raise InvalidRequest(f"{connector!r}: state {state!r} is none of RUNNING, PAUSED and STOPPED.")
+        raise InvalidRequest(f"{connector!r}: state must be RUNNING, PAUSED or STOPPED, not {state!r}.")
     return State(state)
 
 

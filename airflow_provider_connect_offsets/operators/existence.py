@@ -217,8 +217,8 @@ def _starting_offsets(given: NewConnectorParams, config: Mapping[str, str], clie
     if given.start_at:
         if given.offsets or given.start_at not in set(StartAt):
             raise InvalidRequest(
-                f"Nothing was created: {given.connector!r}: start_at={given.start_at!r} must be earliest or latest, "
-                "and goes without offsets."
+                f"Nothing was created: {given.connector!r} has start_at={given.start_at!r}. It must be earliest or "
+                "latest, and offsets must not be given as well."
             )
         return log_offsets(given.connector, config, StartAt(given.start_at), clients)
     return given_offsets(given.connector, given.offsets or [], nothing="Nothing was created:")

@@ -85,7 +85,9 @@ class SnapshotFailoverOperator(FailoverOperator):
         from airflow_provider_connect_offsets.observe.lag import isolation_of
 
         if self.given(FailoverClientsParams).forward_connect_conn_id and not failover.forward_connector:
-            raise InvalidRequest("A failback needs the flow that brought the records: forward_connector must name it.")
+            raise InvalidRequest(
+                "A failback needs the MirrorSource that replicated the records from home. Set forward_connector."
+            )
         info = _info(clients, failover.source_connector) if failover.planned else None
         came_by = _info(clients.forward, failover.forward_connector)
         forward = None if came_by is None else Flow.of(came_by.config)

@@ -102,7 +102,7 @@ class BeginFailoverOperator(FailoverOperator):
                 members = flow_connectors(clients, request)
                 prior = stopped.stop_for_run(members, owner_of(context), seconds=LEASE_SECONDS)
                 for name, state in prior:
-                    self.log.info("%r was %s and is STOPPED.", name, state)
+                    self.log.info("%r was %s, and is STOPPED now.", name, state)
                 failover.observe_failover(request, clients, after, ranges=before if planned else None)
         return after.uri
 
@@ -126,4 +126,4 @@ class ReleaseFlowOperator(FailoverOperator):
             if request.mode is Mode.PLANNED:
                 with self.open_flow(planned=True) as clients:
                     done = stopped.restore(flow_connectors(clients, request), owner_of(context))
-        return done or "Nothing was left to release."
+        return done or "Nothing was left to restore."

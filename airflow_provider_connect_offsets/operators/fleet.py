@@ -76,7 +76,7 @@ class SnapshotFleetOperator(ReportedOperator):
                 requests = [(fleet.member(name), Request.of(change, name, now=now, noun=noun)) for name in names]
                 take_snapshots(requests, clients)
             fleet.publish(names)
-        self.log.info("Matched by %r: %s; datasets under %s", change.connectors, counted(len(names), noun), fleet.uri)
+        self.log.info("%r matches %s; datasets under %s", change.connectors, counted(len(names), noun), fleet.uri)
         return fleet.uri
 
 

@@ -69,11 +69,11 @@ class CommitGroupOffsetsOperator(TellsChanges, FailoverOperator):
                 end = stopped.resume if resume else stopped.leave_stopped
                 end(members, owner_of(context), seconds=LEASE_SECONDS)
                 for _connect, name in () if resume else members:
-                    self.log.warning("%r stays STOPPED; start it when records are to flow again.", name)
+                    self.log.warning("%r stays STOPPED. Resume it when it should replicate again.", name)
         partitions = counted(moved.partitions, "partition")
         self.log.info("%s, %s: committed and proved.", counted(moved.groups, "group"), partitions)
         if moved.late:
-            self.log.warning("While groups were committed, %s. They are not on the target.", moved.late)
+            self.log.warning("While groups were committed, %s. These records are not on the target.", moved.late)
         if moved.groups:
             extra = {
                 "kind": ChangeKind.GROUPS_MOVED.value,
@@ -108,10 +108,10 @@ class RestoreGroupOffsetsOperator(FailoverOperator):
             groups, target = self.target_groups(clients), clients.both.target
             restored = move_groups(groups, owner_of(context), directory, lambda: restore_groups(directory, target))
         self.log.info(
-            "Read back and proved as they were before: %s, %s.",
+            "Restored as before the failover, and read back: %s, %s.",
             counted(restored.groups, "group"),
             counted(restored.partitions, "partition"),
         )
         for name in restored.emptied:
-            self.log.warning("Group %r was there before the failover; it holds no offset now, and was deleted.", name)
+            self.log.warning("Group %r existed before the failover. It has no offsets now, so Kafka deletes it.", name)
         return restored.groups

@@ -65,7 +65,9 @@ class SnapshotMirrorFlowOperator(FlowOperator):
             with self.open_flow(patient=False) as clients:
                 reset = find_flow(requested_flow(given), clients)
                 take_flow_snapshot(request, reset, clients, run)
-        self.log.info("Syncs: topic %r on the %s; datasets under %s", reset.syncs.topic, reset.syncs.side, run.uri)
+        self.log.info(
+            "Offset syncs: topic %r on the %s cluster; datasets under %s", reset.syncs.topic, reset.syncs.side, run.uri
+        )
         return run.uri
 
 

@@ -112,10 +112,10 @@ class ApproveRemovalOperator(AskAboutRunOperator):
 
         removal = self.given(RemovalParams)
         if not self.summary["orphaned"]:
-            raise AirflowSkipException(f"No offset is orphaned. The report: {self.address}")
+            raise AirflowSkipException(f"There are no orphaned offsets. The report: {self.address}")
         if not removal.remove:
             self.write_report(Pending.DRY_RUN)
-            raise AirflowSkipException(f"Nothing is removed, as remove is false. The report: {self.address}")
+            raise AirflowSkipException(f"Nothing is removed, because remove is false. The report: {self.address}")
         self.refuse_protected()
         is_asked = self.needs(approval=removal.approval)
         if is_asked:
@@ -139,9 +139,9 @@ class ApproveRemovalOperator(AskAboutRunOperator):
         if self.summary["existing"]:
             return
         raise InvalidInput(
-            "Nothing was removed. No connector of this Connect cluster has an offset in the topic, so nothing shows "
-            "that it is this cluster's, and not that of another one on the same Kafka. Look at the report "
-            f"{self.address}, and run it again with approval=true if it is."
+            "Nothing was removed. No connector of this Connect cluster has an offset in the topic, so the topic "
+            "may belong to another Connect cluster on the same Kafka cluster. Look at the report "
+            f"{self.address}. If the topic belongs to this Connect cluster, run the DAG again with approval=true."
         )
 
 
@@ -182,7 +182,7 @@ class RemoveOrphanedOffsetsOperator(ReportedOperator):
                 finally:
                     report = report_of(directory)
         counts = {"connectors": len(removal.removed), "partitions": removal.partitions}
-        self.log.info("Removed and proved: %s. They can be imported again from %s", counts, directory.removed)
+        self.log.info("Removed, and read back: %s. To undo this, import %s", counts, directory.removed)
         return {**counts, "removed": directory.removed, **report_at(report, dag_id=self.dag_id)}
 
 
@@ -192,7 +192,7 @@ def _connections(operator: TakesParameters) -> StorageConnectionParams:
     require_control(
         named.control,
         *(Control.REST, Control.STRIMZI_REST),
-        why="only Connect's REST API proves that the topic is on the Kafka cluster of the workers. In a storage, "
-        "connect-offsets orphans finds such offsets.",
+        why="only Connect's REST API proves that the topic is on the Kafka cluster of the workers. For a storage, "
+        "use connect-offsets orphans.",
     )
     return named

@@ -107,7 +107,7 @@ class JudgeMirrorReadinessOperator(OffsetsJobOperator):
         uri = report_written(found.write, directory.report)
         report = report_at(uri, dag_id=self.dag_id)
         for gone in forget_earlier(found.summary, keep_under=join(workspace_uri(), unique_segment(self.dag_id))):
-            self.log.info("Removed, as the history keeps %s runs: %s", self.given(HistoryParams).keep, gone)
+            self.log.info("Removed, because the history keeps only %s runs: %s", self.given(HistoryParams).keep, gone)
         return {"run_uri": self.run_uri, **report, **{name: found.summary[name] for name in _HANDED_ON}}
 
 

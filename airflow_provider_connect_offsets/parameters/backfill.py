@@ -28,7 +28,7 @@ class WindowParams(Parameters, section=Section.LIMITS):
 
     window: Text = optional(
         "Window",
-        "Part of the day in which this may begin, with a time zone (default UTC). Empty: any time.",
+        "Part of the day in which a change may begin, with a time zone (default UTC). Empty: any time.",
         example="22:00-06:00 Europe/Berlin",
     )
 
@@ -39,12 +39,12 @@ class DeliveredAgainParams(WindowParams, section=Section.WHAT):
     # A scheduled DAG must be valid without anyone filling in its form; a run without a connector fails.
     connector: Text = optional(
         "Connector",
-        "Name of the connector. Set it, or connectors, in the DAG file, for scheduled runs.",
+        "Name of the connector. For scheduled runs, set it or connectors in the DAG file.",
         example="orders-mirror",
     )
     connectors: Text = optional(
         "Connectors",
-        "Regular expression that matches whole names of connectors, in place of one connector (mode rewind).",
+        "Regular expression that matches whole names of connectors, instead of connector. Only with mode rewind.",
         example="orders-.*",
     )
     max_rewind: Text = required(

@@ -49,8 +49,8 @@ class GroupChangeParams(ResumePoint, section=Section.WHERE):
     )
     value: Text = optional(
         "Value",
-        "What goes with it: a moment, a duration (PT2H), a number of offsets, a position, a URI, or for connector the "
-        "name of another consumer group. Empty for earliest, latest, current and clear.",
+        "The value for Resume at: a time, a duration (PT2H), a number of offsets, a position, a URI, or for connector "
+        "the name of another consumer group. Empty for earliest, latest, current and clear.",
         section=Section.WHAT,
         example="2026-01-31T03:00:00+01:00",
     )
@@ -61,7 +61,9 @@ class GroupLimitsParams(Parameters, section=Section.LIMITS):
 
     max_down: int = count("At once", "How many consumer groups are changed at the same time.", default=5)
     max_failures: int = count(
-        "Failures", "How many consumer groups may fail; after that no further one is changed.", default=5
+        "Failures",
+        "How many consumer groups may fail. After that many failures, no further group is changed.",
+        default=5,
     )
 
 
@@ -70,7 +72,9 @@ class FleetLimitsParams(Parameters, section=Section.LIMITS):
 
     max_down: int = count("Down at once", "How many connectors may be stopped at the same time.", default=5)
     max_failures: int = count(
-        "Failures", "How many connectors may fail; after that no further one is stopped.", default=5
+        "Failures",
+        "How many connectors may fail. After that many failures, no further connector is stopped.",
+        default=5,
     )
 
 
@@ -81,5 +85,5 @@ class ApprovalParams(Parameters, section=Section.SAFETY):
         "Ask for approval", "Whether someone has to approve the plan before anything is stopped.", default=True
     )
     dry_run: Flag = flag(
-        "Dry run", "Whether to stop after the plan; nothing is stopped or changed then.", default=False
+        "Dry run", "Whether to end the run after the plan, so that nothing is stopped or changed.", default=False
     )

@@ -47,16 +47,16 @@ class Control(StrEnum):
 
 _FORM = {
     Control.REST: "rest: Connect's REST API",
-    Control.STORAGE: "storage: offsets topic or file, process down",
+    Control.STORAGE: "storage: offsets topic or file, while the process is down",
     Control.STRIMZI: "strimzi: resources of Strimzi",
     Control.STRIMZI_REST: "strimzi+rest: state by resources of Strimzi, offsets by Connect's REST API",
 }
 _MEANING = {
     Control.REST: "rest: by Connect's REST API.",
     Control.STORAGE: "storage: in the offsets topic or file that the Connect connection names, while the process is "
-    "down; for dedicated MirrorMakers, standalone workers, and workers before Kafka 3.6.",
+    "down. For dedicated MirrorMakers, standalone workers, and workers before Kafka 3.6.",
     Control.STRIMZI: "strimzi: by the KafkaConnector and KafkaMirrorMaker2 resources of Strimzi or Cloudera CSM.",
-    Control.STRIMZI_REST: "strimzi+rest: states by these resources, offsets by the REST API, where it is reachable.",
+    Control.STRIMZI_REST: "strimzi+rest: states by these resources, offsets by the REST API, which must be reachable.",
 }
 
 
@@ -103,15 +103,15 @@ class ConnectorConnectionParams(ConnectParams, section=Section.CONNECTIONS):
 
     kafka_conn_id: Text = optional(
         "Kafka connection",
-        "Airflow connection of the Kafka cluster that the positions refer to: a MirrorSource's source cluster, a "
-        "sink's own. Empty for connectors whose offsets are not positions.",
+        "Airflow connection of the Kafka cluster that the positions refer to: the source cluster of a "
+        "MirrorSource, the cluster that a sink reads. Empty for connectors whose offsets are not positions.",
         example="kafka_source",
         default="kafka_default",
     )
     database_conn_id: Text = optional(
         "Database connection",
-        "Airflow connection (type postgres) of the PostgreSQL that a Debezium connector reads, so that an LSN is "
-        "compared with its replication slot before anything is stopped. May be empty.",
+        "Airflow connection (type postgres) of the PostgreSQL that a Debezium connector reads. With it, an LSN is "
+        "compared with the connector's replication slot before anything is stopped. May be empty.",
         example="orders_database",
     )
 
@@ -156,8 +156,8 @@ class FailoverClientsParams(FailoverConnectionParams):
     """The connections of a task of a failover or failback."""
 
     forward_connect_conn_id: Text = argument(
-        "Of a failback, the Airflow connection of the Connect cluster of the flow that brought the records, and of the "
-        "one that leads back if ``connect_conn_id`` is empty; else empty.",
+        "Only for a failback: Airflow connection of the Connect cluster whose flow replicated the records from home. "
+        "If ``connect_conn_id`` is empty, it is also used for the flow that leads back.",
         default="",
     )
 
@@ -169,18 +169,20 @@ class FailbackConnectionParams(FailoverConnectionParams, section=Section.CONNECT
 
     forward_connect_conn_id: Text = connection(
         "Connect connection",
-        "Airflow connection of the Connect cluster of the MirrorSource from home.",
+        "Airflow connection of the Connect cluster that runs the MirrorSource from home.",
         default="kafka_connect_default",
     )
     connect_conn_id: Text = optional(
         "Connect connection, leading back",
-        "Airflow connection of the Connect cluster of the flow that leads back. Empty: the same.",
+        "Airflow connection of the Connect cluster of the flow that leads back. Empty: the same cluster.",
         example="kafka_connect_back",
     )
     source_kafka_conn_id: Text = connection(
-        "Where the groups are", "Airflow connection of the cluster that they leave.", default="kafka_target"
+        "Where the groups are", "Airflow connection of the Kafka cluster that the groups leave.", default="kafka_target"
     )
-    target_kafka_conn_id: Text = connection("Home", "Airflow connection of their home cluster.", default="kafka_source")
+    target_kafka_conn_id: Text = connection(
+        "Home", "Airflow connection of the groups' home cluster.", default="kafka_source"
+    )
 
 
 class StorageConnectionParams(Parameters):
@@ -193,7 +195,7 @@ class StorageConnectionParams(Parameters):
     connect_conn_id: Text = _connect()
     kafka_conn_id: Text = connection(
         "Kafka connection",
-        "Airflow connection of the Kafka cluster that Connect itself works on, where its offsets topic is.",
+        "Airflow connection of the Kafka cluster that has the offsets topic of the Connect workers.",
         default="kafka_default",
     )
 
@@ -211,7 +213,7 @@ class StepConnectionParams(ConnectorConnectionParams, section=Section.CONNECTION
 
     kafka_conn_id: Text = optional(
         "Kafka connection",
-        "Airflow connection of the Kafka cluster that the positions refer to; of a sink also the one of its group. "
-        "May be empty.",
+        "Airflow connection of the Kafka cluster that the positions refer to. For a sink, its consumer group is on "
+        "this cluster, too. May be empty.",
         example="kafka_default",
     )

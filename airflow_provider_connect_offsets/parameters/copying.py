@@ -31,22 +31,23 @@ class NewConnectorParams(OneConnectorParams):
     """A connector that is created."""
 
     config: Settings = argument(
-        "Its configuration, without ``name``, or its JSON text. Give secrets as references to the worker's config "
-        "providers (``${file:…}``), or by templates of Airflow's connections and variables, which it masks."
+        "Configuration of the connector, without ``name``: a mapping, or its JSON text. Give secrets as references to "
+        "the worker's config providers (``${file:…}``), or by templates of Airflow's connections and variables, which "
+        "Airflow masks."
     )
     offsets: Any = argument(
-        "Where it resumes, as Connect's REST API takes it: a list of "
+        "Offsets at which the connector begins, in the format of Connect's REST API: a list of "
         '``{"partition": {…}, "offset": {…}}``, or its JSON text.',
         default=None,
     )
     start_at: Text = argument(
-        "In place of ``offsets``: ``earliest`` or ``latest``, the log start or log end of each partition that it reads "
-        "when it is created; needs ``kafka_conn_id``.",
+        "Instead of ``offsets``: ``earliest`` or ``latest``. The connector begins at the log start or log end of each "
+        "partition that it reads when it is created. Needs ``kafka_conn_id``.",
         default="",
     )
-    state: Text = argument("Its state afterwards: RUNNING, PAUSED or STOPPED.", default="RUNNING")
+    state: Text = argument("State of the new connector: RUNNING, PAUSED or STOPPED.", default="RUNNING")
     inherit: Flag = argument(
-        "Whether offsets that an earlier connector of this name has left stay stored; else they are removed.",
+        "Whether to keep offsets that an earlier connector of this name has left; otherwise they are removed.",
         default=False,
     )
 
@@ -64,21 +65,21 @@ class CopyParams(Parameters, section=Section.WHAT):
     connector: Text = required("Connector", "Name of the connector that is copied.", example="orders-sink")
     new_name: Text = required("New name", "Name of the copy.", example="orders-sink-2")
     rename: Flag = flag(
-        "Rename", "Whether the original is deleted with its offsets, once the copy has them.", default=False
+        "Rename", "Whether to delete the original and its offsets, once the copy has the offsets.", default=False
     )
     config: Settings = optional(
         "Settings that differ",
-        "JSON object of the settings that the copy has in place of the original's; null: it does not have that one. "
-        "Airflow stores and shows this text, so a run is refused if it has a secret in plain: name a reference to the "
-        "worker's config providers instead (${file:…}).",
+        "JSON object of the settings in which the copy differs from the original; null removes a setting. "
+        "Airflow stores and shows this text, so a run is refused if the text has a secret in plain. Give a reference "
+        "to the worker's config providers instead (${file:…}).",
         refused=_PLAIN_SECRET,
         example='{"topics": "orders", "consumer.override.group.id": null}',
     )
     stop_original: Flag = flag(
         "Stop the original meanwhile",
-        "Whether the original is stopped for the seconds in which its offsets are copied, so that the copy begins "
-        "exactly where the original has come to. Else the copy begins where the original has last committed, as a rule "
-        "up to 60 s (offset.flush.interval.ms) before. A rename always stops it.",
+        "Whether to stop the original for the seconds in which its offsets are copied, so that the copy begins "
+        "exactly where the original has stopped. Otherwise, the copy begins at the last committed offsets, which are "
+        "usually up to 60 s old (offset.flush.interval.ms). A rename always stops the original.",
         section=Section.SAFETY,
         default=False,
     )
@@ -93,7 +94,7 @@ class CheckOnlyParams(Parameters):
     """Whether a check leaves everything as it is."""
 
     dry_run: Flag = argument(
-        "Whether nothing is changed, not even what a dead run has left of either connector.", default=False
+        "Whether to change nothing, not even what a dead run has left unfinished on either connector.", default=False
     )
 
 
@@ -105,11 +106,13 @@ def settings_of(config: Any) -> dict[str, str | None]:
     try:
         settings = json.loads(config or "{}") if isinstance(config, str) else config
     except ValueError as error:
-        raise InvalidRequest(f"config is no JSON: {error}. It is not shown here, since it may have secrets.") from error
+        raise InvalidRequest(
+            f"config is not valid JSON: {error}. It is not shown here, because it may have secrets."
+        ) from error
     if not isinstance(settings, Mapping) or any(isinstance(value, dict | list) for value in settings.values()):
         raise InvalidRequest(
-            'config is no JSON object of plain values, like {"topics": "orders"}. It is not shown here, since it may '
-            "have secrets."
+            'config is not a JSON object of plain values, like {"topics": "orders"}. It is not shown here, because it '
+            "may have secrets."
         )
     return {str(name): _setting(value) for name, value in settings.items()}
 

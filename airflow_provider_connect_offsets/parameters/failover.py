@@ -24,7 +24,9 @@ class DrainingParams(Parameters, section=Section.LIMITS):
     """How long replication may take to catch up."""
 
     drain_timeout: float = count(
-        "Drain timeout", "Seconds in which replication has to catch up with the source, if planned.", default=300
+        "Drain timeout",
+        "Seconds in which replication must catch up with the source, if the source is alive.",
+        default=300,
     )
 
 
@@ -32,7 +34,7 @@ class FlowAfterwardsParams(Parameters, section=Section.SAFETY):
     """What becomes of the flow after the commit."""
 
     resume_flow: Flag = flag(
-        "Start the flow again", "Whether its connectors are started again after the commit.", default=False
+        "Start the flow again", "Whether to start the connectors of the flow again after the commit.", default=False
     )
 
 
@@ -43,45 +45,46 @@ class FailoverParams(GroupsToMove, section=Section.FLOW):
 
     planned: Flag = flag(
         "Planned",
-        "Whether the source is alive: replication is drained and stopped first then. Otherwise the checkpoints on "
+        "Whether the source is alive. If so, replication is drained and stopped first. Otherwise, the checkpoints on "
         "the target decide.",
         section=Section.WHAT,
         default=True,
     )
     source_alias: Text = optional(
-        "Source alias", "Alias of the source cluster. Empty: as the connector says.", example="primary"
+        "Source alias", "Alias of the source cluster. Empty: as in the connector's configuration.", example="primary"
     )
     target_alias: Text = optional(
-        "Target alias", "Alias of the target cluster. Empty: as the connector says.", example="backup"
+        "Target alias", "Alias of the target cluster. Empty: as in the connector's configuration.", example="backup"
     )
     replication_policy: Configured = choice(
         "Replication policy",
         "How remote topics are named.",
         values={
-            CONFIGURED: "as the connector says",
+            CONFIGURED: "as in the connector's configuration",
             "default": "default: the alias before the name",
             "identity": "identity: the same name",
         },
         default=CONFIGURED,
     )
     separator: Text = optional(
-        "Separator", "replication.policy.separator. Empty: as the connector says, or a dot.", example="_"
+        "Separator", "replication.policy.separator. Empty: as in the connector's configuration, or a dot.", example="_"
     )
     syncs_on: Configured = choice(
         "Offset syncs are on",
         "offset-syncs.topic.location.",
-        values={CONFIGURED: "as the connector says", "source": "source", "target": "target"},
+        values={CONFIGURED: "as in the connector's configuration", "source": "source", "target": "target"},
         default=CONFIGURED,
     )
     trust_checkpoints: Flag = flag(
         "Trust checkpoints",
-        "If the source is lost: whether groups resume where nothing but MirrorMaker 2's own checkpoints is known. "
-        "These may skip records if the flow was being set back, or its topic was created anew.",
+        "If the source is lost: whether groups may resume at an offset that only MirrorMaker 2's own checkpoint gives. "
+        "Such an offset may skip records if the flow was rewound or the topic was recreated.",
         section=Section.SAFETY,
         default=True,
     )
     forward_connector: Text = argument(
-        "Of a failback, the MirrorSourceConnector that once brought the records from the target, the groups' home.",
+        "Only for a failback: the MirrorSourceConnector that once replicated the records from the target, which is the "
+        "groups' home.",
         default="",
     )
 
@@ -109,23 +112,23 @@ class FailbackParams(GroupsToMove, section=Section.WHAT):
 
     forward_connector: Text = optional(
         "MirrorSource from home",
-        "Name of the MirrorSourceConnector that once brought the records from home; needed, and stopped during the "
-        "run.",
+        "Name of the MirrorSourceConnector that once replicated the records from home. It is required, and is stopped "
+        "during the run.",
         example="orders-mirror",
     )
     source_connector: Text = optional(
         "MirrorSource that leads back",
-        "Name of the MirrorSourceConnector that replicates to home, if there is one; drained and stopped.",
+        "Name of the MirrorSourceConnector that replicates back home. It is drained and stopped. Empty: none.",
         example="orders-mirror-back",
     )
     checkpoint_connector: Text = optional(
         "MirrorCheckpoint that leads back",
-        "Name of its MirrorCheckpointConnector, to be stopped as well. Empty: none.",
+        "Name of the MirrorCheckpointConnector of the flow that leads back. It is stopped as well. Empty: none.",
         example="orders-checkpoints-back",
     )
     topics: Pattern = optional(
         "Topics",
-        "Regular expression that matches whole names of topics as the groups read them now. Empty: all.",
+        "Regular expression that matches whole names of topics that the groups read now. Empty: all topics.",
         example=r"primary\.orders",
         default=None,
     )
@@ -136,6 +139,6 @@ class RestoredRunParams(Parameters, section=Section.WHAT):
 
     run_uri: Uri = required(
         "Run",
-        "Directory of the failover's final translation, as its message and its report name it.",
+        "Directory of the failover's final translation. The failover's message and report show it.",
         example="s3://offsets/…/final",
     )

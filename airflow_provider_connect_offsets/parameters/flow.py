@@ -26,13 +26,13 @@ class FlowConnectorsParams(Parameters, section=Section.WHAT):
     )
     checkpoint_connector: Text = optional(
         "MirrorCheckpoint",
-        "Name of the flow's MirrorCheckpointConnector, which is stopped meanwhile and forgets the old syncs. "
+        "Name of the flow's MirrorCheckpointConnector. It is stopped meanwhile, so it forgets the old syncs. "
         "Empty: there is none.",
         example="orders-checkpoints",
     )
     checkpoints: Flag = flag(
         "Checkpoints",
-        "Whether to remove the flow's checkpoints, too; needed if the remote topics were created anew.",
+        "Whether to remove the flow's checkpoints, too. Needed if the remote topics were recreated.",
         section=Section.WHERE,
         default=False,
     )
@@ -45,7 +45,7 @@ class FlowResetParams(ResumePoint, FlowConnectorsParams, section=Section.WHERE):
 
     to: Annotated[To, parsed_to] = choice(
         "Resume at",
-        "Where the MirrorSource resumes; earliest replicates everything again, current nothing.",
+        "Where the MirrorSource resumes: earliest replicates everything again, current replicates nothing again.",
         section=Section.WHAT,
         values={to: words for to, words in TO.items() if to != "skip"},
         default="earliest",
@@ -56,7 +56,7 @@ class ClearedSyncsParams(FlowConnectorsParams):
     """Whose offset syncs are emptied."""
 
     foreign: Flag = argument(
-        "Whether syncs of topics that the MirrorSource does not replicate may go, too.", default=False
+        "Whether syncs of topics that the MirrorSource does not replicate may be deleted, too.", default=False
     )
 
 

@@ -24,7 +24,7 @@ class KeptSnapshotsParams(Parameters, section=Section.LIMITS):
     keep: int = count("Keep", "How many snapshots are kept.", default=30)
     keep_for: Text = optional(
         "Keep for",
-        "ISO 8601 duration: older snapshots are removed, too. Empty: they are kept at any age.",
+        "ISO 8601 duration. Older snapshots are removed, too. Empty: snapshots are kept at any age.",
         example="P90D",
     )
 
@@ -34,7 +34,7 @@ class KeptSnapshotsParams(Parameters, section=Section.LIMITS):
         try:
             return ago(text, now=now) if text else None
         except ValueError as error:
-            raise InvalidRequest(f"keep_for: {text!r} is no ISO 8601 duration, like P90D or PT12H.") from error
+            raise InvalidRequest(f"keep_for: {text!r} is not an ISO 8601 duration like P90D or PT12H.") from error
 
 
 class SnapshotConnectionParams(ConnectorConnectionParams, section=Section.CONNECTIONS):
@@ -60,8 +60,8 @@ class RestoreSnapshotParams(Parameters, section=Section.WHAT):
 
     snapshot_uri: Uri = required(
         "Snapshot",
-        "URI of a kept snapshot, of the run that took it, or of a run of connector_offsets_change: what was stored "
-        "before that change.",
+        "URI of a kept snapshot, of the run that took it, or of a run of connector_offsets_change, which restores "
+        "what was stored before that change.",
         example="s3://offsets/…/_snapshots/…",
     )
     connectors: Text = optional(
@@ -72,7 +72,7 @@ class RestoreSnapshotParams(Parameters, section=Section.WHAT):
     )
     clear_new: Flag = flag(
         "Clear new offsets",
-        "Whether to remove offsets of partitions that had none in the snapshot; else they stay as they are.",
+        "Whether to remove offsets of partitions that had no offset in the snapshot; otherwise they stay.",
         section=Section.WHERE,
         default=False,
     )

@@ -11,7 +11,7 @@ from airflow_provider_connect_offsets.offsets.requests.values import Flag, Text,
 class PartParams(Parameters):
     """Which directory of the run a task writes to."""
 
-    part: Text = argument("Keeps several operations of one DAG run apart.", default="")
+    part: Text = argument("Name that keeps several operations of one DAG run apart.", default="")
 
 
 class RunParams(Parameters):
@@ -30,8 +30,8 @@ class WaitingParams(Parameters):
     """How long a state is awaited."""
 
     timeout: float | None = argument(
-        "Seconds that each state of a connector is awaited. None: 120, or 300 with control strimzi and strimzi+rest, "
-        "as Strimzi's operator may act only at its next reconciliation, by default every 120 s.",
+        "Seconds to wait for each state of a connector. None: 120, or 300 with control strimzi and strimzi+rest, "
+        "because Strimzi's operator may act only at its next reconciliation, by default every 120 s.",
         default=None,
     )
 
@@ -40,8 +40,8 @@ class SyncsAwaitedParams(Parameters):
     """How long new offset syncs are awaited."""
 
     sync_timeout: float = argument(
-        "Seconds that the first new offset syncs are awaited once the flow runs again; workers with a long "
-        "offset.flush.interval.ms need more than that.",
+        "Seconds to wait for the first new offset syncs once the flow runs again. Workers with a long "
+        "offset.flush.interval.ms need more.",
         default=180.0,
     )
 
@@ -62,15 +62,15 @@ class QuestionParams(FoundParams):
     """What a person is asked."""
 
     approval: Flag = argument("Whether a person is asked; if not, the run goes on at once.", default=True)
-    plan_only: Flag = argument("Whether to skip what follows (dry run).", default=False)
+    plan_only: Flag = argument("Whether to skip the tasks that follow (dry run).", default=False)
 
 
 class StepLeaseParams(Parameters):
     """How long the run keeps its lease of a connector between single steps."""
 
     hold: float | None = argument(
-        "Seconds for which the connector is leased to the run's next tasks, which single-step changes need; None: "
-        "it is not leased.",
+        "Seconds for which the connector is reserved for the run's next tasks. Single-step changes need this. None: "
+        "it is not reserved.",
         default=None,
     )
 
@@ -84,7 +84,7 @@ class OneConnectorParams(Parameters):
 class RequestedStateParams(Parameters):
     """The state that a connector is brought into, or awaited in."""
 
-    state: Text = argument("RUNNING, PAUSED or STOPPED; a sensor may await FAILED, too.", default="RUNNING")
+    state: Text = argument("RUNNING, PAUSED or STOPPED. A sensor can also wait for FAILED.", default="RUNNING")
 
 
 class OffsetsFileParams(Parameters):
@@ -94,7 +94,7 @@ class OffsetsFileParams(Parameters):
         "URI of the KIP-199 JSON file; empty: ``<workspace>/<dag_id>/<run_id>/<task_id>.json``.", default=""
     )
     run_uri: Uri = argument(
-        "URI of the run's directory, if what was planned there must be proved to be stored.", default=""
+        "URI of the run's directory. If given, the task proves that the offsets planned there are stored.", default=""
     )
 
 
@@ -102,10 +102,11 @@ class WrittenOffsetsParams(Parameters):
     """The offsets that are written: given here, or by a plan."""
 
     offsets: Any = argument(
-        'As Connect\'s REST API takes them: a list of ``{"partition": {…}, "offset": {…} or null}``, or its JSON text.',
+        "Offsets in the format of Connect's REST API: a list of "
+        '``{"partition": {…}, "offset": {…} or null}``, or its JSON text.',
         default=None,
     )
-    run_uri: Uri = argument("URI of the run whose plan is written, in place of ``offsets``.", default="")
+    run_uri: Uri = argument("URI of the run whose plan is written, instead of ``offsets``.", default="")
     digest: Text = argument("Digest of that plan; any other plan is refused.", default="")
 
 

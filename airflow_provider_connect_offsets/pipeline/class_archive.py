@@ -96,11 +96,11 @@ def main(arguments: list[str]) -> int:
         return 2
     problem = write_class_archive(target, binary)
     if problem:
-        message = "No archive was written. The JVM writes none if the class path has folders that aren't empty."
+        message = "No archive was written. The JVM can't write it if the class path has folders that aren't empty."
         sys.stderr.write(f"{problem}\n{message}\n")
         return 1
     size = target.stat().st_size / 1_000_000
-    sys.stdout.write(f"{target}: {size:,.0f} MB. Name it in [connect_offsets] class_archive.\n")
+    sys.stdout.write(f"{target}: {size:,.0f} MB. Set [connect_offsets] class_archive to it.\n")
     return 0
 
 

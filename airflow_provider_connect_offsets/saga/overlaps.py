@@ -21,7 +21,7 @@ def taken_over(resource: str, *, holder: str) -> Overlap:
 def part_of_another(resource: str, record: SagaRecord) -> Overlap:
     """Return the error for a resource that is one of several of an unfinished saga."""
     return Overlap(
-        f"Nothing was done: {record.operation} by run {record.owner.run!r} ended before its time, and {resource!r} is "
+        f"Nothing was done: {record.operation} by run {record.owner.run!r} ended unfinished, and {resource!r} is "
         "part of what it left unfinished. Run it again with the same parameters to finish or restore it (a dry run "
         "does not do this). Then try again."
     )

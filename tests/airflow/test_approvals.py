@@ -142,7 +142,7 @@ def test_four_eyes(question: ApproveOffsetPlanOperator, monkeypatch: pytest.Monk
     monkeypatch.setenv("AIRFLOW__CONNECT_OFFSETS__FOUR_EYES", "True")
 
     assert question.needs(approval=False)
-    with pytest.raises(AirflowFailException, match="'bob' has triggered this run, and somebody else has to approve it"):
+    with pytest.raises(AirflowFailException, match="'bob' has triggered this run, so somebody else must approve it"):
         answered(question, "bob", triggered_by="bob")
     assert Approval.read(question.run.approval) is None
     assert answered(question, "ada", triggered_by="bob") is not None

@@ -83,6 +83,6 @@ def test_a_plan_of_another_connector_is_not_written(tmp_path: Path, monkeypatch:
     nowhere: Any = SimpleNamespace()
 
     with pytest.raises(
-        InvalidRequest, match=r"^Nothing was written: the plan of .* is that of 'flow', not of 'orders'\.$"
+        InvalidRequest, match=r"^Nothing was written: the plan in .* is for 'flow', not for 'orders'\.$"
     ):
         alter.step(nowhere, {})

@@ -106,9 +106,9 @@ def test_a_secret_in_plain_is_no_param(config: str | None, *, is_refused: bool) 
 @pytest.mark.parametrize(
     ("config", "said"),
     [
-        ("{", "config is no JSON: Expecting property name.* It is not shown here"),
-        ("[1]", "config is no JSON object of plain values"),
-        ({"topics": ["a"]}, "is no JSON object of plain values"),
+        ("{", "config is not valid JSON: Expecting property name.* It is not shown here"),
+        ("[1]", "config is not a JSON object of plain values"),
+        ({"topics": ["a"]}, "is not a JSON object of plain values"),
     ],
 )
 def test_settings_that_are_none_fail_in_one_sentence(config: Any, said: str) -> None:
@@ -142,7 +142,7 @@ def test_operators_that_create_at_the_log_end_and_rename(sandbox: Sandbox, name:
 @pytest.mark.parametrize("given", [{"start_at": "now"}, {"start_at": "latest", "offsets": [{"partition": {}}]}])
 def test_a_start_that_is_none(given: dict[str, Any]) -> None:
     """Refused in one sentence."""
-    with pytest.raises(AirflowFailException, match="must be earliest or latest, and goes without offsets"):
+    with pytest.raises(AirflowFailException, match="must be earliest or latest, and offsets must not be given"):
         run(CreateConnectorOperator(task_id="create", connector="new", config={"connector.class": "x"}, **given))
 
 

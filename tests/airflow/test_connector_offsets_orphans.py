@@ -134,7 +134,7 @@ def test_what_has_changed_since_is_left_alone(cell: Cell, run: RunDag) -> None:
     put(cell.topic, [b'{"position":1}'], keys=[key_bytes("more", {"filename": "another"})])
     before, ends = cell.live_offsets(), cell.ends()
 
-    with pytest.raises(AirflowFailException, match=r"Nothing was removed\. .* not those that were approved"):
+    with pytest.raises(AirflowFailException, match=r"Nothing was removed\. .* not the approved ones"):
         execute(removal(directory, "of another"))
     assert cell.ends() == ends
     with pytest.raises(AirflowFailException) as failed:
@@ -143,9 +143,9 @@ def test_what_has_changed_since_is_left_alone(cell: Cell, run: RunDag) -> None:
     message = str(failed.value)
     assert f"Topic '{cell.topic}': orphaned offsets of 1 of 5 connectors were removed." in message
     assert "'back': it exists again." in message
-    assert "'damaged': an offset of it can't be read, so its removal could not be undone." in message
-    assert "'more', 'written': an offset of it was written since." in message
-    assert "Removed: 'astray'; to undo that, import" in message
+    assert "'damaged': one of its offsets can't be read, so the removal could not be undone." in message
+    assert "'more', 'written': one of its offsets was written after the search." in message
+    assert "Removed: 'astray'. To undo the removal, import" in message
     assert cell.live_offsets() == {name: value for name, value in before.items() if name != "astray"}
     records = cell.sandbox.target.consume(cell.topic)
     assert [(one.partition, one.value) for one in records if one.key == astray and one.value is None] == [
@@ -183,7 +183,7 @@ def test_what_is_written_in_the_midst_is_named(cell: Cell, run: RunDag, workspac
         pytest.raises(NotRemoved) as failed,
     ):
         removed_by(workspace, directory, connect, topic)
-    assert "'busy': after its tombstones the topic still has an offset of it." in str(failed.value)
+    assert "'busy': the topic still has one of its offsets after the tombstones." in str(failed.value)
     returned = "'returned': it was created again while its offsets were removed, so check where it resumed."
     assert returned in str(failed.value)
     assert set(read(directory.removed)) == {"busy", "returned"}
@@ -225,9 +225,9 @@ def test_a_person_finishes_a_removal_that_has_ended_in_the_midst(
         assert not ended.value.code
 
     message = capfd.readouterr()
-    assert f"offsets topic {cell.topic}: the removal of orphaned offsets by {dead.uri}" in message.out
+    assert f"offsets topic {cell.topic}: the removal of the orphaned offsets in {dead.uri}" in message.out
     assert "; by the connections kafka_conn_id=eu\n" in message.out
-    assert "What it had begun is finished now." in message.err
+    assert "It has been finished now." in message.err
     assert f"Nothing was left of a removal from {cell.topic}" in message.err
     assert "later" in cell.live_offsets()
     assert not {"first", "second"} & set(cell.live_offsets())

@@ -177,7 +177,7 @@ def test_what_changed_is_reported_and_restored(connectors: Connectors, run_dag: 
     }
     assert sandbox.connect.status(connectors.mirror)["connector"]["state"] == "STOPPED"
     assert sandbox.connect.status(connectors.sink)["connector"]["state"] == "STOPPED"
-    assert f"No longer there, and not restored: {connectors.deleted}." in _text(restored.directory.report)
+    assert f"Not restored, because they no longer exist: {connectors.deleted}." in _text(restored.directory.report)
 
     sandbox.connect.resume(connectors.mirror)
     connectors.wait_until_mirrored()
@@ -214,7 +214,7 @@ def test_what_would_be_wrong_is_refused_before_anything_stops(connectors: Connec
 
     assert left.state == "success"
     assert {"kafka_offset": 7} in connect.stored(connectors.sink)
-    assert f"whose offset of now stays, as clear_new is false: {connectors.sink} (1)" in left.output
+    assert f"whose present offset stays (clear_new is false): {connectors.sink} (1)" in left.output
 
     removed = only(clear_new=True)
 

@@ -95,7 +95,7 @@ REFUSED: dict[str, tuple[type[Any], dict[str, Any], str]] = {
         "rest, strimzi or strimzi[+]rest, not storage",
     ),
     "failover-storage": (SnapshotFailoverOperator, {"source_connector": "c"}, "nothing here can stop the process"),
-    "orphans-storage": (SnapshotStoredOffsetsOperator, {"offsets_topic": "o"}, "connect-offsets orphans finds"),
+    "orphans-storage": (SnapshotStoredOffsetsOperator, {"offsets_topic": "o"}, "use connect-offsets orphans"),
     "orphans-strimzi": (SnapshotStoredOffsetsOperator, {"offsets_topic": "o"}, "rest or strimzi[+]rest, not strimzi"),
     "state-groups": (ConnectorStateSensor, {"connector": "c"}, "control=groups"),
     "step-groups": (StopConnectorOperator, {"connector": "c"}, "control=groups"),

@@ -62,4 +62,4 @@ def test_a_request_that_makes_no_sense(run_dag: RunDag) -> None:
     """It fails at the first task, in one sentence."""
     unnamed = run_dag("mirror_failback")
 
-    assert (unnamed.state, "A failback needs the " in unnamed.output) == ("failed", True)
+    assert (unnamed.state, "Set forward_connector." in unnamed.output) == ("failed", True)

@@ -177,7 +177,7 @@ def test_a_dedicated_mirror_maker_is_reset_while_it_is_down(
 
         assert ran.state == "success", ran.output
         assert ran.outcome is not None
-        assert "Start the process: new syncs come with the records" in ran.outcome.message
+        assert "Start the process. Then MirrorMaker 2 writes new syncs" in ran.outcome.message
         assert syncs() == []
         maker.process.start()
         work = maker.process.work

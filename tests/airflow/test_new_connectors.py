@@ -57,11 +57,11 @@ def test_the_documented_dags(sandbox: Sandbox, run_dag: RunDag, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"state": "FAILED"}, "state 'FAILED' is none of RUNNING, PAUSED and STOPPED"),
+        ({"state": "FAILED"}, "state must be RUNNING, PAUSED or STOPPED, not 'FAILED'"),
         ({"offsets": [{"partition": 1}]}, "Nothing was created: 'new': entry 1"),
         ({"config": {}}, "connector.class '' of 'new' is not installed"),
-        ({"config": "{"}, "config is no JSON"),
-        ({"config": {"topics": ["a"]}}, "is no JSON object of plain values"),
+        ({"config": "{"}, "config is not valid JSON"),
+        ({"config": {"topics": ["a"]}}, "is not a JSON object of plain values"),
         ({"config": '{"connector.class": "None", "topics": null}'}, "connector.class 'None' of 'new' is not installed"),
     ],
 )

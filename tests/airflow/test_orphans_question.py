@@ -28,13 +28,13 @@ def test_the_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sure = ApproveRemovalOperator(task_id="sure", summary=summary, remove="True", approval="False", defaults="Reject")
 
     subject, body = approve.question()
-    with pytest.raises(AirflowSkipException, match="Nothing is removed, as remove is false"):
+    with pytest.raises(AirflowSkipException, match="Nothing is removed, because remove is false"):
         execute(approve)
-    with pytest.raises(AirflowSkipException, match="No offset is orphaned"):
+    with pytest.raises(AirflowSkipException, match="There are no orphaned offsets"):
         execute(idle)
     assert execute(sure) is None
     sure.summary = {**summary, "existing": 0}
-    with pytest.raises(AirflowFailException, match="so nothing shows that it is this cluster's"):
+    with pytest.raises(AirflowFailException, match="so the topic may belong to another Connect cluster"):
         execute(sure)
 
     empty = {"string": "", "int": 0, "long": 0, "timestamp": datetime.now(tz=UTC), "binary": b""}

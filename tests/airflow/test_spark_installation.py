@@ -103,8 +103,8 @@ def test_no_program(tmp_path: Path) -> None:
 
 def test_no_java(tmp_path: Path) -> None:
     """JAVA_HOME comes first, as for Spark, even if a Java is on the path."""
-    assert "none is on the path. Install one" in _refused(BY_PIP, PATH=str(tmp_path))
-    assert f"JAVA_HOME, which is {tmp_path}, has none. Install one" in _refused(
+    assert "it is not on the path. Install Java" in _refused(BY_PIP, PATH=str(tmp_path))
+    assert f"it is not in JAVA_HOME ({tmp_path}). Install Java" in _refused(
         BY_PIP, PATH=os.environ["PATH"], JAVA_HOME=str(tmp_path)
     )
 
@@ -114,7 +114,7 @@ def test_an_old_java(java: Callable[[str], str], number: str, major: int) -> Non
     """Before 17."""
     home = java(number)
 
-    assert f"Spark needs Java 17 or later, and {home}/bin/java is Java {major}." in _refused(BY_PIP, JAVA_HOME=home)
+    assert f"Spark needs Java 17 or later, but {home}/bin/java is Java {major}." in _refused(BY_PIP, JAVA_HOME=home)
 
 
 @pytest.mark.parametrize("number", ["17.0.9", "21", "25.0.1"])
@@ -129,14 +129,14 @@ def test_what_conf_chooses_is_not_judged(spark: Callable[[str], Path], tmp_path:
     (tmp_path / "spark-env.sh").touch()
 
     refuse_unfit_spark(str(program), {"PATH": str(tmp_path), "SPARK_CONF_DIR": str(tmp_path)})
-    assert "none is on the path" in _refused(program, PATH=str(tmp_path))
+    assert "it is not on the path" in _refused(program, PATH=str(tmp_path))
 
 
 def test_an_old_spark(spark: Callable[[str], Path], java: Callable[[str], str]) -> None:
     """Of the folder that the program is in, or of SPARK_HOME."""
     old, home = spark("3.5.1"), java("17")
 
-    assert f"Spark in {old} is 3.5.1, and the jobs need 4.0.0 or later." in _refused(
+    assert f"Spark in {old} is 3.5.1, but the jobs need 4.0.0 or later." in _refused(
         old / "bin/spark-submit", JAVA_HOME=home
     )
     assert f"Spark in {old} is 3.5.1" in _refused(BY_PIP, JAVA_HOME=home, SPARK_HOME=str(old))
@@ -147,7 +147,7 @@ def test_pyspark_client_over_pyspark(environment: Callable[..., Path], java: Cal
     """What a plain installation gives: the client comes last, in another version."""
     said = _refused(environment(pyspark="4.3.0", pyspark_client="4.2.0"), JAVA_HOME=java("17"))
 
-    assert "files of pyspark-client 4.2.0 have replaced those of pyspark 4.3.0" in said
+    assert "files of pyspark-client 4.2.0 have replaced files of pyspark 4.3.0" in said
     assert said.endswith("pip install --force-reinstall --no-deps pyspark==4.2.0 pyspark-client==4.2.0")
 
 
@@ -164,5 +164,5 @@ def test_the_task_fails_in_one_sentence(
     monkeypatch.setenv("SPARK_HOME", str(spark("3.5.1")))
     plan = PlanConnectorOffsetsOperator(task_id="plan", run_uri=f"{workspace}/run")
 
-    with pytest.raises(AirflowFailException, match=r"Spark in .* is 3\.5\.1, and the jobs need 4\.0\.0 or later"):
+    with pytest.raises(AirflowFailException, match=r"Spark in .* is 3\.5\.1, but the jobs need 4\.0\.0 or later"):
         execute(plan)

@@ -72,7 +72,10 @@ def test_a_group_is_misplaced_where_only_the_offsets_are_reset(
         assert summary["stale_checkpoints"] == 2
         outcome = flows.apply(run)
         assert (outcome.prior_state, outcome.final_state) == ("STOPPED", "STOPPED")
-        assert f"Send PUT /connectors/{cell.source_connector}/resume: new syncs come" in outcome.message
+        assert (
+            f"Send PUT /connectors/{cell.source_connector}/resume. Then MirrorMaker 2 writes new syncs"
+            in outcome.message
+        )
         assert cell.syncs() == []
     else:
         connect.reset(cell.source_connector)
@@ -120,7 +123,7 @@ def test_a_position_per_partition_and_nothing_else(start: StartCell, flows: Flow
     assert after[0][1][RECORDS:] == before[0][1][90:]
     assert after[1] == before[1]
     assert {sync.where.topic for sync in cell.syncs()} == {moved}
-    assert "New syncs have come of 2 of 2 partitions" in outcome.message
+    assert "There are new offset syncs of 2 of 2 partitions" in outcome.message
     cell.produce(kept, 1)
 
     def of_kept() -> set[tuple[int, int]]:
@@ -148,7 +151,7 @@ def test_other_names_and_sides_of_the_syncs(start: StartCell, flows: FlowChanger
     assert "foreign_syncs" not in summary["rules"]
     put_sync(cell, "of-another-flow", 0, 5, 5)
     with pytest.raises(
-        Drift, match=r"Nothing was stopped or changed\. .* of-another-flow\. The reset would delete them"
+        Drift, match=r"Nothing was stopped or changed\. .* of-another-flow\. The reset would delete these"
     ):
         flows.apply(run)
     run, summary = flows.plan(cell.params, "shift", "-10", partitions="1")
@@ -177,7 +180,7 @@ def test_syncs_are_renewed_alone(start: StartCell, flows: FlowChanger) -> None:
     outcome = flows.apply(run)
 
     assert (summary["set"], summary["clear"], summary["duplicates"]) == (0, 0, 0)
-    assert "No record had to be replicated again, so no new sync is awaited yet." in outcome.message
+    assert "There was no record to replicate again, so no new offset sync is expected yet." in outcome.message
     assert (cell.syncs(), cell.positions()) == ([], positions)
     cell.wait_until_running()
     cell.produce(topic, 1)

@@ -209,7 +209,7 @@ def test_a_rewind_that_had_not_caught_up_when_the_source_was_lost(
     if syncs_on == "source":
         assert (row["action"], row["downstream"]) == ("skip", None)
         assert row["checkpoint"] > REWOUND
-        assert "the Param trust_checkpoints lets it resume there" in summary["errors"][0]
+        assert "To let it resume there, set the Param trust_checkpoints" in summary["errors"][0]
     else:
         assert summary["errors"] == []
         again = logs.read_again(0, position=position, downstream=row["downstream"])

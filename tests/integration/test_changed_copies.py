@@ -48,7 +48,7 @@ def assert_doubtful_up_to_the_change(found: dict[int, dict[str, Any]]) -> None:
     for position, row in found.items():
         if position < CHANGED:
             assert (row["exact"], row["missing"], row["action"]) == (False, None, "skip")
-            assert "two witnesses contradict each other" in row["reason"]
+            assert "an offset sync and the records contradict each other" in row["reason"]
             assert row["downstream"] is None or row["downstream"] <= position
         else:
             assert (row["downstream"], row["exact"], row["action"]) == (position, True, "commit")

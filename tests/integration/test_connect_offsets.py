@@ -102,8 +102,8 @@ def test_orphans_are_read_again_before_they_are_removed(
     assert removed.code == 1
     assert "orphaned offsets of 1 of 3 connectors were removed" in removed.err
     assert "'again': it exists again." in removed.err
-    assert "'written': an offset of it was written since." in removed.err
-    assert "Removed: 'gone'; to undo that, import before.json." in removed.err
+    assert "'written': one of its offsets was written after the search." in removed.err
+    assert "Removed: 'gone'. To undo the removal, import before.json." in removed.err
     assert json.loads(Path("before.json").read_text()) == {
         "gone": [{"partition": {"filename": "a"}, "offset": {"position": 1}}]
     }

@@ -163,7 +163,7 @@ def test_settings_that_connect_refuses_touch_nothing(sandbox: Sandbox, target_ch
     copied = CopiedSink.of(sink, rename=True, overrides={"tasks.max": "none"})
 
     with pytest.raises(
-        NotApplied, match=rf"(?s)tasks.max.*Nothing is left of it, and '{sink.new.name}' was not touched"
+        NotApplied, match=rf"(?s)tasks.max.*Nothing is left of the copy, and '{sink.new.name}' was not touched"
     ):
         copied.copy()
 

@@ -110,7 +110,7 @@ def test_a_cleared_run_stays_red_if_its_sink_has_failed(sink: SinkFlow, target_c
 
     wait_until(has_failed, 60, "it does not fail", progress=connect.work)
 
-    with pytest.raises(NotRunning, match="was resumed, and has failed since"):
+    with pytest.raises(NotRunning, match="was resumed, but has failed since"):
         target_changer.apply(run, name=by)
 
 

@@ -212,8 +212,8 @@ def test_a_connector_without_tasks_is_created(sandbox: Sandbox, source_changer: 
 @pytest.mark.parametrize(
     ("deleting", "said"),
     [
-        (False, "the creation by run '.*', which ended before its time, was undone: nothing is left of the connector."),
-        (True, "the deletion by run '.*', which ended before its time, was finished: the connector is deleted, and "),
+        (False, "the creation by run '.*', which ended unfinished, was undone: nothing is left of the connector."),
+        (True, "the deletion by run '.*', which ended unfinished, was finished: the connector and its offsets are "),
     ],
 )
 def test_what_a_dead_run_left_is_reported_as_it_is(

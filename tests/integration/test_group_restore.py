@@ -133,7 +133,7 @@ def test_what_somebody_committed_in_a_deleted_group_stays_and_is_named(made_up: 
     made_up.commit_on_target({name: {made_up.at(2): Committed(1, "from the start")}})
 
     with pytest.raises(
-        GroupsNotMoved, match=f"{name}.*partition 2 is at 1 .*; it was at 7 .*Someone has used the group"
+        GroupsNotMoved, match=f"{name}.*partition 2 is at 1 .*, but was at 7 .*Someone has used the group"
     ):
         made_up.restore()
 
@@ -201,12 +201,11 @@ def test_who_joins_right_after_the_delete_is_named_and_nothing_is_lost(
             stack.enter_context(member(made_up.sandbox.target, name, made_up.topic))
 
         patching.setattr(ConsumerGroups, "delete", delete_and_join)
-        message = (
-            rf"'{name}': it was deleted .*, and lacks 1 others since, the first at .*partition 2, 7 with metadata 'own'"
-        )
+        message = rf"'{name}': it was deleted .*, and still lacks 1 of its other offsets, "
+        message += "the first in .*partition 2: 7 with metadata 'own'"
         with pytest.raises(GroupsNotMoved, match=message):
             made_up.restore()
-        with pytest.raises(GroupsNotMoved, match="lacks 1 others since"):
+        with pytest.raises(GroupsNotMoved, match="still lacks 1 of its other offsets"):
             made_up.restore()
 
     made_up.restore()
@@ -227,7 +226,7 @@ def test_a_delete_whose_answer_is_lost_loses_nothing(made_up: MadeUpFailover, mo
 
     with monkeypatch.context() as patching:
         patching.setattr(ConsumerGroups, "delete", lose)
-        message = rf"Kafka is gone\. .* are kept under {made_up.directory.deleted_groups}, .*Run it again"
+        message = rf"Kafka is gone\. .* are kept under {made_up.directory.deleted_groups}, .*Run the task again"
         with pytest.raises(Unreachable, match=message):
             made_up.restore()
     assert made_up.on_target(name) == {name: {}}
@@ -243,9 +242,10 @@ def test_a_group_that_has_gone_on_is_left_and_named(made_up: MadeUpFailover) -> 
     made_up.commit(made_up.translate({name: {0: 40, 1: 50} for name in (gone, busy, other)}))
     made_up.commit_on_target({gone: {made_up.at(1): Committed(55)}})
 
-    message = rf"2 of 3 groups were not restored: '{busy}': it has members on the target: stop them, and run it again; "
+    message = rf"2 of 3 groups were not restored: '{busy}': it has members on the target: stop them, .* again; "
     message += (
-        rf"'{gone}': topic '{made_up.topic}', partition 1 has moved on from 50 to 55, and stays there\. The other 1"
+        rf"'{gone}': topic '{made_up.topic}', partition 1 has moved from 50 to 55 since the failover, and stays "
+        r"there\. The other 1"
     )
     with member(made_up.sandbox.target, busy, made_up.topic), pytest.raises(GroupsNotMoved, match=message):
         made_up.restore()
@@ -265,7 +265,7 @@ def test_a_group_that_has_gone_on_is_left_and_named(made_up: MadeUpFailover) -> 
 
 def test_without_a_commit_there_is_nothing_to_restore(made_up: MadeUpFailover) -> None:
     """The message says which groups it has observed; a second restore finds all done."""
-    with pytest.raises(InvalidInput, match=r"Nothing was restored: under .* no commit of a failover is recorded"):
+    with pytest.raises(InvalidInput, match=r"Nothing was restored: .* has no record of a failover"):
         made_up.restore()
     made_up.commit(made_up.translate({made_up.group("one"): {0: 10}}))
 

@@ -113,10 +113,10 @@ def test_the_next_import_takes_back_what_a_killed_one_has_written(
     assert (dry.code, "was undone" in dry.err) == (0, False)
     assert done.code == 0, done.err
     assert f"The import into topic '{config.read_text().split('group.id=')[1].split()[0]}' by run" in done.err
-    assert "ended before its time: what it had written was undone, and read back." in done.err
+    assert "ended unfinished: what it had written was undone, and read back." in done.err
     assert exported(run, config) == {**BEFORE, "other": [at("a", 2)]}
     again = run("import", "--config", config, "--file", document, *place)
-    assert (again.code, "ended before its time" in again.err) == (0, False)
+    assert (again.code, "ended unfinished" in again.err) == (0, False)
     assert exported(run, config) == {**AFTER, "other": [at("a", 2)]}
 
 
@@ -197,7 +197,7 @@ def test_airflow_and_the_shell_keep_apart(
     document.write_text(json.dumps({"lines": [at("a", 5)]}))
     killed("after", *call)
     for held in (journal, removals):
-        refuse(held, task, match="the import into topic .* ended before its time, .* Run it once more")
+        refuse(held, task, match="the import into topic .* ended unfinished, .* Run it once more")
     assert run("recover", "--config", config, "--workspace", workspace).code == 0
     assert exported(run, config) == AFTER
     with journal.claim(task) as entry:
@@ -223,7 +223,7 @@ def test_what_someone_else_has_written_since_is_left_alone(
     done = run("recover", "--config", config)
 
     assert done.code == 0, done.err
-    assert 'Someone else has written since, which was left as it is: \'new\' {"filename":"a"}.' in done.err
+    assert 'so they were left as they are: \'new\' {"filename":"a"}.' in done.err
     assert exported(run, config) == {**BEFORE, "new": [at("a", 6)]}
 
 
@@ -240,7 +240,7 @@ def test_a_removal_of_orphans_that_was_killed_is_finished_by_the_next(config: Pa
     left = run("recover", "--list")
     ended = run("orphans", "--config", config, "--remove", "--backup", "second.json")
 
-    assert "the removal of orphaned offsets by" in left.out
+    assert "the removal of the orphaned offsets in" in left.out
     assert ended.code == 0, ended.err
     assert json.loads(Path("first.json").read_text()) == BEFORE
     assert json.loads(run("--export", "--config", config).out) == {}

@@ -120,11 +120,11 @@ def test_a_person_commits_what_a_killed_restore_has_deleted(
         assert not ended.value.code
 
     printed = capsys.readouterr()
-    line = f"consumer groups of {target.cluster_id()}: the move of groups by {made_up.directory.uri} by run dag/dead"
+    line = f"consumer groups of {target.cluster_id()}: the move of the groups in {made_up.directory.uri} by run"
     assert printed.out.count("\n") == 1
     assert line in printed.out
     assert printed.out.endswith("; by the connections target_kafka_conn_id=eu\n")
-    assert "No group is left deleted by it" in printed.err
+    assert "It has left no group deleted" in printed.err
     assert made_up.on_target(name) == {name: {made_up.at(2): Committed(7, "other")}}
 
 

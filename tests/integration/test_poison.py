@@ -114,7 +114,7 @@ def test_it_gives_up_after_max_skips(start: Start) -> None:
     assert f"Now it fails on topic '{sink.topic}', partition 0, offset 7" in str(gave_up.value)
     assert (sink.position, [row["offset"] for row in sink.kept]) == (7, [3, 7])
     assert sink.settings == sink.config
-    with ExitStack() as stack, pytest.raises(PlanRefused, match="offset 7, which was not approved"):
+    with ExitStack() as stack, pytest.raises(PlanRefused, match="offset 7, but nobody has approved"):
         replace(sink, run="test/another").work(stack).skip(approved=[(sink.topic, 0, 3)])
     assert sink.position == 7
     with ExitStack() as stack:  # a later attempt of the first task knows what that one has skipped
@@ -137,7 +137,7 @@ def test_a_paused_sink_does_not_run(sandbox: Sandbox, start: Start) -> None:
     sink = start(["1", "no number"], CAST)
     sandbox.connect.call("PUT", f"/connectors/{sink.name}/pause")
     wait_for(lambda: sink.state[0], "PAUSED", 30, "it is not paused", progress=sandbox.connect.work)
-    with ExitStack() as stack, pytest.raises(InvalidRequest, match="is PAUSED, and to find the record it has to run"):
+    with ExitStack() as stack, pytest.raises(InvalidRequest, match="is PAUSED, but it must run to find the record"):
         sink.work(stack).skip()
 
     assert (sink.state, sink.settings, sink.delivered) == (["PAUSED", "FAILED"], sink.config, [])

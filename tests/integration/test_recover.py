@@ -60,7 +60,10 @@ def test_it_is_undone(sink: SinkFlow, changer: Changer, run: Shell, *, read_back
     assert f"begun: stop_connector {sink.name}, alter_offsets {sink.name}" in listed.out
     assert listed.out.endswith("; by the connections connect_conn_id=orders, kafka_conn_id=eu\n")
     assert (refused.code, "being changed by run 'dag/dead' (task begin)" in refused.err) == (1, True)
-    assert (done.code, "was undone: prior offsets are proved, and the connector is RUNNING again." in done.err) == (
+    assert (
+        done.code,
+        "the prior offsets were read back, and the connector is RUNNING again." in done.err,
+    ) == (
         0,
         True,
     )

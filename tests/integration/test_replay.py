@@ -122,7 +122,7 @@ def test_a_clone_that_stalls_ends_with_the_time_limit(sink: Replayed) -> None:
     request = replace(sink.request(day=1), limit_seconds=0.0)
     run, _summary = sink.plan(request)
 
-    with pytest.raises(NotApplied, match=r"and the time of 0 s \(replay_limit\) is up. The clone .* is deleted"):
+    with pytest.raises(NotApplied, match=r"The time limit of 0 s \(replay_limit\) has passed. The clone .* is deleted"):
         sink.replay(run, owner())
 
     assert sink.left() == []
@@ -182,7 +182,7 @@ def test_a_retry_goes_on_with_the_clone_and_another_run_removes_it(
     _killed(sink, owner(), Faults(Fault.KILLED, started), monkeypatch)
     outcome = _replay(sink, owner(), Faults())
     assert "the replay by run" in outcome.warnings[0]
-    assert "which ended before its time, was undone: nothing is left of the connector" in outcome.warnings[0]
+    assert "which ended unfinished, was undone: nothing is left of the connector" in outcome.warnings[0]
     assert sink.left() == []
 
 

@@ -96,7 +96,7 @@ def test_what_was_left_is_settled_only_where_it_began(clusters: dict[str, Connec
         )
         stopped.stop_for_run([(first, NAME)], dead, seconds=0)
 
-        named = f"by run 'dag/dead' .* on the Connect cluster at .*{clusters['here'].url}.* This is another one, at "
+        named = f"by run 'dag/dead' .* on the Connect cluster at .*{clusters['here'].url}.* This is another Connect"
         with pytest.raises(Overlap, match=named):
             settle_of(second, NAME, OTHER)
         with pytest.raises(Overlap, match=named):

@@ -108,7 +108,7 @@ def test_it_is_not_taken_for_resumed_by_someone(own: Sandbox, second: ConnectWor
 
         sentence = stopped.restore([(clients, sink)], Owner.here(run="dag/dead", task="release"))
         assert sentence
-        assert "prior offsets are proved, and the connector is PAUSED again" in sentence
+        assert "the prior offsets were read back, and the connector is PAUSED again" in sentence
         own.connect.wait_state(sink, "PAUSED")
 
         applied = apply_plan(plan, clients, Owner.here(run="dag/next", task="apply"))

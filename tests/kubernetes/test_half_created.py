@@ -83,7 +83,7 @@ def test_a_configuration_that_is_refused_after_the_first_step_leaves_nothing(
     monkeypatch.setattr(strimzi_client, "held", accepted)
     with plain(strimzi) as made, opened(strimzi) as client:
         journal, new = _journal(tmp_path, made), _new(made, {"errors.tolerance": "perhaps"})
-        with pytest.raises(NotApplied, match=r"was not created: .* Invalid value perhaps .* Nothing is left of it"):
+        with pytest.raises(NotApplied, match=r"was not created: .* Invalid value perhaps .* Nothing is left of"):
             create(new, _clients(client, tmp_path), MINE)
         assert journal.left() is None
         assert strimzi.resources.get("KafkaConnector", new.name) is None

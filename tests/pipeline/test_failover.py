@@ -64,7 +64,7 @@ def test_each_group_gets_its_offset_or_a_reason(spark: SparkSession, directory: 
     assert found["behind"]["reason"] == "no offset sync translates it to the remote topic here.orders"
     assert found["busy"]["reason"] == "it has members on the target: stop them first"
     assert found["reading"]["reason"].startswith("it has members on the source, which keep reading there")
-    assert found["ahead"]["reason"].startswith("it is at 90 there, 20 records further")
+    assert found["ahead"]["reason"].startswith("on the target it is already at 90, 20 records further")
     assert (found["between"]["checkpoint"], found["between"]["checkpoint_rereads"]) == (51, None)
     assert summary["errors"] == []
     counts = {name: summary[name] for name in ("groups", "partitions", "commit", "covered", "exact", "left_groups")}
@@ -130,7 +130,9 @@ def test_too_little_coverage_closes_the_gate(spark: SparkSession, directory: Fai
 
     [error] = translate_job.run(spark, directory)["errors"]
 
-    assert error.startswith("3 of 7 partitions are translated, fewer than min_coverage (1) requires. 'ahead': it is at")
+    assert error.startswith(
+        "3 of 7 partitions are translated, fewer than min_coverage (1) requires. 'ahead': on the target"
+    )
     assert error.endswith("and 1 more group.")
 
 
@@ -187,8 +189,8 @@ def test_witnesses_that_contradict_each_other_are_named(spark: SparkSession, dir
     row = rows(directory)["between"]
     assert (row["exact"], row["action"], row["covered"]) == (False, "skip", False)
     assert row["reason"].startswith(
-        "two witnesses contradict each other: an offset sync calls offset 75 of the remote topic here.orders the copy "
-        "of offset 75, but their records differ."
+        "an offset sync and the records contradict each other: according to the sync, offset 75 of the remote topic "
+        "here.orders is the copy of offset 75, but their records differ."
     )
     assert answer_of(rows(directory)["at the end"]) == (100, True, "end", "commit", True)
 

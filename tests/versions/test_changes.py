@@ -102,7 +102,7 @@ def test_a_flow_is_replicated_again_with_clean_syncs(sandbox: Sandbox, flows: Fl
 
     assert (summary["errors"], summary["records_again"], summary["duplicates"]) == ([], 2 * RESET, 2 * RESET)
     assert outcome.result is Result.APPLIED
-    assert "New syncs have come of 2 of 2 partitions" in outcome.message
+    assert "There are new offset syncs of 2 of 2 partitions" in outcome.message
     cell.wait_until_caught_up()
     once_more = {number: 2 * [f"{number}:{offset}" for offset in range(RESET)] for number in (0, 1)}
     assert cell.replicated(topic) == once_more

@@ -29,6 +29,7 @@ from airflow_provider_connect_offsets.operations.stages.connector_stages import 
 from airflow_provider_connect_offsets.operations.stages.flow_stages import EmptyTopics
 from airflow_provider_connect_offsets.operations.stages.offset_stages import change_stages
 from airflow_provider_connect_offsets.saga import Journal, Left, Owner, Stage, operate
+from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.flow_schemas import RESET_TOPICS, REWINDS
@@ -89,7 +90,7 @@ def reset_flow(
         clients,
         owner,
         reset_stages(plan, clients, run),
-        operation="the reset of the flow",
+        operation="the flow reset",
         others=list(topic_journals(plan.reset, clients)),
     )
     if outcome.result is not Result.APPLIED:
@@ -149,7 +150,7 @@ def clear_syncs(
         return [stage]
 
     others = list(topic_journals(reset, clients))
-    name = "the emptying of the flow's topics"
+    name = "the emptying of the internal topics"
     made = operate(on_connector(clients, reset.source_connector, name, stages, others=others), owner)
     return dict(made.saga.stage(stage.name).facts.get("emptied", {}))
 
@@ -161,15 +162,16 @@ def _proved(outcome: Outcome, plan: ResetPlan, clients: Clients, run: ResetDirec
     if outcome.final_state != State.RUNNING:
         start = clients.control.by_hand(plan.offsets.connector, State.RUNNING)
         start = f"{start[0].upper()}{start[1:]}"
-        return replace(outcome, message=f"{message} {start}: new syncs come with the records that are replicated then.")
+        return replace(outcome, message=f"{message} {start}. Then MirrorMaker 2 writes new syncs with new records.")
     expected = openings(read_dataset(run.rewinds, REWINDS))
     proof = await_new_syncs(plan.offsets, reset, expected, clients, timeout=timeout)
     warnings = outcome.warnings
     if proof.missing:
         first = proof.missing[0]
         late = (
-            f"After {timeout:.0f} s, {len(proof.missing)} partitions had no new sync yet, like {first.topic!r} "
-            f"partition {first.partition}: their groups are not translated until one comes."
+            f"After {timeout:.0f} s, {counted(len(proof.missing), 'partition')} still had no new offset sync, for "
+            f"example {first.topic!r} partition {first.partition}. Until MirrorMaker 2 writes one, it does not "
+            "translate group offsets of such a partition."
         )
         log.warning("%s", late)
         warnings = (*warnings, late)
@@ -182,9 +184,9 @@ def _refuse_unforeseen(plan: ResetPlan, clients: Clients, run: ResetDirectory) -
     foreseen = {row["topic"] for row in read_dataset(run.reset_topics, RESET_TOPICS)}
     if foreign := _foreign_topics(reset, clients, foreseen=foreseen):
         raise Drift(
-            f"Nothing was stopped or changed. Since the plan was made, syncs of topics that {reset.source_connector!r} "
-            f"does not replicate have come into {reset.syncs.topic!r}: {first_few(foreign, _NAMED)}. The reset would "
-            "delete them, which was not approved: plan again."
+            f"Nothing was stopped or changed. Since the plan was made, {reset.syncs.topic!r} has received syncs of "
+            f"topics that {reset.source_connector!r} does not replicate: {first_few(foreign, _NAMED)}. The reset would "
+            "delete these syncs, but nobody has approved that. Plan again."
         )
 
 
@@ -192,8 +194,8 @@ def _refuse_foreign(reset: FlowReset, clients: Clients) -> None:
     if foreign := _foreign_topics(reset, clients):
         raise InvalidInput(
             f"Nothing was written. {reset.syncs.topic!r} holds syncs of topics that {reset.source_connector!r} does "
-            f"not replicate: {first_few(foreign, _NAMED)}. Emptying the topic deletes them for the flow that does. If "
-            "that is intended, set foreign."
+            f"not replicate: {first_few(foreign, _NAMED)}. Emptying the topic would also delete these syncs, which "
+            "another flow may need. If that is intended, set foreign=True."
         )
 
 

@@ -46,13 +46,13 @@ class Proof:
     def __str__(self) -> str:
         """Describe which syncs have come."""
         if not self.awaited:
-            return "No record had to be replicated again, so no new sync is awaited yet."
+            return "There was no record to replicate again, so no new offset sync is expected yet."
         count = f"{len(self.awaited) - len(self.missing)} of {counted(len(self.awaited), 'partition')}"
         shown = sorted(self.first.values(), key=lambda sync: sync.where)[:_NAMED]
         syncs = ", ".join(
             f"{one.where.topic} {one.where.partition}: {one.upstream} → {one.downstream}" for one in shown
         )
-        return f"New syncs have come of {count} with records to replicate again ({syncs})."
+        return f"There are new offset syncs of {count} with records to replicate again ({syncs})."
 
 
 def openings(rows: Iterable[Mapping[str, Any]]) -> dict[TopicPartition, Opening]:
@@ -87,8 +87,9 @@ def await_new_syncs(
     proof: Proof = waiting(lambda: _observe(reset, expected, awaited, clients))
     if awaited and len(proof.missing) == len(awaited):
         raise NotRunning(
-            f"{plan.connector!r} was reset, its offsets were read back and {reset.syncs.topic!r} was empty, but within "
-            f"{timeout:.0f} s no new sync came of {_named(proof.missing)}. Check the state and the log of its tasks."
+            f"{plan.connector!r} was reset, its offsets were read back and {reset.syncs.topic!r} was empty. But after "
+            f"{timeout:.0f} s there was still no new offset sync of {_named(proof.missing)}. Check the state and the "
+            "log of the connector's tasks."
         )
     return proof
 
@@ -123,10 +124,10 @@ def _observe(
         opening = expected[sync.where]
         if misfit(sync, opening):
             raise NotRunning(
-                f"{reset.source_connector!r} was reset and runs, but the first sync of {sync.where.topic!r} partition "
-                f"{sync.where.partition} is {sync.upstream} → {sync.downstream}, though it resumed at "
-                f"{opening.upstream} → {opening.downstream}: someone else writes into {reset.syncs.topic!r}. Find out "
-                "who, and reset again."
+                f"{reset.source_connector!r} was reset and runs, but the first offset sync of {sync.where.topic!r} "
+                f"partition {sync.where.partition} is {sync.upstream} → {sync.downstream}, although this partition "
+                f"resumed at {opening.upstream} → {opening.downstream}. So someone else writes to "
+                f"{reset.syncs.topic!r}. Find out who, then reset the flow again."
             )
     return Proof(first, awaited)
 

@@ -113,13 +113,13 @@ def commit_translation(directory: FailoverDirectory, clusters: Clusters, *, dige
         left |= target.groups.commit(due)
         stored = target.groups.offsets_of({**due, **left})
     except StoreError as error:
-        unproved = dict.fromkeys(due, f"it was being committed, and whether it was could not be read back: {error}")
+        unproved = dict.fromkeys(due, f"its commit had begun, but its offsets could not be read back: {error}")
         commit.write_outcome(left | unproved)
         if not due:
             raise
         raise type(error)(
-            f"{error} It came in the midst of a commit: {count(due)}; which of them were committed was not read back. "
-            f"What was committed stays. {_next_step(directory)}"
+            f"{error} This interrupted the commit of {count(due)}. Some of them may be committed: they could not be "
+            f"read back. Offsets that were committed stay. {_next_step(directory)}"
         ) from error
     return commit.ended(commit.described_left(stored, left))
 
@@ -141,10 +141,10 @@ class _Commit:
         part = [name for name, offsets in missing.items() if offsets and len(offsets) < len(translated[name].offsets)]
         moved, more = "", ""
         if whole or part:
-            in_part = f", {len(part):,} in part{_listed(part)}" if part else ""
+            in_part = f" Of {len(part):,} more{_listed(part)}, some offsets are committed." if part else ""
             moved = (
-                f" {len(whole):,} of {len(translated):,} groups have their translated offsets already{_listed(whole)}"
-                f"{in_part}, and keep them."
+                f" {len(whole):,} of {len(translated):,} groups{_listed(whole)} already have all their translated "
+                f"offsets.{in_part} These offsets stay."
             )
             more = " further"
         try:
@@ -153,15 +153,15 @@ class _Commit:
             raise type(error)(f"No{more} group was moved: {error}{moved}") from error
         if late:
             left = {
-                name: f"it was not moved{' wholly' if name in part else ''}: {late}"
+                name: f"it was {'moved only in part' if name in part else 'not moved'}, because {late}"
                 for name in missing
                 if missing[name]
             }
             self.write_outcome(left)
-            restore = f", or restore what was moved with {_restore(self.directory)}" if moved else ""
+            restore = f", or {_restore(self.directory)}" if moved else ""
             raise NotDrained(
-                f"No{more} group was moved: after the flow was stopped, {late}. They are not on the target, and "
-                f"consumers there would miss them.{moved} Stop the producers of these topics, then run the failover "
+                f"No{more} group was moved. After the flow was stopped, {late}. These records are not on the target, "
+                f"so consumers there would miss them.{moved} Stop the producers of these topics, then run the failover "
                 f"again{restore}."
             )
 
@@ -196,13 +196,13 @@ class _Commit:
         except StoreError as error:
             self.write_outcome(left)
             raise type(error)(
-                f"{proved}. Whether records came to the source meanwhile is unknown: {error} "
+                f"{proved}. It is unknown whether the source received more records meanwhile: {error} "
                 f"{_next_step(self.directory)}"
             ) from error
         moved = self.write_outcome(left, late=late)
         if left:
             raise GroupsNotMoved(
-                f"{len(left):,} of {total:,} groups were not moved, or not wholly: {reasons(left)}. {proved}. "
+                f"{len(left):,} of {total:,} groups were not moved, or only in part: {reasons(left)}. {proved}. "
                 f"{_next_step(self.directory)}"
             )
         return moved
@@ -236,7 +236,7 @@ def came_late(directory: FailoverDirectory, source: KafkaCluster | None) -> str:
     if not named:
         return ""
     total = sum(count for count in late.values() if count > 0)
-    return f"{counted(total, 'record')} came to the source: {first_few(named, _NAMED, separator='; ')}"
+    return f"the source received {counted(total, 'record')}: {first_few(named, _NAMED, separator='; ')}"
 
 
 def _approved(directory: FailoverDirectory, digest: str) -> dict[str, _Translated]:
@@ -252,10 +252,10 @@ def _approved(directory: FailoverDirectory, digest: str) -> dict[str, _Translate
             sums = [so_far + number for so_far, number in zip(sums, numbers, strict=True)]
     if digest_of_sums(sums) != digest:
         earlier = read_replaced(directory)
-        stays = f" What an earlier commit of this run has moved stays: {count(earlier)}." if earlier else ""
+        stays = f" An earlier commit of this run has moved {count(earlier)}: they stay moved." if earlier else ""
         raise PlanRefused(
-            f"Nothing was committed: the translation under {directory.uri} is not the one that was approved.{stays} "
-            "Run it again from the beginning."
+            f"Nothing was committed: the translation under {directory.uri} is not the approved translation.{stays} Run "
+            "the failover again from its beginning."
         )
     return translated
 
@@ -279,8 +279,8 @@ def _listed(groups: Collection[str]) -> str:
 
 
 def _next_step(directory: FailoverDirectory) -> str:
-    return f"Run it again to commit what is missing, or restore what was moved with {_restore(directory)}."
+    return f"Run the task again to commit what is missing, or {_restore(directory)}."
 
 
 def _restore(directory: FailoverDirectory) -> str:
-    return f"mirror_failover_restore, run_uri={directory.uri} and the same target"
+    return f"restore the moved groups: run mirror_failover_restore with run_uri={directory.uri} and the same target"

@@ -93,15 +93,16 @@ def restore_groups(directory: FailoverDirectory, target: KafkaCluster) -> Restor
     replaced = read_replaced(directory)
     if replaced is None:
         raise InvalidInput(
-            f"Nothing was restored: under {directory.before} no commit of a failover is recorded. run_uri must name "
-            "the directory of its final translation (…/final)."
+            f"Nothing was restored: {directory.before} has no record of a failover's commit. Set run_uri to the "
+            "directory of the failover's final translation (…/final)."
         )
     try:
         left, emptied = _restore(directory, target, replaced)
     except StoreError as error:
         raise type(error)(
-            f"{error} Groups were being restored then. What is restored stays; other offsets of deleted groups are "
-            f"kept under {directory.deleted_groups}, and the next attempt commits them. Run it again."
+            f"{error} This interrupted the restore of groups. Groups that are already restored stay so. If a group was "
+            f"deleted to clear single offsets, its other offsets are kept under {directory.deleted_groups}, and the "
+            "next attempt commits them. Run the task again."
         ) from error
     # Restored groups may move from here on: their offsets are no longer compared with what the failover committed.
     write_replaced(directory, {name: rows for name, rows in replaced.items() if name in left})
@@ -112,7 +113,8 @@ def restore_groups(directory: FailoverDirectory, target: KafkaCluster) -> Restor
     if left:
         raise GroupsNotMoved(
             f"{len(left):,} of {len(replaced):,} groups were not restored: {reasons(left)}. The other {len(done):,} "
-            "have what they had before the failover. Run it again once these can be restored."
+            "have their offsets from before the failover again. Run the task again once the remaining groups can be "
+            "restored."
         )
     return restored
 
@@ -155,7 +157,8 @@ def _hindrance(replaced: Mapping[TopicPartition, Replaced], group: Group) -> str
         offset = group.offset(where)
         if offset not in {row.committed, None if row.prior is None else row.prior.offset}:
             return (
-                f"{partition_text(where)} has moved on from {shown(row.committed)} to {shown(offset)}, and stays there"
+                f"{partition_text(where)} has moved from {shown(row.committed)} to {shown(offset)} since the failover, "
+                "and stays there"
             )
     return ""
 

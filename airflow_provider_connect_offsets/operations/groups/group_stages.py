@@ -87,7 +87,7 @@ def move_groups(
 
     operation = Operation(
         groups_journal(clients),
-        f"the move of groups by {directory.uri}",
+        f"the move of the groups in {directory.uri}",
         stages,
         MoveExplained(),
         reached(clients),

@@ -31,8 +31,8 @@ class FoundRecords:
             return f"{name} is {self.sink.status.state}, and no task has failed: there is nothing to skip."
         if not self.records:
             return (
-                f"{name} has failed on a record which reading does not find. A run that is no dry run lets it run with "
-                "one record a poll until it fails again."
+                f"{name} has failed on a record, but reading its topics did not find the record. Run this again "
+                "without dry_run: then the sink runs with one record a poll until it fails again."
             )
         return " ".join(f"{name} {_found(one)}" for one in self.records)
 
@@ -56,8 +56,8 @@ class SkippedRecords:
 def _found(one: FailedRecord) -> str:
     """Say where a record is, how it was found, and how sure that is."""
     by = "read from the committed position" if one.way is Way.READ else "reported by Connect with one record a poll"
-    likely = "" if one.certain else ", if no record before it is the one, which only the sink can tell"
-    passed = f" Before it, {counted(one.passed, 'record')} must still be delivered." if one.passed else ""
+    likely = "" if one.certain else ", or on an earlier record, which only a run of the sink can show"
+    passed = f" Before it, the sink must still deliver {counted(one.passed, 'record')}." if one.passed else ""
     return f"fails on {one} ({one.why}; {by}){likely}.{passed}"
 
 

@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 # Identifies the sagas of a run, which resume the sink.
 _KEY = "poison record"
 _ADVICE = (
-    "If you know which record it is, skip it with connector_offsets_change (to=skip, and topics and partitions of it)."
+    "If you know the record, skip it with connector_offsets_change (to=skip, and topics and partitions of that record)."
 )
 
 
@@ -149,15 +149,15 @@ class PoisonedSink:
         if room <= 0:
             failing = " and ".join(str(one) for one in found.records)
             raise NotSkipped(
-                f"{self.request.connector!r} has failed again, and max_skips ({self.request.max_skips}) records were "
-                f"skipped. {named_skipped(skipped)} Now it fails on {failing}: {found.records[0].why}. Look at them in "
-                f"{self.kept.directory.poison_records} before you skip more."
+                f"{self.request.connector!r} has failed again, after max_skips ({self.request.max_skips}) records were "
+                f"skipped. {named_skipped(skipped)} Now it fails on {failing}: {found.records[0].why}. Look at these "
+                f"records in {self.kept.directory.poison_records} before you skip more."
             )
         others = [one for one in found.records if allowed is not None and one.place not in allowed]
         if others:
             raise PlanRefused(
-                f"{self.request.connector!r} fails on {others[0]}, which was not approved. {named_skipped(skipped)} "
-                "Run it again, so that this record is shown and approved."
+                f"{self.request.connector!r} fails on {others[0]}, but nobody has approved skipping this record. "
+                f"{named_skipped(skipped)} Start a new run, so that this record can be approved."
             )
         return list(found.records[:room])
 
@@ -170,8 +170,9 @@ class PoisonedSink:
             return FoundRecords(sink)
         if not sink.is_of_one_record:
             raise NotSkipped(
-                f"Nothing was skipped: {sink.name!r} has not failed on converting or transforming a record, but: "
-                f"{sink.status.cause}. That may pass, or be repaired, and its records be delivered then. {_ADVICE}"
+                f"Nothing was skipped: {sink.name!r} has not failed on converting or transforming a record. The cause "
+                f"is: {sink.status.cause}. If this cause passes or is repaired, the sink can deliver its records. "
+                f"{_ADVICE}"
             )
         if known := still_next(sink, self.kept.found()):
             return FoundRecords(sink, tuple(known))
@@ -192,7 +193,7 @@ class PoisonedSink:
             ResumeConnector(sink.name, self.clients, may_fail=True),
         )
         stages = [StopConnector(sink.name, self.clients), run, resume]
-        record = self._operate("the search for the record on which it fails", stages)
+        record = self._operate("the search for the poison record", stages)
         failed = record.stage(run.name).facts["failed"]
         # With its own configuration it fails at once, at the position that it has reached now.
         sink = self._watched(observe_sink(self.clients, sink.name))
@@ -208,13 +209,13 @@ class PoisonedSink:
         """Raise :class:`InvalidRequest` for a sink that isn't RUNNING, or has errors.tolerance=all."""
         if sink.status.state is not State.RUNNING:
             raise InvalidRequest(
-                f"Nothing was skipped: {sink.name!r} is {sink.status.state}, and to find the record it has to run. "
+                f"Nothing was skipped: {sink.name!r} is {sink.status.state}, but it must run to find the record. "
                 f"First {self.clients.control.by_hand(sink.name, State.RUNNING)}."
             )
         if sink.info.config.get("errors.tolerance", "none").strip().lower() == "all":
             raise InvalidRequest(
-                f"Nothing was skipped: {sink.name!r} tolerates errors (errors.tolerance=all), so it skips records that "
-                f"can't be converted or transformed by itself. {sink.status.cause}"
+                f"Nothing was skipped: {sink.name!r} tolerates errors (errors.tolerance=all), so it already skips "
+                f"records that can't be converted or transformed. It has failed for another reason: {sink.status.cause}"
             )
 
     def _unproved(self, sink: FailedSink, reported: Sequence[FailedRecord]) -> str:
@@ -222,13 +223,13 @@ class PoisonedSink:
         if reported:
             one = reported[0]
             return (
-                f"Nothing was skipped: {name} fails on {one}, but has committed only position {one.position}, "
-                f"and to skip {one} would skip {counted(one.passed, 'record')} before it, which it may not have "
-                "delivered."
+                f"Nothing was skipped: {name} fails on {one}, but has committed only position {one.position}. Skipping "
+                f"this record would also skip {counted(one.passed, 'record')} before it, which the sink may not have "
+                "delivered yet."
             )
         places = [described((where.topic, where.partition, sink.start(where))) for where in sorted(sink.unread)]
         return (
-            f"Nothing was skipped: {name} failed again with one record a poll, but Connect has not reported on which "
+            f"Nothing was skipped: {name} failed again with one record a poll, but Connect has not reported the "
             f"record ({sink.status.cause}). It may be {first_few(places, 3)}. Check that the workers may create and "
             f"write the topic {reports_topic(sink.name, cluster=self.clients.cluster)!r}. {_ADVICE}"
         )
@@ -278,5 +279,7 @@ class PoisonedSink:
                 if self.clients.logs is not None and topic in self.clients.logs.topics():
                     self.kafka.delete_topic(topic)
             except Exception:  # of any client: the search itself has ended
-                log.warning("The topic %r is left: delete it. It has copies of records.", topic, exc_info=True)
+                log.warning(
+                    "The topic %r could not be deleted. Delete it: it has copies of records.", topic, exc_info=True
+                )
         self._reports.clear()

@@ -25,8 +25,8 @@ class SkipRecords(WriteOffsets):
             expected = _entry(one, one.position)
             if stored.get(expected.partition) != expected.offset:
                 raise Drift(
-                    f"Nothing was skipped: {self.subject!r} failed on {one} at position {one.position}, and is now at "
-                    f"{stored.get(expected.partition, 'no offset')}. Run it again."
+                    f"Nothing was skipped: {self.subject!r} failed on {one} at position {one.position}, but is now at "
+                    f"{stored.get(expected.partition, 'no offset')}. Run the task again."
                 )
         return super().changes(prior)
 

@@ -150,12 +150,12 @@ def by_hand(clients: Clients, connector: str, alteration: Alteration, undoing: U
     try:
         kept = undoing.keep("prior_offsets", body)
     except Exception:  # of any file system: the message must still name what is stored
-        log.exception("The prior offsets of %r, which could not be kept as a file: %s", connector, json.dumps(body))
+        log.exception("The prior offsets of %r could not be kept in a file. They are: %s", connector, json.dumps(body))
         kept = ""
     if clients.origin is Origin.REST:
         where = f"kept in {kept}" if kept else "that the log of this task shows"
         return f"send PATCH /connectors/{connector}/offsets with the body {where}"
-    where = kept or "a file that holds the offsets which the log of this task shows"
+    where = kept or "a file with the offsets that the log of this task shows"
     if clients.origin is Origin.GROUP:
         return f"run group_offsets_change with groups={re.escape(connector)}, to=file and value={where}"
     control = "strimzi" if clients.origin is Origin.STRIMZI else "storage"

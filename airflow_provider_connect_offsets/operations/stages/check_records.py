@@ -29,15 +29,15 @@ class CheckRecords(ConnectorStage):
         try:
             out_of_log = log_positions.requested_gone(self._clients, alteration.positions)
         except StoreError as error:
-            return Done((f"{error} Whether records at the positions of {self.subject!r} were deleted is unknown.",))
+            return Done((f"{error} It is unknown whether records at the positions of {self.subject!r} were deleted.",))
         if not out_of_log:
             return Done()
         gone = log_positions.described(self.subject, out_of_log)
         deleted = (
             f"The offsets of {self.subject!r} were changed and read back{again(self._clients, alteration.prior_state)},"
-            f" but records at its positions were deleted {since(self._clients)}: {gone} Those that it had not read by "
-            "then can't be delivered any more. Compare what has arrived, and raise retention.ms of the topic before a "
-            "new run."
+            f" but records at its positions were deleted {since(self._clients)}: {gone} Deleted records that it had "
+            "not read can't be delivered any more. Compare what has arrived, and raise retention.ms of the topic "
+            "before a new run."
         )
         return Done(facts={"deleted": deleted})
 

@@ -43,7 +43,7 @@ class _StateStage(ConnectorStage):
     def _pass_over(self, error: UnknownConnector, *, otherwise: Exception) -> None:
         """Raise ``otherwise`` for a connector that someone has deleted, unless it may be left out."""
         if self.optional:
-            log.warning("%s It is left out.", error)
+            log.warning("%s This connector is left out.", error)
         elif otherwise is error:
             raise error
         else:
@@ -184,11 +184,11 @@ class ResumeConnector(_StateStage):
             return StageState(Found.FOREIGN, Drift(f"{error} Someone has deleted it since."))
         if status.has_failed and prior.state is not State.STOPPED and not (self.may_fail and prior.failed):
             return StageState(
-                Found.PARTIAL, NotRunning(f"{self.subject!r} was resumed, and has failed since: {status.cause}")
+                Found.PARTIAL, NotRunning(f"{self.subject!r} was resumed, but has failed since: {status.cause}")
             )
         if steps.intended_state(status) is not prior.state:
             return StageState(
-                Found.FOREIGN, Drift(f"{self.subject!r} was brought back to {prior.state}, and is {status.state} now.")
+                Found.FOREIGN, Drift(f"{self.subject!r} was {prior.state} after the change, but is {status.state} now.")
             )
         return StageState(Found.DONE)
 

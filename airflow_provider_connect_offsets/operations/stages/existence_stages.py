@@ -44,7 +44,7 @@ class ExistenceStage(ConnectorStage):
             registry.delete(self.subject)
         if self._clients.settle(self._existing, until=lambda existing: existing is None) is not None:
             raise NotApplied(
-                f"{self.subject!r} was to be deleted, and is still there after {self._clients.timeout:g} s."
+                f"{self.subject!r} still exists {self._clients.timeout:g} s after its deletion was requested."
             )
 
 
@@ -88,7 +88,8 @@ class CreateConnector(ExistenceStage):
         """Return the digest of its settings; raises :class:`InvalidRequest` if a connector of that name exists."""
         if self._existing() is not None:
             raise InvalidRequest(
-                f"Nothing was created: a connector {self.subject!r} exists. Choose another name, or delete it first."
+                f"Nothing was created: a connector {self.subject!r} already exists. Choose another name, or delete it "
+                "first."
             )
         return {"digest": _digest(self.subject, self._config)}
 
@@ -97,7 +98,7 @@ class CreateConnector(ExistenceStage):
         registry_of(self._clients).create(self.subject, self._config, initial_state=State.STOPPED, like=self._like)
         status = self._clients.await_status(self.subject, lambda observed: observed.is_stopped)
         if not status.is_stopped:
-            raise NotApplied(f"{self.subject!r} was created to be STOPPED, and is {status.state}.")
+            raise NotApplied(f"{self.subject!r} was created as STOPPED, but is {status.state}.")
         return Done()
 
     def find(self, captured: JsonMap) -> StageState:
@@ -108,7 +109,7 @@ class CreateConnector(ExistenceStage):
         if _digest(self.subject, existing.config) != captured["digest"]:
             return StageState(Found.FOREIGN, self._foreign())
         if existing.is_held:
-            return StageState(Found.PARTIAL, NotApplied(f"The creation of {self.subject!r} did not end."))
+            return StageState(Found.PARTIAL, NotApplied(f"The creation of {self.subject!r} was not completed."))
         return StageState(Found.DONE)
 
     def stands(self, captured: JsonMap) -> StageState:
@@ -132,7 +133,9 @@ class CreateConnector(ExistenceStage):
         return ""
 
     def _foreign(self) -> Interfered:
-        return Interfered(f"The connector {self.subject!r} has other settings: someone else has created or changed it.")
+        return Interfered(
+            f"The connector {self.subject!r} has unexpected settings: someone else has created or changed it."
+        )
 
 
 class DeleteConnector(ExistenceStage):
@@ -150,21 +153,21 @@ class DeleteConnector(ExistenceStage):
         """Return DONE if there is no such connector."""
         if self._existing() is None:
             return StageState(Found.DONE)
-        return StageState(Found.BEFORE, NotApplied(f"{self.subject!r} is still there."))
+        return StageState(Found.BEFORE, NotApplied(f"{self.subject!r} still exists."))
 
     def stands(self, captured: JsonMap) -> StageState:
         """Return DONE while there is no such connector."""
         if self._existing() is None:
             return StageState(Found.DONE)
-        return StageState(Found.FOREIGN, Drift(f"a connector {self.subject!r} has been created."))
+        return StageState(Found.FOREIGN, Drift(f"A connector {self.subject!r} has been created again."))
 
 
 def registry_of(clients: Clients) -> ConnectorRegistry:
     """Return the client that creates and deletes connectors; raises :class:`Unsupported` with ``control`` storage."""
     if not clients.origin.has_states:
         raise Unsupported(
-            "Nothing was changed: connectors are created, configured and deleted by Connect's REST API (control=rest) "
-            "or resources of Strimzi (control=strimzi), not in a storage."
+            "Nothing was changed: a connector can't be created, configured or deleted in a storage. Use Connect's REST "
+            "API (control=rest) or Strimzi's resources (control=strimzi)."
         )
     return cast("ConnectorRegistry", clients.control)
 

@@ -83,8 +83,8 @@ class ConnectorExplained(Explanation):
     def stuck(self, error: Exception, record: SagaRecord) -> Exception:
         """Return :class:`LeftStopped`: the operation has passed its pivot."""
         return LeftStopped(
-            f"{self._stands(error)}: {record.operation} has begun what can't be undone, and could not continue: "
-            f"{error} Run the task again, which continues it."
+            f"{self._stands(error)}: {record.operation} has begun a step that can't be undone, and could not "
+            f"continue. {error} Run the task again to continue it."
         )
 
     def _stands(self, failure: Exception) -> str:
@@ -112,8 +112,8 @@ class ConnectorExplained(Explanation):
         names = " and ".join(f"{one.subject!r}{_whereabouts(one, of_stops)}" for one in down)
         operation = record.operation[0].upper() + record.operation[1:]
         return type(error)(
-            f"{error} {operation} was made, and read back, but {names} may still be STOPPED. Run the task again, which "
-            "continues it."
+            f"{error} {operation} was made and read back, but {names} may still be STOPPED. Run the task again to "
+            "continue it."
         )
 
 
@@ -131,22 +131,22 @@ class CopyExplained(Explanation):
         state = prior_state_in(settled.record)
         again = "was not touched" if state is None else f"is {state} again"
         return NotApplied(
-            f"{self.new!r} was not created as a copy of {self.connector!r}: {error} Nothing is left of it, and "
+            f"{self.new!r} was not created as a copy of {self.connector!r}: {error} Nothing is left of the copy, and "
             f"{self.connector!r} {again}.{settled.lost}"
         )
 
     def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
         """Return the failure, with the error that it follows."""
         return type(failure)(
-            f"{self.new!r} was not created as a copy of {self.connector!r}: {error} That could not be undone: "
-            f"{failure} Run the task again, or any operation on {self.connector!r}, which undoes it first."
+            f"{self.new!r} was not created as a copy of {self.connector!r}: {error} This could not be undone: "
+            f"{failure} Run the task again, or any operation on {self.connector!r}: it undoes the copy first."
         )
 
     def stuck(self, error: Exception, record: SagaRecord) -> Exception:
         """Return :class:`LeftStopped`: the original is being deleted."""
         return LeftStopped(
-            f"{self.new!r} has the offsets of {self.connector!r}, and both are STOPPED: the deletion of "
-            f"{self.connector!r} has begun, and could not continue: {error} Run the task again, which continues it."
+            f"{self.new!r} has the offsets of {self.connector!r}, and both are STOPPED. The deletion of "
+            f"{self.connector!r} has begun, but could not continue: {error} Run the task again to continue it."
         )
 
     def unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
@@ -154,15 +154,15 @@ class CopyExplained(Explanation):
         of_original = record.of_title(DELETE)
         original = "may be STOPPED" if of_original is None else "is deleted"
         return type(error)(
-            f"{error} {self.new!r} has its offsets, and may be STOPPED; {self.connector!r} {original}. Run the task "
-            "again, which continues it."
+            f"{error} {self.new!r} has its offsets, but may be STOPPED. {self.connector!r} {original}. Run the task "
+            "again to continue."
         )
 
 
 def describe(settled: Settled) -> str:
     """Describe how a saga whose process had died was settled."""
     record = settled.record
-    named = f"{record.resource!r}: {record.operation} by run {record.owner.run!r}, which ended before its time,"
+    named = f"{record.resource!r}: {record.operation} by run {record.owner.run!r}, which ended unfinished,"
     if ended := _without_offsets(settled):
         return f"{named} {ended}{settled.lost}"
     more = "".join(f" {text}" for text in (*settled.warnings, deleted_in(record)) if text)
@@ -179,7 +179,7 @@ def _of_offsets(record: SagaRecord, more: str) -> str:
     elif alteration_in(record) is None:
         ended, joint = "had written nothing", "; "
     else:
-        ended, joint = "was undone: prior offsets are proved", ", and "
+        ended, joint = "was undone: the prior offsets were read back", ", and "
     return f"{ended}{joint}{states}{more}" if states else f"{ended}.{more}"
 
 
@@ -192,9 +192,9 @@ def _without_offsets(settled: Settled) -> str:
     if created is not None and record.state is SagaState.UNDONE:
         return "was undone: nothing is left of the connector."
     if record.of_title(REMOVE) and record.state is SagaState.DONE:
-        return "was finished: the interval is delivered, and the clone is deleted with its offsets."
+        return "was finished: the interval is delivered, and the clone and its offsets are deleted."
     if record.of_title(DELETE) and record.state is SagaState.DONE:
-        return "was finished: the connector is deleted, and its offsets are removed."
+        return "was finished: the connector and its offsets are deleted."
     if record.of_title(ONE_BY_ONE) and record.state is not SagaState.ABANDONED:
         return f"was ended: the connector has its own configuration again, and {_restored_states(record)}"
     return ""

@@ -119,8 +119,8 @@ class EmptyTopics(ConnectorStage):
             return ""
         return (
             f" {self._names} may have been emptied, which is not undone. The records are kept under {self._kept}. "
-            "MirrorMaker 2 writes a new sync with the next record that it replicates of each partition; until then "
-            "groups are not translated."
+            "MirrorMaker 2 writes a new offset sync of each partition with the next record that it replicates. Until "
+            "then, it does not translate group offsets of that partition."
         )
 
     @property

@@ -34,7 +34,7 @@ def has_gone_on(stored: Offsets, prior: Offsets, expected: Offsets) -> bool:
 def interference(clients: Clients) -> str:
     """Say that someone else has resumed the connector or group, as part of a sentence."""
     if clients.origin is Origin.GROUP:
-        return "members joined the consumer group, or had joined and committed offsets of their own"
+        return "members joined the consumer group, or committed offsets of their own"
     return "someone else resumed the connector"
 
 
@@ -46,7 +46,7 @@ def since(clients: Clients) -> str:
 def left_down(clients: Clients, name: str) -> str:
     """Describe what must stay down, at the beginning of a sentence."""
     if clients.origin is Origin.GROUP:
-        return f"Start no member of consumer group {name!r}"
+        return f"Do not start any member of consumer group {name!r}"
     return f"{name!r} stays STOPPED"
 
 

@@ -147,8 +147,8 @@ class ImportOffsets(ReachedStage):
             observed = stored[change.connector].only(change.partitions)
             if observed != change.prior:
                 raise Drift(
-                    f"Nothing was written: {change.connector!r} was changed by someone else since it was shown: "
-                    f"{differences(observed, change.prior)}. Import once more."
+                    f"Nothing was written: someone else has changed offsets of {change.connector!r} since they were "
+                    f"shown. {differences(observed, change.prior)}. Run the import again."
                 )
         self._changes = [replace(change, before=stored[change.connector]) for change in self._changes]
         prior = {one.connector: one.prior for one in self._changes}
@@ -174,7 +174,7 @@ class ImportOffsets(ReachedStage):
         is_before = found == {Found.BEFORE}
         return StageState(
             Found.BEFORE if is_before else Found.PARTIAL,
-            NotApplied(f"Offsets in {self._storage.name} are not those of the document."),
+            NotApplied(f"The offsets in {self._storage.name} differ from the document."),
         )
 
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
@@ -197,8 +197,8 @@ class ImportOffsets(ReachedStage):
         except (StoreError, NotApplied) as error:
             kept = f": {captured['prior']}" if self._is_rebuilt else ""
             raise LeftStopped(
-                f"The prior offsets could not be restored: {error} Leave the workers down and import the document "
-                f"in which they are kept{kept}."
+                f"The prior offsets could not be restored: {error} Do not start the workers. Import the document that "
+                f"has these offsets{kept}."
             ) from error
         return _described(foreign)
 
@@ -251,7 +251,7 @@ class ImportExplained(Explanation):
 
     def unsettled(self, failure: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
         """Return the failure, and name the import that it belongs to, as the caller wants to do something else."""
-        return type(failure)(f"{_named(record)}, and is undone before anything else. {failure}")
+        return type(failure)(f"{_named(record)}, and must be undone first. {failure}")
 
 
 def describe_import(settled: Settled) -> str:
@@ -263,10 +263,12 @@ def describe_import(settled: Settled) -> str:
 
 def _named(record: SagaRecord) -> str:
     operation = record.operation
-    return f"{operation[0].upper()}{operation[1:]} by run {record.owner.run!r} ended before its time"
+    return f"{operation[0].upper()}{operation[1:]} by run {record.owner.run!r} ended unfinished"
 
 
 def _described(foreign: Mapping[str, Sequence[str]]) -> str:
     """Name the partitions that someone else has written, with a space before; empty if there are none."""
     named = [f"{name!r} {partition}" for name, partitions in foreign.items() for partition in partitions]
-    return f" Someone else has written since, which was left as it is: {first_few(named, _NAMED)}." if named else ""
+    if not named:
+        return ""
+    return f" Someone else has changed these offsets since, so they were left as they are: {first_few(named, _NAMED)}."

@@ -33,7 +33,7 @@ def read(captured: JsonMap, name: str) -> Mapping[str, Offsets]:
     uri = captured[name]
     content, expected = files.read_bytes(uri), captured.get(_DIGESTS, {}).get(name)
     if content is None or expected not in {None, _digest(content.decode(errors="replace"))}:
-        raise DatasetError(f"{uri} is not the document that the journal has kept: it is gone, or was changed since.")
+        raise DatasetError(f"{uri} is missing, or is no longer the document that the journal has kept.")
     return parse_kip199(json.loads(content))
 
 

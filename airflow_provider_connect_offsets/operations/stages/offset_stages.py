@@ -174,8 +174,8 @@ class AlterOffsets(ConnectorStage):
                 return StageState(
                     Found.FOREIGN,
                     Drift(
-                        f"{self.subject!r}, partition {change.partition}, is at {now or 'no offset'}, and was left at "
-                        f"{wanted or 'no offset'}."
+                        f"{self.subject!r}, partition {change.partition}, is at {now or 'no offset'}, but was at "
+                        f"{wanted or 'no offset'} after the change."
                     ),
                 )
         return StageState(Found.DONE)
@@ -198,8 +198,8 @@ class AlterOffsets(ConnectorStage):
             raise LeftStopped(
                 f"{self.subject!r} stays STOPPED: its prior offsets were restored and read back, but records at them "
                 f"were deleted while it was STOPPED: {gone} If it resumes, auto.offset.reset decides its position. To "
-                f"accept that, {self._clients.control.by_hand(self.subject, State.RUNNING)}; to choose another "
-                "position, do so and plan anew."
+                f"accept that, {self._clients.control.by_hand(self.subject, State.RUNNING)}. To choose "
+                "another position, do this as well, then plan again."
             )
         return f" Records at its prior positions were deleted meanwhile: {gone}" if gone else ""
 
@@ -225,23 +225,23 @@ class AlterOffsets(ConnectorStage):
                     steps.prove(self._clients, self.subject, alteration.prior_offsets)
         except UnknownConnector as error:
             raise Interfered(
-                f"{error} Someone has deleted it while its offsets were changed, so it is unknown where it begins if "
-                "it is created anew. To have its prior offsets then, create it as STOPPED and "
+                f"{error} Someone has deleted it while its offsets were being changed, so it is unknown where it "
+                "begins if it is created again. To restore its prior offsets, create it as STOPPED and "
                 f"{by_hand(self._clients, self.subject, alteration, undoing)}."
             ) from error
         except (StoreError, NotApplied) as error:
             repair = by_hand(self._clients, self.subject, alteration, undoing)
             repair += then_resume(self._clients, self.subject, alteration)
             raise LeftStopped(
-                f"{left_down(self._clients, self.subject)}: neither the plan nor its prior offsets could be proved. "
-                f"{error} To restore the prior offsets: run the task again, or {repair}."
+                f"{left_down(self._clients, self.subject)}: neither the planned nor the prior offsets could be proved. "
+                f"{error} To restore the prior offsets, run the task again, or {repair}."
             ) from error
 
     def _refuse_if_resumed(self, alteration: Alteration, undoing: Undoing, kind: type[Interfered]) -> None:
         """Raise an error of that kind for a connector that runs again: nothing can be written then."""
         if self._is_resumed(alteration):
             raise kind(
-                f"The change of {self.subject!r} was under way when {interference(self._clients)}; its offsets are "
+                f"The change of {self.subject!r} was under way when {interference(self._clients)}. Its offsets are "
                 "left as they are now. To restore the prior offsets, "
                 f"{self._clients.control.by_hand(self.subject, State.STOPPED)} and "
                 f"{by_hand(self._clients, self.subject, alteration, undoing)}."
@@ -264,7 +264,7 @@ class AlterOffsets(ConnectorStage):
             return log_positions.described(self.subject, log_positions.prior_gone(self._clients, alteration.positions))
         except StoreError as error:
             # The prior offsets are proved, and brokers that do not answer are no reason to keep a connector down.
-            log.warning("%s Whether records at the prior positions were deleted is unknown.", error)
+            log.warning("%s It is unknown whether records at the prior positions were deleted.", error)
             return ""
 
 

@@ -81,7 +81,7 @@ class RunOneByOne(ConnectorStage):
         if self._left(config, captured):
             return StageState(
                 Found.PARTIAL,
-                NotApplied(f"{self.subject!r} does not have its own configuration again: {', '.join(self._settings)}."),
+                NotApplied(f"{self.subject!r} does not have its own settings again: {', '.join(self._settings)}."),
             )
         return StageState(Found.DONE)
 
@@ -123,9 +123,7 @@ class RunOneByOne(ConnectorStage):
             self._configure(ours)
         if not theirs:
             return ""
-        return (
-            f" Someone else has changed {', '.join(theirs)} of {self.subject!r} meanwhile; they are left as they are."
-        )
+        return f" Meanwhile someone else has changed {', '.join(theirs)} of {self.subject!r}. This is left as it is."
 
     def _left(self, config: Mapping[str, str], captured: JsonMap) -> list[str]:
         """Name the settings that still have the values of the run."""
@@ -148,7 +146,7 @@ class RunOneByOne(ConnectorStage):
 
         if self._clients.settle(read, until=lambda now: now == given) != given:
             named = ", ".join(settings)
-            raise NotApplied(f"{self.subject!r} was to get other settings, which are not read back: {named}.")
+            raise NotApplied(f"New settings of {self.subject!r} were written, but are not read back: {named}.")
 
 
 def _has_ended(before: FailedSink) -> Callable[[FailedSink], bool]:

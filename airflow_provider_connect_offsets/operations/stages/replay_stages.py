@@ -70,9 +70,9 @@ class PlaceClone(CloneStage):
         group = self._clients.control.info(self.subject).group_id
         if left.stored() and group is not None:
             raise InvalidRequest(
-                f"The consumer group of {self.subject!r}, which has never run, has offsets. If the workers set "
-                "consumer.group.id for all sinks, no clone can have a group of its own, and nothing can be replayed. "
-                f"If someone has deleted an earlier clone by hand, delete the group {group!r}, and try again."
+                f"The clone {self.subject!r} has never run, but its consumer group already has offsets. If the workers "
+                "set consumer.group.id for all sinks, a clone can't have its own group, and nothing can be replayed. "
+                f"If someone has deleted an earlier clone by hand, delete the group {group!r}, then try again."
             )
         return {"starts": self._starts.as_json(), "left": left.removed().as_json()}
 
@@ -175,9 +175,9 @@ class DeliverInterval(CloneStage):
             if not known.behind:
                 return Done()
             if status.has_failed:
-                raise NotApplied(f"The clone {self.subject!r} has failed: {status.cause} {known}.")
+                raise NotApplied(f"The clone {self.subject!r} has failed ({status.cause}). {known}.")
             if clock.now() > deadline:
-                raise NotApplied(f"{known}, and the time of {self._limit:,.0f} s (replay_limit) is up.")
+                raise NotApplied(f"{known}. The time limit of {self._limit:,.0f} s (replay_limit) has passed.")
             clock.sleep(_EVERY)
 
     def find(self, captured: JsonMap) -> StageState:
@@ -210,7 +210,7 @@ class StopClone(DeliverInterval):
             steps.stop(self._clients, self.subject)
             last = self._observed()
         except UnknownConnector as error:
-            return Done((f"{clone_deleted_by_others(error)} What it delivered after the interval is unknown.",))
+            return Done((f"{clone_deleted_by_others(error)} It is unknown what it delivered after the interval.",))
         return Done(facts={"positions": [position for _range, position in last.positions]})
 
     def find(self, captured: JsonMap) -> StageState:

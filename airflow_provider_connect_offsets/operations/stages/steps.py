@@ -60,13 +60,13 @@ def lasting_status(clients: Clients, connector: str) -> ConnectorStatus:
     status = clients.await_status(connector, lambda one: not one.is_passing)
     if status.state in _TRANSIENT:
         raise NotStopped(
-            f"{connector!r} has been {status.state} for {clients.timeout:.0f} s: no worker runs it, so the state that "
-            "was requested of it is unknown. Start its workers again, then try again."
+            f"{connector!r} has been {status.state} for {clients.timeout:.0f} s: no worker runs it, so its requested "
+            "state is unknown. Start its workers again, then try again."
         )
     if status.is_passing:
         raise NotReconciled(
-            f"{connector!r} has been {status.state} for {clients.timeout:.0f} s, though its resource requests "
-            f"{status.requested}: Strimzi's operator does not bring it there. Is the operator running?"
+            f"{connector!r} has been {status.state} for {clients.timeout:.0f} s, although its resource requests "
+            f"{status.requested}. Strimzi's operator has not changed the state: check that the operator is running."
         )
     return status
 
@@ -172,8 +172,8 @@ def refuse_reconfigured(connector: str, planned: Config | None, clients: Clients
     info = clients.control.info(connector)
     if changed := reconfigured(planned, info.config, also=info.family.settings):
         raise Drift(
-            f"{connector!r} has been reconfigured since the plan was made, so its positions may be of other "
-            f"records: {first_few(changed, 3, separator='; ')}. Make a new plan."
+            f"{connector!r} has been reconfigured since the plan was made, so its positions may mean other records "
+            f"now: {first_few(changed, 3, separator='; ')}. Make a new plan."
         )
 
 
@@ -218,7 +218,7 @@ def rebase(plan: OffsetPlan, clients: Clients, at_stop: Offsets, *, moving: bool
     if clients.logs is None:
         raise Drift(
             f"{plan.connector!r} has moved on since the plan was made, and {plan.request} can't be computed again "
-            "without its logs: kafka_conn_id must name the cluster that its positions refer to."
+            "without the logs of its topics. Set kafka_conn_id to the Kafka cluster that its positions refer to."
         )
     bounds = {where: (log.log_start, log.log_end) for where, log in clients.logs.bounds(moved).items()}
     unread = _next_records(plan, clients, at_stop, moved) if plan.request.to is To.SKIP else {}

@@ -35,7 +35,7 @@ class ApprovePoisonSkipOperator(AskAboutRunOperator):
         """Return whether a person is asked; skips what follows in a dry run, and if the sink has not failed."""
         given = self.given(QuestionParams)
         if given.plan_only:
-            raise AirflowSkipException(f"A dry run: nothing is skipped. The report: {self.address}")
+            raise AirflowSkipException(f"Dry run: nothing is skipped. The report: {self.address}")
         if not self.summary["records"]:
             raise AirflowSkipException(f"There is nothing to skip. The report: {self.address}")
         return self.needs(approval=given.approval)

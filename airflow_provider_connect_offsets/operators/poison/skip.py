@@ -85,8 +85,8 @@ class _PoisonOperator(ReportedOperator):
         require_control(
             connections.control,
             *(Control.REST, Control.STRIMZI_REST),
-            why="only Connect's REST API shows at once that a sink has failed again; a resource of Strimzi shows it "
-            "after the operator's next reconciliation, and a storage never.",
+            why="only Connect's REST API shows at once that a sink has failed again. A resource of Strimzi shows it "
+            "only after the operator's next reconciliation, and a storage never shows it.",
         )
         directory = PoisonDirectory(new_directory(self, context).uri)
         with (
@@ -146,7 +146,9 @@ class FindPoisonRecordOperator(Interruptible, _PoisonOperator):
                 report_of(outdated)
                 self.log.info("The content of records in %s is removed after %g days.", outdated.uri, days)
         except ConnectOffsetsError as error:  # which must not keep the sink down
-            self.log.warning("Not all content is removed that was kept for more than %g days: %s", days, error)
+            self.log.warning(
+                "The content of some records that were kept for more than %g days could not be removed: %s", days, error
+            )
 
 
 class SkipPoisonRecordOperator(Interruptible, TellsChanges, _PoisonOperator):

@@ -53,7 +53,7 @@ class SnapshotReplayOperator(ReportedOperator):
             require_control(
                 self.given(ConnectorConnectionParams).control,
                 *(Control.REST, Control.STRIMZI, Control.STRIMZI_REST),
-                why="a replay creates a connector, and a storage can't.",
+                why="a replay creates a connector, which is not possible in a storage.",
             )
             request = ReplayRequest.of(given, run=run_key(context), now=datetime.now(tz=UTC))
             with open_connect(self.given(ConnectorConnectionParams), patient=False) as clients:
@@ -93,7 +93,7 @@ class PlanReplayOperator(OffsetsJobOperator):
         refuse_errors(summary, nothing="Nothing was created.")
         if not summary["partitions"]:
             raise AirflowSkipException(
-                f"Nothing was created: no partition that {summary['connector']!r} reads has a record from "
+                f"Nothing was created: the partitions that {summary['connector']!r} reads have no records from "
                 f"{replay.request.interval}."
             )
         return {"run_uri": self.run_uri, **report, **{name: summary[name] for name in _HANDED_ON}}

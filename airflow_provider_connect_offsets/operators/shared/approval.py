@@ -90,8 +90,8 @@ class AskOperator(GuardedParameters, ApprovalOperator):
         """Fail the task if ``four_eyes`` is on, and whoever has triggered the run approves it."""
         if four_eyes() and self.triggered_by is not None and by == self.triggered_by:
             raise AirflowFailException(
-                f"Nothing was changed: {by!r} has triggered this run, and somebody else has to approve it "
-                "([connect_offsets] four_eyes). Clear this task to ask again."
+                f"Nothing was changed: {by!r} has triggered this run, so somebody else must approve it "
+                "([connect_offsets] four_eyes). To ask again, clear this task."
             )
 
     def record_answer(self, approval: Approval) -> None:

@@ -43,7 +43,9 @@ class Interruptible:
 
         Airflow calls this when a task is cleared, marked as failed, or timed out, and kills it five seconds later.
         """
-        raise SystemExit("The task was ended from outside; the next attempt or run settles what it has left.")
+        raise SystemExit(
+            "The task was ended from outside. The next attempt or run finishes or undoes what it has left."
+        )
 
 
 def run_key(context: Context) -> str:

@@ -46,8 +46,8 @@ def refuse_unfit_spark(program: str, environment: Mapping[str, str]) -> None:
     version = _version(home)
     if version is not None and version < SPARK:
         raise _unfit(
-            f"Spark in {home} is {version}, and the jobs need {SPARK} or later.",
-            f"Let SPARK_HOME and the path lead to such a Spark, or install one: pip install {_pair(SPARK)}",
+            f"Spark in {home} is {version}, but the jobs need {SPARK} or later.",
+            f"Set SPARK_HOME and PATH to such a Spark, or install it: pip install {_pair(SPARK)}",
         )
     _refuse_mixture(home)
 
@@ -72,15 +72,16 @@ def _refuse_java(home: Path, environment: Mapping[str, str]) -> None:
         return
     java_home = environment.get("JAVA_HOME")
     java = shutil.which("java", path=f"{java_home}/bin" if java_home else environment.get("PATH"))
-    install = "Install one, like: sudo apt-get install openjdk-17-jre-headless"
+    install = "Install Java, for example: sudo apt-get install openjdk-17-jre-headless"
     if java is None:
-        where = f"JAVA_HOME, which is {java_home}, has none" if java_home else "none is on the path"
-        raise _unfit(f"Spark needs a Java, and on this Airflow worker {where}.", install)
+        where = f"it is not in JAVA_HOME ({java_home})" if java_home else "it is not on the path"
+        raise _unfit(f"Spark needs Java, but on this Airflow worker {where}.", install)
     release = Path(java).resolve().parent.parent / "release"
     found = _JAVA_VERSION.search(release.read_text()) if release.is_file() else None
     if found is not None and int(found[1]) < JAVA:
         raise _unfit(
-            f"Spark needs Java {JAVA} or later, and {java} is Java {found[1]}.", f"{install}, and set JAVA_HOME"
+            f"Spark needs Java {JAVA} or later, but {java} is Java {found[1]}.",
+            f"Set JAVA_HOME to such a Java. {install}",
         )
 
 
@@ -96,9 +97,9 @@ def _refuse_mixture(home: Path) -> None:
     files = (file for file in own.files or () if file.parts[:2] == ("pyspark", "sql") and file.suffix == ".py")
     if any(_is_replaced(file) for file in files):
         raise _unfit(
-            f"in {home.parent} files of pyspark-client {other.version} have replaced those of pyspark {own.version}, "
-            "and a mixture of two versions fails in the middle of a job.",
-            "Install both in one version: pip install --force-reinstall --no-deps "
+            f"in {home.parent}, files of pyspark-client {other.version} have replaced files of pyspark {own.version}. "
+            "A mixture of two versions fails in the middle of a job.",
+            "Install the same version of both: pip install --force-reinstall --no-deps "
             f"{_pair(min(Version(own.version), Version(other.version)))}",
         )
 

@@ -60,7 +60,7 @@ class SnapshotConnectClusterOperator(ReportedOperator):
         offsets, connectors = counted(record.offsets, "offset"), counted(record.connectors, "connector")
         self.log.info("Kept %s of %s at %s", offsets, connectors, kept.uri)
         for name in record.vanished:
-            self.log.warning("%r was deleted while it was read; none of its offsets is in the snapshot.", name)
+            self.log.warning("%r was deleted while its offsets were read. The snapshot has none of them.", name)
         for name, reason in record.unread.items():
             self.log.warning("The offsets of %r could not be read, and are not in the snapshot: %s", name, reason)
         return directory.uri
@@ -91,7 +91,7 @@ class CompareSnapshotsOperator(OffsetsJobOperator):
         uri = report_written(found.write, directory.report)
         report = report_at(uri, dag_id=self.dag_id)
         for gone in SnapshotSeries(found.summary["series"]).prune(keep=kept.keep, since=since, now=now):
-            self.log.info("Removed, as keep=%s and keep_for=%r: %s", kept.keep, kept.keep_for, gone)
+            self.log.info("Removed, because of keep=%s and keep_for=%r: %s", kept.keep, kept.keep_for, gone)
         return {"run_uri": self.run_uri, **report, **{name: found.summary[name] for name in _HANDED_ON}}
 
 
@@ -107,8 +107,8 @@ class RequireNoSurpriseOperator(ReportedOperator):
         report = self.summary.get("report_url") or self.summary["report"]
         errors = self.summary["verdicts"]["error"]
         if errors:
-            more = f" And {counted(errors - 1, 'more finding')} that fail_on names." if errors > 1 else ""
-            before = f", the one before at {self.summary['previous']}" if self.summary["previous"] else ""
+            more = f" And {counted(errors - 1, 'more finding')} listed in fail_on." if errors > 1 else ""
+            before = f", the previous one at {self.summary['previous']}" if self.summary["previous"] else ""
             kept = f"The snapshot is kept at {self.summary['uri']}{before}."
             raise AirflowFailException(f"{self.summary['worst']['message']}{more} {kept} {report}")
-        self.log.info("Nothing was found that fail_on names. The report: %s", report)
+        self.log.info("Nothing was found that is listed in fail_on. The report: %s", report)

@@ -196,8 +196,8 @@ def _reason_to_stay(request: FailoverRequest) -> Column:
     """Why a partition's offset on the target is left alone; null if the translated offset may be committed."""
     remote_partition = sentence("the remote topic {target_topic}")
     back = sentence(
-        "it is at {target_before:number} there, {ahead:record} further: to move it back, name the group in the Param "
-        "rewind",
+        "on the target it is already at {target_before:number}, {ahead:record} further: to move it back, select the "
+        "group with the Param rewind",
         ahead=F.col("target_before") - F.col("downstream"),
     )
     further = F.col("target_before") > F.col("downstream")
@@ -206,17 +206,17 @@ def _reason_to_stay(request: FailoverRequest) -> Column:
         "the target lacks {not_at_home:record} that the group has not read: let the group read first, or replicate more"
     )
     absent = sentence("the target has no partition {kafka_partition} of {target_topic}")
-    uncopied = sentence(", so no copy of {missing:record} that the group has not read")
+    uncopied = sentence(", so it has no copy of {missing:record} that the group has not read")
     lacking = F.concat(absent, F.coalesce(uncopied, F.lit("")))  # missing may be unknown, and a null would be no reason
     untrusted = sentence(
         "only MirrorMaker 2's checkpoint translates it to the remote topic {target_topic}: offset {checkpoint:number}, "
-        "which may skip records; the Param trust_checkpoints lets it resume there"
+        "which may skip records. To let it resume there, set the Param trust_checkpoints"
     )
     doubtful = sentence(
-        "two witnesses contradict each other: an offset sync calls offset {copy:number} of the remote topic "
-        "{target_topic} the copy of offset {original:number}, but their records differ. Either the topic has been "
-        "recreated, or a converter, a transformation or LogAppendTime has changed copies; compare both records, and "
-        "set the offset with the DAG group_offsets_change",
+        "an offset sync and the records contradict each other: according to the sync, offset {copy:number} of the "
+        "remote topic {target_topic} is the copy of offset {original:number}, but their records differ. Either the "
+        "topic has been recreated, or a converter, a transformation or LogAppendTime has changed copies. Compare both "
+        "records, then set the offset with the DAG group_offsets_change",
         copy=F.col("contradicted.downstream"),
         original=F.col("contradicted.upstream"),
     )

@@ -1,4 +1,4 @@
-"""Who recovers an operation that has ended before its time."""
+"""Who recovers an operation that ended unfinished."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def test_logs_that_can_not_be_read_after_the_resume(path: Path) -> None:
     outcome = change(store, THERE, THERE, DOWN)
 
     assert (outcome.result, stored_in(store)) == (Result.APPLIED, REQUESTED)
-    assert "Whether records at the positions of 'flow' were deleted is unknown" in outcome.warnings[0]
+    assert "It is unknown whether records at the positions of 'flow' were deleted" in outcome.warnings[0]
 
 
 def test_logs_that_can_not_be_read_before_the_undo_resumes(path: Path) -> None:

@@ -44,5 +44,5 @@ def test_how_long_snapshots_are_kept() -> None:
     """An ISO 8601 duration, or nothing."""
     assert KeptSnapshotsParams(keep_for="P30D").since(now=NOW) == datetime(2026, 1, 1, 12, tzinfo=UTC)
     assert KeptSnapshotsParams(keep_for=" ").since(now=NOW) is None
-    with pytest.raises(InvalidRequest, match="keep_for: '30 days' is no ISO 8601 duration"):
+    with pytest.raises(InvalidRequest, match="keep_for: '30 days' is not an ISO 8601 duration"):
         KeptSnapshotsParams(keep_for="30 days").since(now=NOW)

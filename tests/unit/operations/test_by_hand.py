@@ -145,5 +145,5 @@ def test_what_creates_connectors(origin: Origin) -> None:
         assert registry_of(clients) is KUBECTL
         return
 
-    with pytest.raises(Unsupported, match=r"control=rest\) or resources of Strimzi \(control=strimzi\), not in a"):
+    with pytest.raises(Unsupported, match=r"in a storage.*control=rest\) or Strimzi's resources \(control=strimzi\)"):
         registry_of(clients)

@@ -60,7 +60,7 @@ def test_it_is_reported_as_it_is(record: SagaRecord, said: str) -> None:
     """Of both connectors."""
     sentence = describe(Settled(record, warnings=("Someone else has changed it.",)))
 
-    assert sentence == f"'old': the copying by run 'dag/dead', which ended before its time, {said}"
+    assert sentence == f"'old': the copying by run 'dag/dead', which ended unfinished, {said}"
 
 
 def test_the_next_plan_does_not_rest_on_what_the_copy_had() -> None:
@@ -72,8 +72,8 @@ def test_the_next_plan_does_not_rest_on_what_the_copy_had() -> None:
 @pytest.mark.parametrize(
     ("error", "stopped", "said"),
     [
-        (Unreachable("No answer."), True, "'old': No answer. Nothing is left of it, and 'old' is RUNNING again."),
-        (Unreachable("No answer."), False, "Nothing is left of it, and 'old' was not touched."),
+        (Unreachable("No answer."), True, "'old': No answer. Nothing is left of the copy, and 'old' is RUNNING again."),
+        (Unreachable("No answer."), False, "Nothing is left of the copy, and 'old' was not touched."),
         (InvalidRequest("Nothing was changed."), True, "Nothing was changed."),
     ],
 )
@@ -93,4 +93,4 @@ def test_a_copy_that_is_in_between() -> None:
     assert isinstance(HOW.stuck(error, record), LeftStopped)
     unresumed = HOW.unresumed(error, record)
     assert isinstance(unresumed, Unreachable)
-    assert "'new' has its offsets, and may be STOPPED; 'old' is deleted. Run the task again" in str(unresumed)
+    assert "'new' has its offsets, but may be STOPPED. 'old' is deleted. Run the task again" in str(unresumed)

@@ -85,7 +85,7 @@ def test_nothing_is_written_without_a_journal(
     assert (ended.code, "Nothing was written: " in ended.err) == (1, True), ended.err
     assert "/state/connect-offsets/_journal/" in ended.err
     assert "Read-only file system" in ended.err
-    assert "Name another directory for it with --workspace." in ended.err
+    assert "Choose another directory for the journal with --workspace." in ended.err
     assert stored_in(store) == BEFORE
     assert list(config.parent.glob("*.bak")) == []
 

@@ -99,7 +99,7 @@ def test_what_another_control_has_left_is_named_with_its_connections(tmp_path: P
         entry.begin(dead, operation="the change", key="", stages=[stage])
 
     with pytest.raises(
-        Overlap, match=r"Strimzi's operator runs 'orders'.* Run it once more .* kubernetes_conn_id=k\)"
+        Overlap, match=r"Strimzi's operator runs 'orders'.* Run that operation again .* kubernetes_conn_id=k\)"
     ) as said:
         reached(there[name]).built(entry.record)
 
@@ -116,7 +116,7 @@ def test_what_was_left_by_resources_is_not_settled_over_rest(tmp_path: Path, lef
     with journal_of(there[left_by], "orders").claim(dead) as entry:
         entry.begin(dead, operation="the change", key="", stages=[stage])
         Executor(entry, [stage], Explanation()).announce(stage)
-    said = r"Strimzi's operator runs 'orders', .* over REST. Run it once more .* kubernetes_conn_id=k\)"
+    said = r"Strimzi's operator runs 'orders', .* over REST. Run that operation again .* kubernetes_conn_id=k\)"
 
     with pytest.raises(Overlap, match=said):
         settle_of(there["rest"], "orders", here)

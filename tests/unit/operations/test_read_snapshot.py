@@ -100,12 +100,12 @@ def gone(snapshot: SnapshotDirectory) -> None:
 @pytest.mark.parametrize(
     ("harm", "message"),
     [
-        (incomplete, "holds no complete snapshot"),
+        (incomplete, "has no complete snapshot"),
         (of_another_format, f"is a snapshot of format 0, but this version of the provider reads only format {FORMAT}"),
         (without_a_dataset, "the dataset connector_offsets at .* does not exist"),
-        (without_a_part, "is damaged: it has 0 offsets of 1 connector, and had 2 of 1"),
+        (without_a_part, "is damaged. It has 0 offsets of 1 connector, but was written with 2 of 1"),
         (cut_off, "is not a valid file of a dataset connectors"),
-        (gone, "holds no complete snapshot"),
+        (gone, "has no complete snapshot"),
     ],
 )
 def test_anything_else_is_refused(snapshot: SnapshotDirectory, harm: object, message: str) -> None:

@@ -23,7 +23,7 @@ from airflow_provider_connect_offsets.saga.stage import Undoing
 NO_CLIENT = cast("Any", None)
 
 
-RESET_AGAIN = "Run mirror_reset with the same connectors once more (a dry run does not do it), which"
+RESET_AGAIN = "Run mirror_reset again with the same connectors. That finishes or undoes it (a dry run does not)."
 
 
 @pytest.mark.parametrize(
@@ -31,10 +31,20 @@ RESET_AGAIN = "Run mirror_reset with the same connectors once more (a dry run do
     [
         (EMPTY, "here", [], RESET_AGAIN),
         (EMPTY, "here", ["http://one:8083"], RESET_AGAIN),
-        (STOP, "elsewhere", [], "Run it once more (a dry run does not do it), which finishes or restores it;"),
-        (STOP, "elsewhere", ["http://one:8083"], "Run it once more (a dry run does not do it), which finishes or"),
-        (STOP, "here", ["http://two:8083"], "This is another one, at http://one:8083, on the same Kafka cluster"),
-        (EMPTY, "here", ["http://two:8083"], "This is another one, at http://one:8083, on the same Kafka cluster"),
+        (STOP, "elsewhere", [], "Run it again with the same parameters. That finishes or undoes it"),
+        (STOP, "elsewhere", ["http://one:8083"], "Run it again with the same parameters. That finishes or undoes it"),
+        (
+            STOP,
+            "here",
+            ["http://two:8083"],
+            "This is another Connect cluster, at http://one:8083, on the",
+        ),
+        (
+            EMPTY,
+            "here",
+            ["http://two:8083"],
+            "This is another Connect cluster, at http://one:8083, on the",
+        ),
     ],
 )
 def test_they_are_refused_and_the_error_names_what_to_run(
@@ -64,8 +74,11 @@ def test_a_connector_that_is_named_twice_is_not_claimed(tmp_path: Path) -> None:
     ("origin", "advice"),
     [
         (Origin.REST, "send PATCH /connectors/mirror/offsets with the body that the log of this task shows"),
-        (Origin.TOPIC, "run connector_offsets_change with control=storage, to=file and value=a file that holds the"),
-        (Origin.STRIMZI, "run connector_offsets_change with control=strimzi, to=file and value=a file that holds the"),
+        (Origin.TOPIC, "run connector_offsets_change with control=storage, to=file and value=a file with the offsets"),
+        (
+            Origin.STRIMZI,
+            "run connector_offsets_change with control=strimzi, to=file and value=a file with the",
+        ),
     ],
 )
 def test_prior_offsets_are_logged_if_they_can_not_be_kept(

@@ -98,7 +98,7 @@ def test_what_a_saga_of_several_resources_left_is_not_hidden_from_any(tmp_path: 
         entry.begin(mine, operation="the reset", key="left", stages=())
         entry.note(SagaState.FORWARD)
 
-    with pytest.raises(Overlap, match="the reset by run 'dag/1' ended before its time, and 'b'"), other.claim(next_one):
+    with pytest.raises(Overlap, match="the reset by run 'dag/1' ended unfinished, and 'b'"), other.claim(next_one):
         pass
     with home.claim(next_one, others=[other]) as entry:
         assert entry.record.key == "left"

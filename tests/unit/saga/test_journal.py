@@ -256,7 +256,7 @@ def test_what_a_dead_run_has_left_under_the_other_name_is_not_passed_over(tmp_pa
             entry.begin(dead, operation="the change of offsets", key=left.uri, stages=())
             entry.note(SagaState.FORWARD)
         with (
-            pytest.raises(Overlap, match="by run 'dag/dead' ended before its time"),
+            pytest.raises(Overlap, match="by run 'dag/dead' ended unfinished"),
             other.claim(Owner.here(run="2", task="t")),
         ):
             pass

@@ -89,8 +89,8 @@ def commit_deleted(directory: FailoverDirectory, target: KafkaCluster) -> dict[s
     moved = {name: reason for name, offsets in kept.items() if (reason := _moved_since(offsets, present[name]))}
     unfinished = _commit_missing(directory, target, kept)
     for name in kept:
-        result = (moved | unfinished).get(name, "it has all offsets that it had then")
-        log.warning("An earlier restore was interrupted when it was about to delete group %r: %s.", name, result)
+        result = (moved | unfinished).get(name, "the group has all the offsets that it had before")
+        log.warning("An earlier restore was interrupted while it deleted group %r: %s.", name, result)
     _write(directory, {name: kept[name] for name in unfinished})
     return moved | unfinished
 
@@ -111,9 +111,9 @@ def _commit_missing(
     for name, offsets in _missing(target, expected).items():
         where, committed = next(iter(offsets.items()))
         reasons[name] = (
-            f"it was deleted to clear single offsets, and lacks {len(offsets):,} others since, the first at "
-            f"{partition_text(where)}, {shown(committed)}. They are kept under {directory.deleted_groups}; run it "
-            f"again to commit them ({refused.get(name, 'Kafka accepted them, but did not return them')})"
+            f"it was deleted to clear single offsets, and still lacks {len(offsets):,} of its other offsets, the first "
+            f"in {partition_text(where)}: {shown(committed)}. They are kept under {directory.deleted_groups}. Run the "
+            f"task again to commit them ({refused.get(name, 'Kafka accepted them, but did not return them')})"
         )
     return reasons
 
@@ -131,7 +131,7 @@ def _changed(observed: Offsets, present: Offsets) -> str:
     for where in {**observed, **present}:
         if observed.get(where) != present.get(where):
             moved = f"went from {shown(observed.get(where))} to {shown(present.get(where))}"
-            return f"{partition_text(where)} {moved} while it was being restored: run it again"
+            return f"{partition_text(where)} {moved} during the restore: run the task again"
     return ""
 
 
@@ -142,9 +142,9 @@ def _moved_since(expected: Expected, present: Offsets) -> str:
     for where, one in expected.items():
         if one is not None and present.get(where, one) != one:
             return (
-                f"{partition_text(where)} is at {shown(present[where])}; it was at {shown(one)} when the group was "
-                "deleted to clear single offsets. Someone has used the group since, and may have passed records. It "
-                "stays there; set it by hand if that is wrong, and run this again"
+                f"{partition_text(where)} is at {shown(present[where])}, but was at {shown(one)} when the group was "
+                "deleted to clear single offsets. Someone has used the group since then, and may have skipped records. "
+                "This offset stays. If it is wrong, set it by hand, then run the task again"
             )
     return ""
 

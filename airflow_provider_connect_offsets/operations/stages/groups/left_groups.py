@@ -10,7 +10,7 @@ from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.words import counted
 
 _NAMED = 5
-MEMBERS = "it has members on the target: stop them, and run it again"
+MEMBERS = "it has members on the target: stop them, then run the task again"
 
 
 def of_other_kind(kind: str) -> str:

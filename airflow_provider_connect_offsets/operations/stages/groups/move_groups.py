@@ -96,7 +96,9 @@ class MoveGroups(ReachedStage):
         """Commit what deleted groups lack; raises :class:`StoreError` if some still lack offsets."""
         left = commit_deleted(self._directory, _cluster(self._clients))
         if not is_whole(self._directory):
-            raise StoreError(f"Groups were deleted to clear single offsets, and lack others since: {reasons(left)}.")
+            raise StoreError(
+                f"Groups that were deleted to clear single offsets still lack other offsets: {reasons(left)}."
+            )
         return f" {reasons(left)}." if left else ""
 
 
@@ -115,8 +117,8 @@ def describe_move(settled: Settled) -> str:
     """Describe what has become of a dead move."""
     record = settled.record
     return (
-        f"{record.operation}, run {record.owner.run!r}, ended before its time. No group is left deleted by it; what it "
-        f"had committed stays, and the next attempt of that run continues it.{settled.lost}"
+        f"{record.operation}, run {record.owner.run!r}, ended unfinished. It has left no group deleted. Offsets that "
+        f"it has committed stay, and the next attempt of that run continues.{settled.lost}"
     )
 
 

@@ -31,10 +31,10 @@ Keep = Callable[[Mapping[str, Offsets]], object]
 
 NAMED = 5
 _EXISTS = "it exists again"
-_WRITTEN = "an offset of it was written since"
-_UNREADABLE = "an offset of it can't be read, so its removal could not be undone"
+_WRITTEN = "one of its offsets was written after the search"
+_UNREADABLE = "one of its offsets can't be read, so the removal could not be undone"
 _CREATED_AGAIN = "it was created again while its offsets were removed, so check where it resumed"
-_STORED = "after its tombstones the topic still has an offset of it"
+_STORED = "the topic still has one of its offsets after the tombstones"
 
 # The last record of a key in each partition of the topic that has one; usually that is one partition.
 LastRecords = dict[int, TopicRecord]
@@ -87,10 +87,10 @@ class Removal(JsonRecord):
             reasons.setdefault(reason, []).append(name)
         left = " ".join(f"{_named(names)}: {reason}." for reason, names in reasons.items())
         count = f"{len(self.removed)} of {counted(len(self.removed) + len(self.left), 'connector')}"
-        removed = f" Removed: {_named(self.removed)}; to undo that, import {kept}." if self.removed else ""
+        removed = f" Removed: {_named(self.removed)}. To undo the removal, import {kept}." if self.removed else ""
         return (
-            f"Topic {topic!r}: orphaned offsets of {count} were removed. {left}{removed} Search again for "
-            "what is still orphaned."
+            f"Topic {topic!r}: orphaned offsets of {count} were removed. {left}{removed} Search again to "
+            "find what is still orphaned."
         )
 
 
@@ -216,7 +216,7 @@ def approved(directory: OrphansDirectory, digest: str) -> list[Orphan]:
     stored = plan_digest(orphan.digest() for orphan in orphans)
     if stored != digest:
         raise PlanRefused(
-            f"Nothing was removed. The orphaned offsets in {directory.uri} are not those that were approved: their "
+            f"Nothing was removed. The orphaned offsets in {directory.uri} are not the approved ones: their "
             f"digest is {stored}, not {digest}. Search again."
         )
     return orphans
@@ -227,7 +227,8 @@ def _refuse_other_cluster(connect: ConnectRest, topic: OffsetsTopic) -> None:
     if of_worker != of_topic:
         raise InvalidInput(
             f"Nothing was read or removed. The Connect worker uses Kafka cluster {of_worker!r}, but {topic.servers} "
-            f"is cluster {of_topic!r}, where all offsets would look orphaned. Let kafka_conn_id lead to the worker's."
+            f"is cluster {of_topic!r}, where all offsets would look orphaned. Set kafka_conn_id to the worker's "
+            "cluster."
         )
 
 

@@ -51,7 +51,7 @@ class RemoveOrphans(ReachedStage):
 
     def __init__(self, directory: OrphansDirectory, clients: Clients, *, digest: str, keep: Keep | None = None) -> None:
         if clients.topic is None:
-            raise InvalidInput("Nothing was removed: the workers' offsets topic must be named.")
+            raise InvalidInput("Nothing was removed: give the name of the workers' offsets topic.")
         super().__init__(clients.topic.topic)
         self.directory = directory
         self.topic = clients.topic
@@ -108,5 +108,5 @@ def describe_removal(settled: Settled) -> str:
     """Describe what has become of a dead removal."""
     record = settled.record
     finished = record.state is SagaState.DONE
-    result = "What it had begun is finished now." if finished else "It had removed nothing, and was given up."
-    return f"{record.operation}, run {record.owner.run!r}, ended before its time. {result}"
+    result = "It has been finished now." if finished else "It had removed nothing, and was given up."
+    return f"{record.operation}, run {record.owner.run!r}, ended unfinished. {result}"
