@@ -96,7 +96,7 @@ def test_positions_are_awaited_by_lag_and_by_number(sink: SinkFlow, mirror: Mirr
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        ({"kafka_conn_id": ""}, "kafka_conn_id must name the cluster"),
+        ({"kafka_conn_id": ""}, "kafka_conn_id must be the connection"),
         ({"topics": "no-such-topic"}, "has no partition of topics 'no-such-topic' to wait for"),
         ({"topics": "a("}, "'a\\(' is no regular expression"),
         ({"partitions": "3-"}, "neither a number nor a range"),
