@@ -57,8 +57,8 @@ def normalized(uri: SplitResult) -> SplitResult:
     is_group = len(parts) == 2 and parts[0] == _GROUPS
     if not uri.netloc or not (is_group or len(parts) == 1) or not all(parts):
         raise ValueError(
-            f"{uri.geturl()!r}: an asset of this provider is {SCHEME}://<cluster>/<connector>, or "
-            f"{SCHEME}://<cluster>/{_GROUPS}/<group>, with names percent-encoded."
+            f"{uri.geturl()!r} can't be the URI of an asset. Write {SCHEME}://<cluster>/<connector> or "
+            f"{SCHEME}://<cluster>/{_GROUPS}/<group>, with percent-encoded names."
         )
     return uri._replace(netloc=_encoded(unquote(uri.netloc)), path=f"/{'/'.join(parts)}")
 

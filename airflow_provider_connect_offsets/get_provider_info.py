@@ -68,7 +68,7 @@ def _kafka_connect() -> dict[str, Any]:
             "hidden-fields": [],
             "relabeling": {
                 "schema": "Scheme",
-                "host": "Host, or several workers with commas between",
+                "host": "Host, or several workers separated by commas",
                 "login": "Login, or OAuth client id",
                 "password": "Password, or OAuth client secret",
             },
@@ -78,14 +78,17 @@ def _kafka_connect() -> dict[str, Any]:
             "token": _field("Bearer token", "In place of login and password.", format="password"),
             "oauth_token_url": _field(
                 "OAuth token URL",
-                "The token endpoint for client credentials; login and password are client id and secret.",
+                "Token endpoint for client credentials. Login and password are then the client id and secret.",
                 format="url",
             ),
             "oauth_scope": _field("OAuth scope", "Scope to request, if the token endpoint needs one."),
-            "ca": _field("CA file", "Path of the PEM file with the CAs to trust; default: those of the machine."),
+            "ca": _field(
+                "CA file",
+                "Path of a PEM file with the CAs to trust. Default: REQUESTS_CA_BUNDLE, CURL_CA_BUNDLE, or certifi's.",
+            ),
             "client_cert": _field("Client certificate file", "Path of the PEM file, for mutual TLS."),
-            "client_key": _field("Client key file", "Path of the PEM file, if it isn't part of the certificate's."),
-            "headers": _field("Headers", 'More headers as a JSON object, like {"X-Tenant": "orders"}.', format="json"),
+            "client_key": _field("Client key file", "Path of the PEM file, if the certificate's file has no key."),
+            "headers": _field("Headers", 'Extra headers as a JSON object, like {"X-Tenant": "orders"}.', format="json"),
             "offsets_topic": _field(
                 "Offsets topic", "For control=storage: offset.storage.topic of the workers, or mm2-offsets.A.internal."
             ),
@@ -94,10 +97,11 @@ def _kafka_connect() -> dict[str, Any]:
             ),
             "group_id": _field(
                 "Worker group",
-                "For control=storage: group.id of the workers; a dedicated MirrorMaker 2 needs none.",
+                "For control=storage: group.id of the workers; not needed for a dedicated MirrorMaker 2.",
             ),
             "config_topic": _field(
-                "Config topic", "For control=storage: config.storage.topic of the workers, which has the connectors."
+                "Config topic",
+                "For control=storage: config.storage.topic of the workers, which has the connectors' configurations.",
             ),
             "exactly_once": {
                 "label": "Exactly once",
@@ -111,20 +115,20 @@ def _kafka_connect() -> dict[str, Any]:
             "strimzi_cluster": _field(
                 "Strimzi resource",
                 "For control=strimzi and strimzi+rest: a KafkaConnect, like my-connect, or "
-                "KafkaMirrorMaker2/my-mirror. Empty: the only one of the namespace.",
+                "KafkaMirrorMaker2/my-mirror. Empty: the only cluster in the namespace.",
             ),
             "strimzi_namespace": _field(
                 "Strimzi namespace",
-                "For control=strimzi and strimzi+rest: where that resource is. Empty: as the Kubernetes connection "
-                "says, or default.",
+                "For control=strimzi and strimzi+rest: namespace of that resource. Empty: the Kubernetes connection's "
+                "namespace, or else the namespace default.",
             ),
             "connect_timeout": _seconds("Connect timeout", "Seconds to wait for a connection; default 5."),
             "read_timeout": _seconds(
-                "Read timeout", "Seconds in which an answer has to be complete; default 30. Changes get at least 100."
+                "Read timeout", "Seconds to wait for a complete answer; default 30. Changes get at least 100."
             ),
             "answer_limit": {
                 "label": "Answer limit",
-                "description": "MiB that an answer may have, decompressed; default 16. Offsets: 16 times that.",
+                "description": "Largest answer in MiB, decompressed; default 16. Lists of offsets: 16 times as much.",
                 "schema": {"type": ["number", "null"], "exclusiveMinimum": 0},
             },
         },
@@ -144,8 +148,8 @@ def _options() -> dict[str, Any]:
     return {
         "workspace": {
             "description": "Where snapshots, plans, journals and reports are stored: the URI of a folder that every "
-            "Airflow worker and every Spark executor reaches, on any file system fsspec and Hadoop know. Empty: the "
-            "folder ``connect_offsets`` in ``AIRFLOW_HOME``, which is enough if everything runs on one machine.\n",
+            "Airflow worker and Spark executor can reach, on any file system that fsspec and Hadoop support. Empty: "
+            "the folder ``connect_offsets`` in ``AIRFLOW_HOME``, which is enough if everything runs on one machine.\n",
             "version_added": "1.0.0",
             "type": "string",
             "example": "file:///var/lib/airflow/connect_offsets",
@@ -153,17 +157,17 @@ def _options() -> dict[str, Any]:
         },
         "journal": {
             "description": "Where journals and leases are stored, if not in the workspace: the URI of a folder that "
-            "all Airflow workers reach, and Spark's executors need not.\n",
+            "all Airflow workers can reach. Spark's executors need not reach it.\n",
             "version_added": "1.0.0",
             "type": "string",
             "example": "s3://connect-offsets-journal/prod",
             "default": "",
         },
         "journal_key": {
-            "description": "Signs the journals: a record that is not signed with it is refused, so that whoever can "
-            "only write files can't let a run undo anything. The same for all workers; a random text of 32 characters "
-            "or more. Set or change it while ``connect-offsets recover --list`` shows nothing, with a new "
-            "``journal``.\n",
+            "description": "Key that signs the journals. A record that is not signed with it is refused, so that "
+            "someone who can only write files can't make a run undo anything. Use the same random text of 32 "
+            "characters or more on all workers. Set or change it only while ``connect-offsets recover --list`` shows "
+            "nothing, together with a new ``journal``.\n",
             "version_added": "1.0.0",
             "type": "string",
             "sensitive": True,
@@ -171,9 +175,9 @@ def _options() -> dict[str, Any]:
             "default": "",
         },
         "readable": {
-            "description": "URIs of directories, separated by white space, in which a file may be that a Param names "
-            "(``value`` of ``to=file``, ``snapshot_uri``, ``run_uri``), in addition to the workspace. Whoever may "
-            "trigger a DAG can read no other file by it.\n",
+            "description": "URIs of directories, separated by white space. Besides files in the workspace, Params "
+            "(``value`` of ``to=file``, ``snapshot_uri``, ``run_uri``) may name files in these directories. Someone "
+            "who triggers a DAG can't read any other file with it.\n",
             "version_added": "1.0.0",
             "type": "string",
             "example": "s3://lake/positions file:///mnt/exports",
@@ -181,50 +185,51 @@ def _options() -> dict[str, Any]:
         },
         "queries": {
             "description": "Names of the Spark catalogs, separated by white space, whose tables a query (``to=query``) "
-            "may read; Spark's own is ``spark_catalog``. Empty: ``to=query`` is off. Whoever may trigger a DAG reads "
-            "them with the rights of the Spark application.\n",
+            "may read; Spark's own is ``spark_catalog``. Empty: ``to=query`` is off. Anyone who may trigger a DAG can "
+            "read these tables with the rights of the Spark application.\n",
             "version_added": "1.0.0",
             "type": "string",
             "example": "spark_catalog lake",
             "default": "",
         },
         "protected": {
-            "description": "Regular expressions, separated by white space, for whole names of connectors, consumer "
-            "groups and topics that nothing may change, whatever a Param says. ``topic=payments-.*`` counts for topics "
-            "only; likewise ``connector=`` and ``group=``.\n",
+            "description": "Regular expressions, separated by white space. A connector, consumer group or topic whose "
+            "whole name matches is never changed, whatever a Param says. ``topic=payments-.*`` applies to topics only; "
+            "likewise ``connector=`` and ``group=``.\n",
             "version_added": "1.0.0",
             "type": "string",
             "example": "payments-.* topic=ledger",
             "default": "",
         },
         "allowed": {
-            "description": "Regular expressions as in ``protected``: nothing else may be changed. Without one for "
-            "topics, positions in all topics may be changed, and likewise for connectors and consumer groups.\n",
+            "description": "Regular expressions as in ``protected``. Nothing else may be changed. Without an "
+            "expression for topics, positions in all topics may be changed; likewise for connectors and consumer "
+            "groups.\n",
             "version_added": "1.0.0",
             "type": "string",
             "example": "connector=staging-.* group=staging-.*",
             "default": "",
         },
         "poison_days": {
-            "description": "For how many days the content of records on which sinks have failed is kept (key, value, "
-            "headers, the error's message), which may be personal data; 0: for ever. A later search of the same DAG "
-            "removes it. Where each record was, its sizes and digest stay.\n",
+            "description": "Days for which the content of records on which sinks have failed is kept (key, value, "
+            "headers, the error's message), which may be personal data. 0: for ever. After these days, the next search "
+            "of the same DAG removes the content. The place, sizes and digest of each record stay.\n",
             "version_added": "1.0.0",
             "type": "float",
             "example": "7",
             "default": "30",
         },
         "umask": {
-            "description": "Octal number: the bits that files and directories of the workspace do not get, if it is "
-            "on a disk: 027 lets their group read. Where Spark's executors run as a user of no common group, 022.\n",
+            "description": "Umask of the files and directories of a workspace on a disk, as an octal number. With 027, "
+            "their group can read them. If Spark's executors run as a user without a common group, use 022.\n",
             "version_added": "1.0.0",
             "type": "string",
             "example": "022",
             "default": "027",
         },
         "four_eyes": {
-            "description": "Whoever has triggered a run can't approve it, and each run that a person triggers asks, "
-            "whatever its Param ``approval`` says. An approval by the same person fails the task.\n",
+            "description": "The person who triggered a run can't approve it, and each run that a person triggers needs "
+            "an approval, whatever its Param ``approval`` says. An approval by the same person fails the task.\n",
             "version_added": "1.0.0",
             "type": "boolean",
             "example": None,
@@ -240,9 +245,9 @@ def _options() -> dict[str, Any]:
             "default": "True",
         },
         "class_archive": {
-            "description": "A class-data archive, from which the JVM of Spark's driver starts sooner; written "
-            "by ``python -m airflow_provider_connect_offsets.pipeline.class_archive FILE`` on each worker. Empty, "
-            "missing, or made by another JDK or Spark: the JVM starts without it.\n",
+            "description": "Class-data archive with which the JVM of Spark's driver starts sooner. Write it with "
+            "``python -m airflow_provider_connect_offsets.pipeline.class_archive FILE`` on each worker. If it is not "
+            "set, missing, or made by another JDK or Spark, the JVM starts without it.\n",
             "version_added": "1.0.0",
             "type": "string",
             "example": "/var/lib/airflow/connect-offsets.jsa",

@@ -25,11 +25,13 @@ def copy(opened: WorkerStorage, connectors: list[str]) -> None:
     """
     storage = opened.storage
     if not isinstance(storage, TopicStorage):
-        raise InvalidInput(f"{opened.name} belongs to a standalone worker, whose connectors have no topics.")
+        raise InvalidInput(
+            f"Nothing was copied: {opened.name} belongs to a standalone worker, which stores no offsets in topics."
+        )
     for name in connectors:
         if not storage.has_own_topic(name):
             raise InvalidInput(
-                f"Nothing was copied: {name!r} has no offsets.storage.topic of its own, or doesn't exist."
+                f"Nothing was copied: connector {name!r} doesn't exist, or has no offsets.storage.topic of its own."
             )
     opened.refuse_running(connectors)
     for name in connectors:
@@ -37,5 +39,8 @@ def copy(opened: WorkerStorage, connectors: list[str]) -> None:
         storage.copy_to_own_topic(name)
         difference = differences(storage.read_offsets(name), expected)
         if difference:
-            raise NotApplied(f"{name!r} was read back from its own topic: {difference}. Copy it again.")
-        tell(f"{name}: {counted(len(expected), 'offset')} were read back from its own topic.")
+            raise NotApplied(
+                f"The offsets topic of connector {name!r} does not have the copied offsets: {difference}. Copy them "
+                "again."
+            )
+        tell(f"{name}: read back {counted(len(expected), 'offset')} from its own topic.")

@@ -40,7 +40,8 @@ def export(opened: WorkerStorage, *, connectors: frozenset[str], from_beginning:
     for missing in sorted(connectors - exported.names - exported.damaged.keys()):
         tell(f"Connector {missing!r} has no offsets in {opened.name}.")
     if isinstance(opened.storage, TopicStorage) and opened.storage.passed_over:
-        tell(f"Passed over {counted(opened.storage.passed_over, 'key')} in {opened.name} of another shape.")
+        skipped = counted(opened.storage.passed_over, "key")
+        tell(f"Skipped {skipped} in {opened.name} that can't be read as a connector and a source partition.")
     of = counted(len(exported.names), "connector")
     tell(f"Exported {counted(exported.entries, 'offset')} of {of} from {opened.name}.")
     if exported.damaged:

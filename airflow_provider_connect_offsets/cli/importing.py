@@ -32,11 +32,11 @@ def read_document(text: str, connectors: frozenset[str]) -> dict[str, Offsets]:
     try:
         body = load_json(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidDocument(f"The document to import is no JSON, or was cut off: {error}.") from error
+        raise InvalidDocument(f"The document isn't valid JSON, or was cut off: {error}.") from error
     document = {named: parse_rest(body)} if (named := _of_rest(body, connectors)) else parse_kip199(body)
     missing = sorted(connectors - document.keys())
     if missing:
-        raise InvalidDocument(f"The document holds no offsets of connector {missing[0]!r}; nothing was written.")
+        raise InvalidDocument(f"Nothing was written: the document has no offsets of connector {missing[0]!r}.")
     return {name: given(offsets) for name, offsets in document.items() if not connectors or name in connectors}
 
 
@@ -46,8 +46,8 @@ def _of_rest(body: object, connectors: frozenset[str]) -> str:
         return ""
     if len(connectors) != 1:
         raise InvalidDocument(
-            "Nothing was written: the document looks like the answer of GET /connectors/{c}/offsets, which names no "
-            "connector. Name it with --connectors; a connector that is called 'offsets', too."
+            "Nothing was written: the document looks like the answer of GET /connectors/{c}/offsets, which does not "
+            "contain the connector's name. Give the name with --connectors, even if it is 'offsets'."
         )
     return next(iter(connectors))
 
@@ -106,7 +106,7 @@ def keep_before(prior: Mapping[str, Offsets], target: Path) -> Path:
     """Write prior offsets as a document that can be imported, and say so; returns the file."""
     with target.open("x", encoding="utf-8") as file:
         file.write(kip199_document(prior))
-    tell(f"The prior offsets are kept in {target}: import that to undo this.")
+    tell(f"The prior offsets are in {target}. To undo this change, import that file.")
     return target
 
 
@@ -149,8 +149,8 @@ def _imports(opened: WorkerStorage, workspace: str | None) -> Imports:
 def _refuse_misfits(connector: ConfiguredConnector, offsets: Offsets) -> None:
     if connector.type is ConnectorType.SINK:
         raise InvalidDocument(
-            f"Nothing was written. {connector.name!r} is a sink: its offsets are those of its consumer group, and are "
-            "not stored here. Use the REST API, or kafka-consumer-groups."
+            f"Nothing was written: connector {connector.name!r} is a sink, and its offsets belong to its consumer "
+            "group, not to this storage. Change them with the REST API or kafka-consumer-groups."
         )
     family = family_of(connector.type, connector.config.get("connector.class", ""))
     for entry in offsets:
@@ -160,5 +160,6 @@ def _refuse_misfits(connector: ConfiguredConnector, offsets: Offsets) -> None:
                 tell(f"{connector.name}: {finding.message}.")
             elif finding.severity is Severity.ERROR:
                 raise InvalidDocument(
-                    f"Nothing was written. {connector.name!r}, {entry.partition} at {entry.offset}: {finding.message}."
+                    f"Nothing was written. Connector {connector.name!r}, partition {entry.partition}, offset "
+                    f"{entry.offset}: {finding.message}."
                 )

@@ -26,5 +26,7 @@ def own_workspace() -> str:
         try:
             state = Path.home() / ".local" / "state"
         except RuntimeError as error:
-            raise InvalidInput("This user has no home to keep a journal in: name a URI with --workspace.") from error
+            raise InvalidInput(
+                "This user has no home directory for a journal. Give the URI of a directory with --workspace."
+            ) from error
     return (state / "connect-offsets").absolute().as_uri()

@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 
 @click.group(
     invoke_without_command=True,
-    epilog="KIP-199's way: connect-offsets --export|--import --config worker.properties. See COMMAND --help for each.",
+    epilog="As in KIP-199: connect-offsets --export|--import --config worker.properties. Details: COMMAND --help.",
 )
 @click.version_option(__version__, prog_name="connect-offsets")
 @click.option("--export", "exports", is_flag=True, help="Write the offsets of source connectors as JSON.")
-@click.option("--import", "imports", is_flag=True, help="Read such JSON, and write the offsets to the storage.")
+@click.option("--import", "imports", is_flag=True, help="Read the offsets from JSON, and write them to the storage.")
 @with_options(CONFIG, CONNECTORS, FROM_BEGINNING, DRY_RUN, DOCUMENT, FLOW, FORCE, BACKUP, WORKSPACE)
 @click.pass_context
 def cli(context: click.Context, /, *, exports: bool, imports: bool, **options: Any) -> None:
@@ -55,11 +55,11 @@ def cli(context: click.Context, /, *, exports: bool, imports: bool, **options: A
             raise click.UsageError(f"Give the options after {context.invoked_subcommand}, not before it.")
         return
     if exports and imports:
-        raise click.UsageError("Say --export or --import, not both.")
+        raise click.UsageError("Give --export or --import, not both.")
     mode = "export" if exports else "import"
     if not (exports or imports) or options["config"] is None:
         click.echo(context.get_help(), err=True)
-        raise click.UsageError("Say --export or --import with --config, or name a command.")
+        raise click.UsageError("Give --export or --import with --config, or a command.")
     imports_only = {"dry_run", "force", "backup", "workspace"}
     command, unfit = (export, imports_only) if mode == "export" else (import_, {"from_beginning"})
     misfit = next((name for name in given if name in unfit), None)
@@ -136,7 +136,7 @@ def diff(first: Path, second: Path | None, config: Path | None, connectors: tupl
     from airflow_provider_connect_offsets.cli import comparing, importing
 
     if (second is None) == (config is None):
-        raise click.UsageError("Name two exports, or one and the --config of the storage to compare it with.")
+        raise click.UsageError("Give two exports, or one export and the --config of the storage to compare it with.")
     if flow is not None and config is None:
         raise click.UsageError("--flow makes no sense without --config.")
     names = _names(connectors)
@@ -151,7 +151,7 @@ def diff(first: Path, second: Path | None, config: Path | None, connectors: tupl
 
 @cli.command()
 @with_options(CONFIG, CONNECTORS, FLOW, BACKUP, WORKSPACE)
-@click.option("--remove", is_flag=True, help="Remove them; what they were is kept.")
+@click.option("--remove", is_flag=True, help="Remove the listed offsets, and keep a copy in a file.")
 def orphans(
     config: Path | None,
     connectors: tuple[str, ...],
@@ -175,7 +175,7 @@ def orphans(
 @cli.command()
 @with_options(CONFIG, FLOW, FORCE)
 @click.option(
-    "--connectors", multiple=True, metavar="NAME,NAME", required=True, help="The connectors that have got a topic."
+    "--connectors", multiple=True, metavar="NAME,NAME", required=True, help="The connectors with a new offsets topic."
 )
 def copy(config: Path | None, connectors: tuple[str, ...], flow: str | None, *, force: bool) -> None:
     """Copy offsets to the topic that a connector has just been given.
@@ -213,7 +213,7 @@ def _opened(config: Path | None, flow: str | None, *, forced: bool = False) -> W
     from airflow_provider_connect_offsets.cli.opened import open_storage
 
     if config is None:
-        raise click.UsageError("Name the worker's properties with --config.")
+        raise click.UsageError("Give the worker's properties file with --config.")
     return open_storage(config, flow, forced=forced)
 
 
@@ -222,7 +222,7 @@ def _names(lists: tuple[str, ...]) -> frozenset[str]:
     listed = (name for text in lists for name in _SEPARATOR.split(text))
     names = frozenset(name.strip().replace("\\,", ",") for name in listed if name.strip())
     if lists and not names:
-        raise click.UsageError("--connectors names no connector. Leave it out to mean all of them.")
+        raise click.UsageError("--connectors needs at least one name. For all, leave it out (not possible with copy).")
     return names
 
 
@@ -234,4 +234,4 @@ def _text(document: Path | None) -> str:
     except OSError as error:
         raise InvalidInput(f"The document {document} can't be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"The document {document or 'on standard input'} is no UTF-8 text: {error}.") from error
+        raise InvalidInput(f"The document {document or 'on standard input'} isn't UTF-8 text: {error}.") from error

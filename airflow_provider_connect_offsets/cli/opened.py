@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from airflow_provider_connect_offsets.observe.clients import Clients
 
 
-FORCE_ANYWAY = "Or give --force, and the worker may undo what you write."
+FORCE_ANYWAY = "Or write anyway with --force; the worker may then overwrite what you write."
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,7 @@ def open_strimzi(cluster: str, namespace: str | None, timeout: float) -> Iterato
         context = config.list_kube_config_contexts(file)[1]["context"]
         api = config.new_client_from_config(file)
     except config.ConfigException as error:
-        raise InvalidInput(f"KUBECONFIG leads to no Kubernetes cluster: {error}") from error
+        raise InvalidInput(f"No Kubernetes cluster can be found with KUBECONFIG or ~/.kube/config: {error}") from error
     with (
         api,
         ConnectStrimzi(

@@ -15,35 +15,35 @@ CONFIG = click.option(
     "--config",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Properties of the worker: distributed, standalone, or of a dedicated MirrorMaker 2.",
+    help="Properties file of a distributed or standalone worker, or of a dedicated MirrorMaker 2.",
 )
-FLOW = click.option("--flow", metavar="A->B", help="Which flow of a dedicated MirrorMaker 2, if it has several.")
+FLOW = click.option("--flow", metavar="A->B", help="The flow, if a dedicated MirrorMaker 2 has several.")
 CONNECTORS = click.option(
     "--connectors",
     multiple=True,
     metavar="NAME,NAME",
-    help="Only these connectors; without it all of them. May be repeated; a comma in a name is written \\,.",
+    help="Only these connectors; default: all. May be repeated. Write a comma in a name as \\,.",
 )
 FROM_BEGINNING = click.option(
-    "--from-beginning", is_flag=True, help="Export all offsets that the topic still has, also overwritten ones."
+    "--from-beginning", is_flag=True, help="Export all offsets that the topic still has, including overwritten ones."
 )
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Show what an import would change, and write nothing.")
 DOCUMENT = click.option(
-    "--file", "document", type=FILE, metavar="FILE", help="Instead of standard output or standard input."
+    "--file", "document", type=FILE, metavar="FILE", help="Use this file instead of standard output or standard input."
 )
 FORCE = click.option(
-    "--force", is_flag=True, help="Write although workers run, which may overwrite it with offsets of their own."
+    "--force", is_flag=True, help="Write even if workers run; they may then overwrite the offsets with their own."
 )
 BACKUP = click.option(
     "--backup",
     type=FILE,
     metavar="FILE",
-    help="Where to keep the prior offsets, to be imported again; without it a new file in this directory.",
+    help="File for the prior offsets, which can be imported again; default: a new file in this directory.",
 )
 WORKSPACE = click.option(
     "--workspace",
     metavar="URI",
-    help="Where Airflow's tasks keep their journals, so that neither overlaps the other; without it your own.",
+    help="URI of Airflow's workspace, so that this can't run at the same time as a task; default: your own workspace.",
 )
 
 

@@ -50,7 +50,8 @@ def show(
     storage = opened.storage
     if not isinstance(storage, TopicStorage):
         raise InvalidInput(
-            f"{opened.name}: a standalone worker keeps no list of connectors to compare its offsets with."
+            f"Can't find orphaned offsets in {opened.name}: a standalone worker stores no list of connectors to "
+            "compare them with."
         )
     if not storage.where.config_topic:
         raise InvalidInput(
@@ -102,9 +103,9 @@ def _remove(
         if not kept:
             raise
         raise LeftStopped(
-            f"{error} Some of the offsets may be removed. Run this again, or import {target} to undo it."
+            f"{error} Some of the offsets may have been removed. Run this again, or import {target} to restore them."
         ) from error
-    tell(f"Removed from {opened.name}, and read back.")
+    tell(f"Removed the offsets from {opened.name}, and verified that they are gone.")
 
 
 def _search(opened: WorkerStorage, topic: OffsetsTopic, progress: Progress | None) -> Orphans:
@@ -154,4 +155,4 @@ def _print(orphans: Orphans) -> None:
         table.add_row(name, f"{len(some):,}", f"{size:,}", written, last.offset)
     if orphans:
         Console().print(table)
-    tell(f"Orphaned: offsets of {counted(len(orphans), 'connector')} that no longer exist.")
+    tell(f"Orphaned: offsets of {counted(len(orphans), 'deleted connector')}.")

@@ -10,26 +10,29 @@ from airflow_provider_connect_offsets.cli.options import CONFIG, FLOW, FORCE, wi
 
 # What is recovered → the options that it takes, and the message for any other.
 _TAKES = {
-    "lists": ({"workspace"}, "--list takes --workspace only."),
+    "lists": ({"workspace"}, "With --list, only --workspace can be given."),
     "config": (
         {"workspace", "flow", "force"},
-        "--config takes --workspace, --flow and --force only: an import is undone.",
+        "With --config, which undoes an import, only --workspace, --flow and --force can be given.",
     ),
     "groups": (
         {"workspace", "target_kafka", "run"},
-        "--groups takes --target-kafka, the cluster that they were moved on, and --run.",
+        "--groups needs --target-kafka, the cluster on which the groups were moved. Optional: --run.",
     ),
     "group": (
         {"workspace", "kafka", "forward", "run"},
-        "--group takes --kafka, the cluster of the consumer group, and --forward and --run.",
+        "--group needs --kafka, the cluster of the consumer group. Optional: --forward and --run.",
     ),
-    "offsets_topic": ({"workspace", "url", "kafka", "run"}, "--offsets-topic takes --url and --kafka, and --run."),
+    "offsets_topic": (
+        {"workspace", "url", "kafka", "run"},
+        "--offsets-topic needs --url and --kafka. Optional: --run.",
+    ),
     "connector": (
         {
             *("workspace", "url", "strimzi_cluster", "namespace", "kafka", "source_kafka", "target_kafka"),
             *("forward", "run"),
         },
-        "A connector takes neither --flow nor --force, which belong to an import (--config).",
+        "--flow and --force can only be given with --config, to undo an import.",
     ),
 }
 
@@ -37,26 +40,40 @@ _TAKES = {
 @click.command()
 @click.argument("connector", required=False)
 @click.option(
-    "--workspace", metavar="URI", help="Where Airflow's tasks, or commands of the shell, keep their journals."
+    "--workspace",
+    metavar="URI",
+    help="URI of the workspace with the journals, of Airflow or of connect-offsets.",
 )
-@click.option("--list", "lists", is_flag=True, help="Show what is unfinished, under way or left behind.")
+@click.option("--list", "lists", is_flag=True, help="List unfinished operations, both running and left behind.")
 @click.option("--url", metavar="URL", help="A worker's REST API.")
 @click.option(
     "--strimzi-cluster",
     metavar="NAME",
-    help="The KafkaConnect or KafkaMirrorMaker2 of the connector, by KUBECONFIG; with --url if it was strimzi+rest.",
+    help="The connector's KafkaConnect or KafkaMirrorMaker2, by KUBECONFIG. If control was strimzi+rest, add --url.",
 )
-@click.option("--namespace", metavar="NAME", help="Its namespace; without it that of the current context.")
-@click.option("--kafka", metavar="HOST:PORT|FILE", help="The Kafka whose logs the positions refer to, if it matters.")
-@click.option("--source-kafka", metavar="HOST:PORT|FILE", help="Of a reset: the flow's source; FILE: client settings.")
-@click.option("--target-kafka", metavar="HOST:PORT|FILE", help="Of a reset, or of groups: the flow's target.")
-@click.option("--groups", is_flag=True, help="What a failover or its restore has left of consumer groups.")
-@click.option("--group", metavar="NAME", help="What group_offsets_change has left of this consumer group.")
-@click.option("--offsets-topic", metavar="TOPIC", help="What a removal of orphaned offsets has left of this topic.")
+@click.option("--namespace", metavar="NAME", help="Namespace of --strimzi-cluster; default: the current context's.")
 @click.option(
-    "--forward", is_flag=True, help="Finish the operation if all that it wrote is proved; otherwise it is undone."
+    "--kafka",
+    metavar="HOST:PORT|FILE",
+    help="Kafka cluster whose logs the positions refer to, or the cluster of --group or --offsets-topic.",
 )
-@click.option("--run", metavar="DAG/RUN", help="The run that left it, if its lease has not run out yet.")
+@click.option(
+    "--source-kafka",
+    metavar="HOST:PORT|FILE",
+    help="For a reset: the flow's source cluster. FILE: client settings as JSON.",
+)
+@click.option(
+    "--target-kafka",
+    metavar="HOST:PORT|FILE",
+    help="For a reset: the flow's target cluster. For --groups: the cluster on which the groups were moved.",
+)
+@click.option("--groups", is_flag=True, help="Recover consumer groups after an unfinished failover or its restore.")
+@click.option("--group", metavar="NAME", help="Recover this consumer group after an unfinished group_offsets_change.")
+@click.option("--offsets-topic", metavar="TOPIC", help="Finish a removal of orphaned offsets from this topic.")
+@click.option(
+    "--forward", is_flag=True, help="Finish the operation instead of undoing it, if all that it wrote can be proved."
+)
+@click.option("--run", metavar="DAG/RUN", help="The dead run, if its lease has not expired yet; ends that lease.")
 @with_options(CONFIG, FLOW, FORCE)
 def recover(  # noqa: PLR0913 - one for each option
     connector: str | None,
@@ -100,10 +117,10 @@ def recover(  # noqa: PLR0913 - one for each option
         recovering.recover_orphans(workspace, offsets_topic, **where, run=run)
     elif connector is None or (systems["url"] is None and systems["strimzi_cluster"] is None):
         raise click.UsageError(
-            "Name the connector and its worker (--url), or the resource of its cluster if Strimzi's operator runs it "
-            "(--strimzi-cluster), or say --list. For groups of a failover, say --groups; for one whose offsets were "
-            "changed, --group; for what a removal of orphaned offsets has left, --offsets-topic; for an import, "
-            "--config."
+            "Name the connector, with its worker (--url) or, if Strimzi's operator runs it, with the resource of its "
+            "cluster (--strimzi-cluster). For consumer groups of a failover, give --groups. For a group whose offsets "
+            "were changed, give --group. For a removal of orphaned offsets, give --offsets-topic. For an import, give "
+            "--config. To see what is unfinished, give --list."
         )
     else:
         recovering.recover(workspace, connector, toward=toward, run=run, **systems)

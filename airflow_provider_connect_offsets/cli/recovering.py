@@ -80,7 +80,7 @@ def _connect(stack: ExitStack, url: str | None, strimzi_cluster: str | None, nam
     rest = stack.enter_context(open_rest((url,), (url,), _TIMEOUT)) if url else None
     if strimzi_cluster is None:
         if rest is None:
-            raise InvalidInput("Name a worker (--url), or the resource of its cluster (--strimzi-cluster).")
+            raise InvalidInput("Give the URL of a worker (--url), or the resource of its cluster (--strimzi-cluster).")
         return Clients(rest, rest)
     strimzi = stack.enter_context(open_strimzi(strimzi_cluster, namespace, _STRIMZI_TIMEOUT))
     if rest is None:
@@ -129,14 +129,14 @@ def recover(workspace: str, connector: str, *, toward: Toward, run: str | None, 
         StoreError: A system does not answer, or refuses.
     """
     with opened(workspace, **systems) as clients:
-        _settle(journal_of(clients, connector), clients, f"of {connector!r}", toward=toward, run=run)
+        _settle(journal_of(clients, connector), clients, f"for connector {connector!r}", toward=toward, run=run)
 
 
 def recover_group(workspace: str, group: str, kafka: str, *, toward: Toward, run: str | None) -> None:
     """Finish or undo what was left of a consumer group on the Kafka ``kafka``; otherwise as :func:`recover`."""
     with KafkaCluster(_settings(kafka)) as cluster:
         clients = replace(group_clients(cluster, workspace, timeout=_TIMEOUT), journal=journal_store(workspace))
-        _settle(journal_of(clients, group), clients, f"of {group!r}", toward=toward, run=run)
+        _settle(journal_of(clients, group), clients, f"for consumer group {group!r}", toward=toward, run=run)
 
 
 def _settle(
@@ -145,7 +145,8 @@ def _settle(
     left = settle(
         journal, Owner.here(run=run or "connect-offsets recover", task="recover"), reached(clients), toward=toward
     )
-    tell(left.sentence if left else f"Nothing was left {what} to be recovered.{_elsewhere(clients.workspace, journal)}")
+    nothing = f"There is nothing to recover {what}."
+    tell(left.sentence if left else f"{nothing}{_elsewhere(clients.workspace, journal)}")
 
 
 def _elsewhere(workspace: str, journal: Journal) -> str:
@@ -156,8 +157,8 @@ def _elsewhere(workspace: str, journal: Journal) -> str:
     if not lines:
         return ""
     return (
-        f" But of another cluster something is unfinished: {' '.join(lines)}. Name that cluster, by --url, or if "
-        "Strimzi's operator runs it, by --strimzi-cluster."
+        f" But in another cluster, an operation on the same name is unfinished: {' '.join(lines)}. To recover it, name "
+        "that cluster with --url or, if Strimzi's operator runs it, with --strimzi-cluster."
     )
 
 
@@ -165,7 +166,7 @@ def recover_groups(workspace: str, target: str, *, run: str | None) -> None:
     """Commit the offsets of groups on ``target`` that a dead run deleted; ``run``, errors: see :func:`recover`."""
     with KafkaCluster(_settings(target)) as cluster:
         clients = replace(group_clients(cluster, workspace, timeout=_TIMEOUT), journal=journal_store(workspace))
-        _settle(groups_journal(clients), clients, f"of the groups on {target}", run=run)
+        _settle(groups_journal(clients), clients, f"for the consumer groups on {target}", run=run)
 
 
 def recover_orphans(workspace: str, topic: str, *, url: str, kafka: str, run: str | None) -> None:
@@ -176,25 +177,25 @@ def recover_orphans(workspace: str, topic: str, *, url: str, kafka: str, run: st
     """
     with opened(workspace, url=url) as connect, OffsetsTopic(_settings(kafka), topic) as stored:
         clients = replace(connect, topic=stored)
-        _settle(orphans_journal(clients), clients, f"of a removal from {topic}", run=run)
+        _settle(orphans_journal(clients), clients, f"for a removal from {topic}", run=run)
 
 
 def recover_import(config: Path, flow: str | None, workspace: str | None, *, forced: bool) -> None:
     """Undo what a dead import has left in a storage; raises as ``importing.settle`` does."""
     storage = open_storage(config, flow, forced=forced)
     settled = importing.settle(storage, workspace)
-    tell(settled or f"Nothing was left by an import into {storage.name}.")
+    tell(settled or f"No import into {storage.name} is unfinished.")
 
 
 def _line(record: SagaRecord, lease: Lease | None) -> str:
     at = None if lease is None else datetime.fromtimestamp(lease.heard_at, tz=UTC)
-    heard = "" if at is None else f", last heard of {at:%Y-%m-%d %H:%M:%S} UTC"
+    heard = "" if at is None else f", last heard from at {at:%Y-%m-%d %H:%M:%S} UTC"
     begun = [f"{one.title} {one.subject}" for one in record.stages if one.progress.is_captured]
     connections = connections_of(record)
     named = f"; by the connections {', '.join(connections)}" if connections else ""
     return (
         f"{record.resource}: {record.operation} by run {record.owner.run} (task {record.owner.task}, "
-        f"{record.owner.host}){heard}; going {record.state}; "
+        f"{record.owner.host}){heard}; state: {record.state}; "
         f"begun: {', '.join(begun) or 'nothing'}{named}"
     )
 
@@ -206,7 +207,7 @@ def _settings(text: str) -> Mapping[str, Any]:
     try:
         settings = json.loads(path.read_text())
     except ValueError as error:
-        raise InvalidInput(f"{path} is no JSON of client settings: {error}") from error
+        raise InvalidInput(f"The client settings in {path} aren't valid JSON: {error}") from error
     if not isinstance(settings, dict):
-        raise InvalidInput(f"{path} is no JSON object of client settings.")
+        raise InvalidInput(f"The client settings in {path} must be a JSON object.")
     return settings

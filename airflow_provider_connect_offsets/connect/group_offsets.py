@@ -73,8 +73,8 @@ class GroupOffsets(ConnectorControl):
         group = self._state(connector)
         if not group.inactive:
             raise NotStopped(
-                f"Nothing was written: consumer group {connector!r} is {group.state} with {group.members} members, "
-                "which would commit over what is written. Stop its applications first."
+                f"Nothing was written: consumer group {connector!r} is {group.state} (members: {group.members}). Its "
+                "applications would overwrite the new offsets with their own. Stop them first."
             )
 
     def pause(self, connector: str) -> None:
@@ -122,12 +122,14 @@ class GroupOffsets(ConnectorControl):
         refused = self._groups.commit({connector: offsets}) if offsets else {}
         if refused and removed:
             raise OutcomeUnknown(
-                f"Consumer group {connector!r} was deleted to remove offsets, and its other offsets could not be "
-                f"committed again: {refused[connector]}"
+                f"Consumer group {connector!r} was deleted to remove some of its offsets, but the other offsets could "
+                f"not be committed again: {refused[connector]}"
             )
         if refused:
             self.stop(connector)  # members that have joined meanwhile are the usual reason
-            raise OutcomeUnknown(f"The offsets of consumer group {connector!r}: {refused[connector]}")
+            raise OutcomeUnknown(
+                f"Not all offsets of consumer group {connector!r} could be committed: {refused[connector]}"
+            )
         return WriteReply("")
 
     def reset_offsets(self, connector: str) -> WriteReply:
@@ -158,5 +160,5 @@ def _status(group: GroupStatus) -> ConnectorStatus:
 def _where(entry: Entry) -> TopicPartition:
     where = _FAMILY.topic_partition(parse_map(entry.partition))
     if where is None:
-        raise ValueError(f"{entry.partition} is no partition of a consumer group; plans have none such")
+        raise ValueError(f"{entry.partition} must be a topic and a partition, because it belongs to a consumer group")
     return where

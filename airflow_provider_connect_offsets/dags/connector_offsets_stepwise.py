@@ -27,7 +27,9 @@ from airflow_provider_connect_offsets.task_groups.wiring import Task, ask
 LEASE_SECONDS = 3600
 
 
-@ready_dag(*CHANGE, description="Change where a connector resumes, one operator a step", hours=0.5, max_active_runs=16)
+@ready_dag(
+    *CHANGE, description="Change where a connector resumes, one operator per step", hours=0.5, max_active_runs=16
+)
 def connector_offsets_stepwise(**values: Any) -> None:
     """### Change where a connector resumes, step by step
 

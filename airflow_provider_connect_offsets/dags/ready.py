@@ -52,7 +52,7 @@ def ready_dag(
             params = pinned(preset(params_of(*models), given.get("params", {})), fixed)
             asked = {name: given.pop(name) for name in QUESTION if name in given}
             if asked and "approval" not in params:
-                raise InvalidInput(f"{make.__name__} asks nobody, so it takes no {', '.join(asked)}.")
+                raise InvalidInput(f"{make.__name__} needs no approval, so {', '.join(asked)} can't be given.")
             is_set_up = not scheduled_with or scheduled_with in {*given.get("params", {}), *fixed}
             own = {"owner": "connect-offsets", "execution_timeout": timedelta(hours=hours)}
             arguments: dict[str, Any] = {

@@ -53,7 +53,7 @@ def open_connect_cluster(
     with ExitStack() as stack:
         match control:
             case Control.GROUPS:
-                raise InvalidRequest("control=groups: consumer groups are changed by group_offsets_change alone.")
+                raise InvalidRequest("Only group_offsets_change can change consumer groups (control=groups).")
             case Control.STORAGE:
                 yield open_storage(connect_id)
             case Control.REST:
@@ -108,7 +108,7 @@ def open_clients(
         kafka = stack.enter_context(kafka_cluster(kafka_conn_id, patient=patient)) if kafka_conn_id else None
         if control is Control.GROUPS:
             if kafka is None:
-                raise InvalidInput("kafka_conn_id must name the cluster of the consumer groups.")
+                raise InvalidInput("kafka_conn_id must be the connection of the consumer groups' Kafka cluster.")
             clients = group_clients(kafka)
         else:
             connect = stack.enter_context(open_connect_cluster(reached, timeout=timeout, patient=patient))

@@ -80,14 +80,14 @@ def refuse_unknown_fields(extra: Mapping[str, Any]) -> None:
     unknown = sorted(set(extra) - EXTRA_FIELDS)
     if unknown:
         known = ", ".join(sorted(EXTRA_FIELDS))
-        raise InvalidInput(f"Its extra has unknown fields: {', '.join(unknown)}. Known are: {known}.")
+        raise InvalidInput(f"Its extra has unknown fields: {', '.join(unknown)}. Known fields: {known}.")
 
 
 def _urls(connection: Connection) -> tuple[str, ...]:
     """Read the workers' URLs; ``host`` may name several, each with its own scheme, port or path."""
     hosts = [host.strip() for host in (connection.host or "").split(",") if host.strip()]
     if not hosts:
-        raise InvalidInput("It has no host: name a Connect worker, or several with commas between them.")
+        raise InvalidInput("It has no host. Give a Connect worker, or several separated by commas.")
     return tuple(_url(host, scheme=connection.schema or "http", port=connection.port or DEFAULT_PORT) for host in hosts)
 
 
@@ -126,7 +126,7 @@ def _headers(extra: Mapping[str, Any]) -> dict[str, str]:
         except ValueError:
             value = None
     if not isinstance(value, dict):
-        raise InvalidInput('headers must be a JSON object of texts, like {"X-Tenant": "orders"}.')
+        raise InvalidInput('headers must be a JSON object with texts as values, like {"X-Tenant": "orders"}.')
     return value
 
 

@@ -58,7 +58,7 @@ def extra_of(connection: Connection) -> dict[str, Any]:
     except ValueError:
         extra = None
     if not isinstance(extra, dict):
-        raise InvalidInput(f"The extra of Airflow connection {connection.conn_id!r} is no JSON object.")
+        raise InvalidInput(f"The extra of Airflow connection {connection.conn_id!r} must be a JSON object.")
     return {name: value for name, value in extra.items() if value is not None and value != ""}
 
 

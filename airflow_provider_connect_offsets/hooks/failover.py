@@ -57,7 +57,7 @@ def open_failover(
     require_control(
         connections.control,
         *(Control.REST, Control.STRIMZI, Control.STRIMZI_REST),
-        why="a failover stops a flow that runs, and nothing here can stop the process that uses a storage.",
+        why="a failover must be able to stop a running flow, and only the REST API and Strimzi can do that.",
     )
     with ExitStack() as stack:
 
@@ -89,7 +89,7 @@ def described_flow(params: FailoverParams, info: ConnectorInfo | None) -> Flow:
     """
     if info is None:
         if not (params.source_alias and params.target_alias):
-            raise InvalidRequest("Name the flow: by source_connector, or by source_alias and target_alias.")
+            raise InvalidRequest("Name the flow with source_connector, or with source_alias and target_alias.")
         separator = params.separator or "."
         return Flow(
             source_alias=params.source_alias,

@@ -28,7 +28,7 @@ def kafka_config(conn_id: str = DEFAULT_CONN_ID) -> dict[str, Any]:
     extra = extra_of(connection)
     _mask(extra)
     if not extra.get("bootstrap.servers"):
-        raise InvalidInput(f"Airflow connection {conn_id!r} names no brokers: set bootstrap.servers in its extra.")
+        raise InvalidInput(f"Airflow connection {conn_id!r} has no brokers. Set bootstrap.servers in its extra.")
     try:
         config: dict[str, Any] = _Settings(kafka_config_id=conn_id).get_conn  # type: ignore[no-untyped-call]
     except (ValueError, AirflowOptionalProviderFeatureException) as error:

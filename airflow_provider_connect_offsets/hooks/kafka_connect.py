@@ -89,7 +89,7 @@ class KafkaConnectHook(BaseHook):
 
         through = ConnectParams().kubernetes_conn_id
         with open_strimzi(self.connect_conn_id, through, timeout=_TEST_TIMEOUT) as strimzi:
-            return f"{strimzi.describe()} Read by the Kubernetes connection {through!r}; a DAG may name another one."
+            return f"{strimzi.describe()} Read through Kubernetes connection {through!r}; a DAG may use another one."
 
     def _open(self, timeout: float) -> ConnectRest:
         # Imported late: Airflow also loads this module just for the names of its fields.

@@ -57,7 +57,7 @@ def poison_days() -> float | None:
         days = -1
     if not 0 <= days < 36_500:
         raise InvalidInput(
-            f"[connect_offsets] poison_days is {text!r}, which is no number of days, like 30; 0: for ever."
+            f"[connect_offsets] poison_days is {text!r}, but must be a number of days, like 30, or 0 for ever."
         )
     return days or None
 

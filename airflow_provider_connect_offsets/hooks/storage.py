@@ -47,8 +47,8 @@ def open_storage(connect_conn_id: str) -> Clients:
     file, topic = extra.get("offsets_file"), extra.get("offsets_topic")
     if bool(file) == bool(topic):
         raise InvalidInput(
-            f"Airflow connection {connect_conn_id!r} names no storage: control=storage needs either offsets_topic "
-            "(with storage_kafka_conn_id and group_id) or offsets_file in its extra."
+            f"Airflow connection {connect_conn_id!r} must have exactly one storage for control=storage. Set either "
+            "offsets_topic (with storage_kafka_conn_id and group_id) or offsets_file in its extra."
         )
     storage = StandaloneFile(Path(str(file))) if file else TopicStorage(_topics(connection, extra))
     # The worker of an offsets file is reached at its configured URL; workers of a topic are members of their group.
@@ -68,8 +68,8 @@ def _topics(connection: Connection, extra: Mapping[str, Any]) -> WorkerTopics:
     group = extra.get("group_id") or (f"{source}-mm2" if source else "")
     if not group:
         raise InvalidInput(
-            f"Airflow connection {connection.conn_id!r} has an offsets_topic, but no group_id: without the workers' "
-            "group it is unknown whether they are down."
+            f"Airflow connection {connection.conn_id!r} has an offsets_topic, but no group_id. Without the workers' "
+            "group, it is unknown whether the workers are down."
         )
     exactly_once = flag_of(connection, "exactly_once")
     return WorkerTopics(

@@ -50,7 +50,7 @@ def open_strimzi(
     # The Kubernetes client raises errors of several libraries for a configuration that can't be used.
     except Exception as error:
         raise InvalidInput(
-            f"Airflow connection {kubernetes_conn_id!r} leads to no Kubernetes cluster: {error}"
+            f"Airflow connection {kubernetes_conn_id!r} can't be used for Kubernetes: {error}"
         ) from error
     opened = ConnectStrimzi(api, namespace=namespace, cluster=cluster, timeout=timeout)
     if not patient:
@@ -93,7 +93,7 @@ async def changed(kubernetes_conn_id: str, resource: CustomResource, *, seconds:
                 return True
     # ValueError: the stream is no JSON, or has a line that is longer than two events.
     except (ApiException, ClientError, OSError, TimeoutError, ValueError) as error:
-        log.info("The watch of %s broke off: %s", resource, error)
+        log.info("The watch of %s ended with an error: %s", resource, error)
         await asyncio.sleep(min(1.0, seconds))
         return True
     return False

@@ -66,7 +66,7 @@ class Brokers:
     def __init__(self, config: Mapping[str, Any], *, timeout: float = 15.0) -> None:
         servers = config.get("bootstrap.servers") or config.get("metadata.broker.list")
         if not servers:
-            raise InvalidInput("The Kafka settings name no brokers: set bootstrap.servers.")
+            raise InvalidInput("The Kafka settings have no brokers. Set bootstrap.servers.")
         self.servers = str(servers)
         self.timeout = timeout
         self._config = dict(config)

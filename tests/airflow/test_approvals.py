@@ -76,7 +76,7 @@ def test_who_may_answer_and_how_long(name: str) -> None:
     make, limit = _ready(name), timedelta(minutes=5)
     notified: list[Any] = []
     if "approval" not in make().params:
-        with pytest.raises(InvalidInput, match=f"{name} asks nobody"):
+        with pytest.raises(InvalidInput, match=f"{name} needs no approval"):
             make(approvers=["ada"])
         return
     dag = make(approvers=["ada", {"id": "7", "name": "bob"}], notifiers=notified.append, approval_timeout=limit)

@@ -94,7 +94,11 @@ REFUSED: dict[str, tuple[type[Any], dict[str, Any], str]] = {
         {"connector": "c", **_INTERVAL},
         "rest, strimzi or strimzi[+]rest, not storage",
     ),
-    "failover-storage": (SnapshotFailoverOperator, {"source_connector": "c"}, "nothing here can stop the process"),
+    "failover-storage": (
+        SnapshotFailoverOperator,
+        {"source_connector": "c"},
+        "only the REST API and Strimzi can do that",
+    ),
     "orphans-storage": (SnapshotStoredOffsetsOperator, {"offsets_topic": "o"}, "use connect-offsets orphans"),
     "orphans-strimzi": (SnapshotStoredOffsetsOperator, {"offsets_topic": "o"}, "rest or strimzi[+]rest, not strimzi"),
     "state-groups": (ConnectorStateSensor, {"connector": "c"}, "control=groups"),

@@ -137,8 +137,8 @@ def test_the_timeout_of_a_change_exceeds_the_workers(connection: SetConnection) 
         ({"extra": {"headers": "s3cret"}}, "headers must be a JSON object"),
         ({"extra": {"headers": {"X-A": 1}}}, "'X-A'"),
         ({"extra": {"ca": 1}}, "ca must be a text"),
-        ({"extra": "no json s3cret"}, "is no JSON object"),
-        ({"extra": "[]"}, "is no JSON object"),
+        ({"extra": "no json s3cret"}, "must be a JSON object"),
+        ({"extra": "[]"}, "must be a JSON object"),
     ],
 )
 def test_mistakes_are_named(connection: SetConnection, fields: dict[str, Any], text: str) -> None:
@@ -261,8 +261,8 @@ AT_MSK = {
 @pytest.mark.parametrize(
     ("fields", "text"),
     [
-        ({"conn_type": "kafka", "extra": {}}, "names no brokers: set bootstrap.servers"),
-        ({"conn_type": "kafka", "extra": "x"}, "is no JSON object"),
+        ({"conn_type": "kafka", "extra": {}}, "has no brokers. Set bootstrap.servers"),
+        ({"conn_type": "kafka", "extra": "x"}, "must be a JSON object"),
         ({"conn_type": "http", "host": "k"}, "is of type 'http', but 'kafka' is needed"),
         ({"conn_type": "kafka", "extra": {"bootstrap.servers": "k:1", "oauth_cb": "os.system"}}, "oauth_cb"),
         ({"conn_type": "kafka", "extra": AT_MSK}, "install the 'msk' extra"),

@@ -152,4 +152,4 @@ def test_a_connection_without_a_storage_is_named(run_dag: RunDag) -> None:
     ran = run_dag(connector=CONNECTOR, to="earliest", control="storage")
 
     assert (ran.state, ran.tasks["snapshot"]) == ("failed", "failed")
-    assert "'kafka_connect_default' names no storage" in ran.output
+    assert "'kafka_connect_default' must have exactly one storage" in ran.output

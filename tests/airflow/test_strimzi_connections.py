@@ -124,7 +124,7 @@ def test_the_kubernetes_connection_has_the_namespace(connection: SetConnection, 
         ("kubernetes_default", "kubernetes_default", "is of type 'kubernetes', but 'kafka_connect' is needed"),
         ("misspelt", "kubernetes_default", "'misspelt': Its extra has unknown fields: strimzi_clustr"),
         ("of_connect", "kubernetes_default", "'of_connect': strimzi_cluster must be a text"),
-        ("kafka_connect_default", "broken", "'broken' leads to no Kubernetes cluster: "),
+        ("kafka_connect_default", "broken", "'broken' can't be used for Kubernetes: "),
     ],
 )
 def test_mistakes_are_named(
@@ -276,8 +276,8 @@ def test_testing_a_connection_without_a_host(connection: SetConnection) -> None:
 
     assert works
     assert text == (
-        "KafkaConnect 'orders' in namespace 'kafka', served as v1; connectors: 2. Read by the Kubernetes connection "
-        "'kubernetes_default'; a DAG may name another one."
+        "KafkaConnect 'orders' in namespace 'kafka', served as v1; connectors: 2. Read through Kubernetes connection "
+        "'kubernetes_default'; a DAG may use another one."
     )
 
 

@@ -142,7 +142,7 @@ def test_a_person_takes_it_back(run: Shell, config: Path, document: Path, topic:
     assert listed.out.startswith(f"offsets topic {topic} (imports): the import into topic '{topic}' by run ")
     assert (done.code, "what it had written was undone, and read back." in done.err) == (0, True)
     assert exported(run, config) == BEFORE
-    assert (again.code, again.err) == (0, f"Nothing was left by an import into topic '{topic}'.\n")
+    assert (again.code, again.err) == (0, f"No import into topic '{topic}' is unfinished.\n")
     assert "Nothing is unfinished" in run("recover", "--list").err
 
 

@@ -70,7 +70,7 @@ def test_it_is_undone(sink: SinkFlow, changer: Changer, run: Shell, *, read_back
     sink.wait_until_caught_up()
     assert world(sink.sandbox) == before
     assert "Nothing is unfinished" in run("recover", "--list", *workspace).err
-    assert f"Nothing was left of '{sink.name}'" in run("recover", *requested).err
+    assert f"There is nothing to recover for connector '{sink.name}'" in run("recover", *requested).err
 
 
 def test_it_is_finished(sink: SinkFlow, changer: Changer, run: Shell) -> None:

@@ -126,7 +126,9 @@ def test_a_new_connector_that_does_not_stop_never_gets_its_configuration(
         configured: list[str] = []
         monkeypatch.setattr(client, "await_status", lambda *_, **__: running)
         monkeypatch.setattr(client._operations, "patch", lambda name, _: configured.append(name))
-        with pytest.raises(NotReconciled, match=rf"Connector '{name}' is RUNNING, 30 s after its creation"):
+        with pytest.raises(
+            NotReconciled, match=rf"Connector '{name}' is RUNNING, not STOPPED, 30 s after its creation"
+        ):
             client.create(name, config, initial_state=State.STOPPED)
         assert configured == []
         assert strimzi.resources.get("KafkaConnector", name) is None

@@ -50,4 +50,4 @@ def test_one_that_fails_does_not_keep_others_from_it(caplog: pytest.LogCaptureFi
     documents.restore()
 
     assert api.texts == {"a": "theirs", "b": "ours", "c": "theirs"}
-    assert "no answer about b. Its earlier text under 'offsets.json' was not restored." in caplog.text
+    assert "no answer about b. The earlier text of the ConfigMap under 'offsets.json' was not restored." in caplog.text

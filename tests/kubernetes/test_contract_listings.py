@@ -111,7 +111,7 @@ def test_a_config_map_with_another_owner_is_not_ours(strimzi: Strimzi) -> None:
         made.ask(Operation.LIST).done()
         listed = strimzi.resources.config_map(name)
 
-        with opened(strimzi, made) as client, pytest.raises(Rejected, match=f"the ConfigMap '{name}' is needed"):
+        with opened(strimzi, made) as client, pytest.raises(Rejected, match=f"a ConfigMap '{name}' is needed"):
             client.read_offsets(made.connector)
 
         assert strimzi.resources.config_map(name) == listed

@@ -69,7 +69,7 @@ def test_a_state_that_was_set_back_is_named_where_offsets_are_refused(strimzi: S
         reach(client, connector.connector, State.STOPPED)
         connector.to_state("running")
         with pytest.raises(
-            NotStopped, match=r"not in STOPPED state\. The resource requests RUNNING now: someone else has changed"
+            NotStopped, match=r"not in STOPPED state\. The resource now requests RUNNING: someone else has changed"
         ):
             client.write_offsets(connector.connector, at(connector, 41))
 
@@ -87,7 +87,7 @@ def test_an_annotation_that_stops_the_operator_is_named_with_what_removes_it(
         finally:
             strimzi.resources.annotate(connector.kind, connector.name, {OFFSETS: None})
             reconciler.back()
-    assert f"has the annotations {OFFSETS}: '', from someone else" in str(said.value)
+    assert f"has annotations that someone else has set ({OFFSETS}: '')" in str(said.value)
     assert f"kubectl annotate -n {strimzi.namespace} {connector.kind.lower()}s {connector.name} {OFFSETS}-" in str(
         said.value
     )

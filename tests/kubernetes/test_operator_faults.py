@@ -33,12 +33,14 @@ def test_an_operator_that_is_away_is_named_and_nothing_is_left_to_it(strimzi: St
         reconciler.away()
         try:
             with pytest.raises(
-                NotReconciled, match=r"did not act on KafkaConnector .* in 2 s, so nothing was requested"
+                NotReconciled, match=r"did not act on KafkaConnector .* in 2 s, so no offset operation was requested"
             ):
                 client.read_offsets(made.connector)
             assert OFFSETS not in annotations_of(made.read())
             client.stop(made.connector)
-            with pytest.raises(NotReconciled, match=r"has not acted on KafkaConnector .* in 2 s\. Is it running\?"):
+            with pytest.raises(
+                NotReconciled, match=r"has not acted on KafkaConnector .* in 2 s\. Is the operator running\?"
+            ):
                 client.status(made.connector)
         finally:
             reconciler.back()

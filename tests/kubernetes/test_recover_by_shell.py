@@ -84,7 +84,7 @@ def test_without_a_kubeconfig_the_command_says_so(run: Shell, monkeypatch: pytes
 
     ended = run("recover", "orders", "--workspace", tmp_path.as_uri(), "--strimzi-cluster", "connect")
 
-    assert (ended.code, "KUBECONFIG leads to no Kubernetes cluster" in ended.err) == (2, True)
+    assert (ended.code, "No Kubernetes cluster can be found with KUBECONFIG" in ended.err) == (2, True)
 
 
 def _leave_stopped(made: Managed, clients: Clients, folder: Path) -> None:

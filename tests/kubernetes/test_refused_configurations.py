@@ -36,7 +36,7 @@ def test_a_refused_configuration_is_named_and_the_prior_one_restored(strimzi: St
         with pytest.raises(Rejected) as raised:
             client.update_config(name, {**client.info(name).config, **REFUSED, "tasks.max": "3"})
         said = str(raised.value)
-        assert f"Strimzi could not bring connector '{name}' into Connect" in said
+        assert f"Strimzi could not apply the resource of connector '{name}' to Kafka Connect" in said
         assert REASON in said
         assert "Invalid value perhaps for configuration errors.tolerance" in said
         assert f"KafkaConnector '{name}' in namespace 'kafka' has its prior configuration again." in said
@@ -61,7 +61,7 @@ def test_what_someone_else_has_configured_meanwhile_stays(strimzi: Strimzi, monk
                 raise
 
         monkeypatch.setattr(client, "status", changed_by_others)
-        with pytest.raises(Rejected, match=rf"has changed KafkaConnector '{name}' .* meanwhile, so it is left as"):
+        with pytest.raises(Rejected, match=rf"has changed KafkaConnector '{name}' .* meanwhile, so its prior"):
             client.update_config(name, config)
         assert made.read()["spec"]["config"]["errors.tolerance"] == "none"
 

@@ -70,7 +70,7 @@ def test_an_answer_that_trickles_is_given_up(answer: Answer, *, changes: bool) -
 @pytest.mark.parametrize("content", LARGE.values(), ids=LARGE)
 def test_an_answer_has_a_size(content: bytes) -> None:
     """Once it is decompressed."""
-    with opened(fixed(content)) as api, pytest.raises(Unreachable, match="its answer has more than 1 MiB"):
+    with opened(fixed(content)) as api, pytest.raises(Unreachable, match="its answer is larger than 1 MiB"):
         api.read(ResourceKind.CONNECTOR, "orders")
 
 
@@ -98,7 +98,7 @@ def test_a_line_of_a_watch_has_a_size() -> None:
         while not ended.is_set():
             opened.sendall(chunk(b"x" * 65536))
 
-    with opened(endless) as api, pytest.raises(Unreachable, match="its answer has more than 1 MiB"):
+    with opened(endless) as api, pytest.raises(Unreachable, match="its answer is larger than 1 MiB"):
         list(api.changes_of(RESOURCE, seconds=5))
 
 

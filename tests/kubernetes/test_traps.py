@@ -39,7 +39,7 @@ def test_an_annotation_of_someone_else_is_refused_by_name(strimzi: Strimzi, reco
             before = made.read()
             with opened(strimzi, made, timeout=5) as client:
                 with pytest.raises(
-                    Rejected, match=rf"already has the annotations {OFFSETS}: '{word}', from someone else"
+                    Rejected, match=rf"already has annotations that someone else has set \({OFFSETS}: '{word}'\)"
                 ):
                     client.read_offsets(made.connector)
                 with pytest.raises(Rejected, match="kubectl annotate -n kafka kafkaconnectors"):
@@ -55,7 +55,7 @@ def test_a_connector_that_the_flow_does_not_have_is_named_at_once(strimzi: Strim
     with managed(strimzi, "KafkaMirrorMaker2") as made, opened(strimzi, made) as client:
         began = time.monotonic()
         with pytest.raises(
-            UnknownConnector, match=rf"no connector 'eu->us.MirrorSorceConnector'; it has: '{made.source}"
+            UnknownConnector, match=rf"no connector 'eu->us.MirrorSorceConnector'\. Its connectors: '{made.source}"
         ):
             client.read_offsets("eu->us.MirrorSorceConnector")
         assert time.monotonic() - began < 5
@@ -100,7 +100,7 @@ def test_a_warning_of_an_earlier_failure_is_not_taken_for_one_of_this_operation(
         reach(client, made.connector, State.STOPPED)
         reconciler.settings.status_delay = 1.0
         try:
-            with pytest.raises(Rejected, match=r"returned 400 .* it is in the log of the Connect workers"):
+            with pytest.raises(Rejected, match=r"returned 400 .* See the log of the Connect workers"):
                 client.write_offsets(made.connector, Offsets())
             assert warning_of(made.read(), "AlterOffsets") is not None
             client.write_offsets(made.connector, at(made, 41))

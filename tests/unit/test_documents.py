@@ -40,10 +40,7 @@ def test_the_table_of_versions_has_those_of_the_tests() -> None:
     quoted = " ".join(line.removeprefix("> ") for line in VERSIONS.splitlines() if line.startswith("> "))
 
     assert [cell.strip() for cell in header.strip("|").split("|")] == ["", READ_ONLY, *CHANGING]
-    assert (
-        f"is a worker of Kafka {READ_ONLY}, and {Feature.CHANGE_OFFSETS.need}. {Feature.CHANGE_OFFSETS.advice}"
-        in quoted
-    )
+    assert f"has Kafka {READ_ONLY}, but {Feature.CHANGE_OFFSETS.need}. {Feature.CHANGE_OFFSETS.advice}" in quoted
 
 
 def test_the_changelog_begins_with_this_version() -> None:

@@ -20,7 +20,7 @@ from tests.support.programs.kafka_versions import READ_ONLY, on
 
 pytestmark = [pytest.mark.versions, on(READ_ONLY)]
 NO_CHANGES = (
-    f"Nothing was changed.*worker of Kafka {READ_ONLY}, and changing offsets over the REST API needs Kafka 3.6 or later"
+    f"Nothing was changed.*has Kafka {READ_ONLY}, but changing offsets over the REST API needs Kafka 3.6 or later"
 )
 
 

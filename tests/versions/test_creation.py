@@ -30,7 +30,7 @@ def connect(sandbox: Sandbox) -> Iterator[ConnectRest]:
 @on(*STARTING_ONLY)
 def test_it_is_not_created_where_it_would_start(sandbox: Sandbox, connect: ConnectRest) -> None:
     """Workers before 3.7 know no initial state; nothing is created, and the sentence names version and release."""
-    refusal = f"worker of Kafka {sandbox.version}, and creating a connector .* needs Kafka 3.7 or later"
+    refusal = f"has Kafka {sandbox.version}, but creating a STOPPED connector .* needs Kafka 3.7 or later"
 
     with pytest.raises(Unsupported, match=refusal):
         connect.create(NAME, file_source_config(NAME, sandbox.data / NAME), initial_state=State.STOPPED)

@@ -96,7 +96,7 @@ def limit_answers(manager: urllib3.PoolManager, *, largest: int) -> None:
 
 
 def _large(largest: int) -> str:
-    return f"its answer has more than {largest / (1 << 20):,.0f} MiB"
+    return f"its answer is larger than {largest / (1 << 20):,.0f} MiB"
 
 
 def _pieces(pieces: Iterable[bytes], largest: int) -> Iterator[bytes]:

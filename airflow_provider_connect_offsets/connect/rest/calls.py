@@ -114,7 +114,8 @@ class Transport:
             return outcome
         confirmation = self._send_once(call.if_unknown)
         if isinstance(confirmation, _Done):
-            return Refusal(NotReady(f"{outcome.error} It knows the connector, and may still be starting."), repeat=True)
+            known = f"{outcome.error} But the worker knows the connector, so it may still be starting."
+            return Refusal(NotReady(known), repeat=True)
         return outcome if confirmation.doubted and not outcome.repeat else confirmation
 
     def _send_once(self, call: Call) -> _Done | Refusal:
@@ -214,7 +215,7 @@ def _verify(endpoint: ConnectEndpoint) -> str | bool:
     """Return the CA bundle of the endpoint, else of the environment, else True: then requests uses its own bundle."""
     for what, path in (("ca", endpoint.ca), ("client_cert", endpoint.client_cert), ("client_key", endpoint.client_key)):
         if path is not None and not Path(path).exists():
-            raise InvalidInput(f"File {path}, named as {what} of the Connect endpoint, does not exist on this machine.")
+            raise InvalidInput(f"{what} of the Connect endpoint is {path}, a file that does not exist on this machine.")
     return endpoint.ca or os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE") or True
 
 

@@ -229,7 +229,7 @@ class ConnectRest(ConnectorControl):
         try:
             return read(body)
         except (InvalidDocument, AttributeError, KeyError, TypeError, ValueError) as error:
-            text = f"Can't {call.purpose}: the answer is not one of Kafka Connect. Check the base URL."
+            text = f"Can't {call.purpose}: the answer is not from Kafka Connect. Check the base URL."
             raise (OutcomeUnknown if call.changes else NotReady)(text) from error
 
     def _send(self, call: Call) -> Any:
@@ -245,7 +245,7 @@ class ConnectRest(ConnectorControl):
         version = self.version().version
         if not feature.is_in(version):
             raise Unsupported(
-                f"Nothing was changed. {self._transport.url} is a worker of Kafka {version}, and {feature.need}. "
+                f"Nothing was changed. The worker at {self._transport.url} has Kafka {version}, but {feature.need}. "
                 f"{feature.advice}"
             ) from refused
 
@@ -274,8 +274,8 @@ def _segment(connector: str) -> str:
     """Encode a name as one path segment; raises :class:`InvalidInput` for a name that leads to another path."""
     if not connector.strip() or connector in (".", "..") or "/" in connector:
         raise InvalidInput(
-            f"Kafka Connect's REST API can't reach a connector named {connector!r}: "
-            "no path reaches a name that is empty, '.', '..' or has '/' in it."
+            f"Kafka Connect's REST API can't reach a connector named {connector!r}. "
+            "The name must not be empty, '.' or '..', and must not contain '/'."
         )
     return quote(connector, safe="")
 
@@ -285,6 +285,6 @@ def _refuse_out_of_reach(name: str) -> None:
     _segment(name)
     if _JETTY_REFUSES.search(name):
         raise InvalidInput(
-            f"A connector named {name!r} could be created, but no path would reach it again: "
-            "leave out '%', '\\' and control characters."
+            f"A connector named {name!r} could be created, but the REST API could not reach it afterwards. "
+            "Choose a name without '%', '\\' and control characters."
         )

@@ -85,7 +85,7 @@ class ConnectEndpoint:
             raise InvalidInput("A Connect endpoint needs the URL of at least one worker, like http://connect:8083.")
         object.__setattr__(self, "urls", tuple(_base_url(url) for url in self.urls))
         if self.client_key and not self.client_cert:
-            raise InvalidInput("client_key is given without client_cert: name the certificate that belongs to the key.")
+            raise InvalidInput("client_key is set, but not client_cert. Set client_cert to the key's certificate.")
         if min(self.connect_timeout, self.read_timeout, self.change_timeout) <= 0:
             raise InvalidInput("Timeouts of a Connect endpoint must be greater than 0 seconds.")
         if self.largest_answer <= 0:
@@ -115,8 +115,8 @@ class ConnectEndpoint:
         if trusted:
             return replace(observed, urls=trusted)
         log.warning(
-            "Login, token and headers are not sent to %s: this address was read from Kafka, and no configured URL "
-            "names that host (with https, or both with http). Configure the workers' own URLs.",
+            "Login, token and headers are not sent to %s. This address was read from Kafka, and no configured URL has "
+            "the same host, or only with https instead of http. Configure the workers' own URLs.",
             ", ".join(observed.urls),
         )
         return replace(observed, auth=None, headers={})
@@ -130,7 +130,9 @@ def _is_trusted(url: SplitResult, configured: list[SplitResult]) -> bool:
 def _base_url(url: str) -> str:
     parts = _web_address(url, what="the URL of a Connect worker")
     if parts.query or parts.fragment:
-        raise InvalidInput(f"{without_secrets(url)} is no worker's base URL: leave out what follows '?' or '#'.")
+        raise InvalidInput(
+            f"{without_secrets(url)} can't be the base URL of a worker: leave out '?' or '#' and what follows."
+        )
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
 
 
@@ -154,7 +156,9 @@ def _check_headers(headers: Mapping[str, str]) -> None:
         usable = isinstance(name, str) and isinstance(value, str) and name.strip() == name != ""
         # The value may be a credential, so the message must not show it.
         if not usable or not f"{name}{value}".isprintable() or not f"{name}{value}".isascii():
-            raise InvalidInput(f"Header {name!r} can't be sent: names and values are texts of a single line, in ASCII.")
+            raise InvalidInput(
+                f"Header {name!r} can't be sent: its name and value must be ASCII text in a single line."
+            )
 
 
 def without_secrets(url: str) -> str:

@@ -137,16 +137,17 @@ def _not_found(said: _Said) -> Refusal:
 
 
 def _unknown_connector(said: _Said) -> Refusal:
-    advice = f"Check the name {said.call.connector!r} (case counts), and that this is its Connect cluster."
+    advice = f"Check the name {said.call.connector!r} (case-sensitive), and that this is the connector's cluster."
     return Refusal(UnknownConnector(f"{said.sentence}. {advice}"), doubted=True)
 
 
 def _no_such_call(said: _Said) -> Refusal:
     needs = said.call.needs
     if needs is None:
-        return Refusal(Rejected(f"{said.sentence}. It has no such call: check the base URL."))
-    causes = f"{needs.need}; if it is, check the base URL and any proxy before the worker"
-    return Refusal(Unsupported(f"{said.sentence}. It has no such call: {causes}."))
+        return Refusal(Rejected(f"{said.sentence}. The worker does not have this call. Check the base URL."))
+    need = f"The worker does not have this call: {needs.need}."
+    advice = "If its version is recent enough, check the base URL and any proxy in front of the worker."
+    return Refusal(Unsupported(f"{said.sentence}. {need} {advice}"))
 
 
 def _conflict(said: _Said) -> Refusal:
@@ -156,7 +157,7 @@ def _conflict(said: _Said) -> Refusal:
 
 
 def _rebalance(said: _Said) -> Refusal:
-    text = f"{said.sentence} The workers are being rebalanced; nothing was done, try again later."
+    text = f"{said.sentence} The workers are rebalancing, so nothing was done. Try again later."
     return Refusal(RebalanceInProgress(text), repeat=True)
 
 
@@ -166,7 +167,7 @@ def _server_error(said: _Said) -> Refusal:
     if said.message.startswith("No connector `"):  # a standalone worker
         return _unknown_connector(said)
     if "can be safely retried" in said.message:
-        text = f"{said.sentence} Make sure that no task and no other client is left in the group."
+        text = f"{said.sentence} Make sure that no task and no other client is left in the consumer group."
         return Refusal(NotStopped(text), repeat=True)
     if any(text in said.message for text in _UNFINISHED):
         return lost(said.call, said.sentence)
@@ -203,18 +204,18 @@ _UNFINISHED = (
 _HINTS = (
     (
         "Failed to alter consumer group offsets for connector",
-        " (A topic or partition does not exist, or the worker may not alter this group: see the worker's log.)",
+        " (A topic or partition does not exist, or the worker has no right to alter this group. See the worker's log.)",
     ),
     (
         "Failed to reset consumer group offsets for connector",
-        " (Most often the worker may not delete this group: see the worker's log.)",
+        " (Most often, the worker has no right to delete this group. See the worker's log.)",
     ),
     (
         "Failed to perform zombie fencing",
-        " (See the worker's log, and whether the worker may fence transactional ids.)",
+        " (See the worker's log, and check that the worker has the right to fence transactional ids.)",
     ),
-    ("Failed to modify offsets for source connector", " (Connect hides the cause: see the worker's log.)"),
-    ("Failed to modify offsets for sink connector", " (Connect hides the cause: see the worker's log.)"),
+    ("Failed to modify offsets for source connector", " (Connect does not pass on the cause. See the worker's log.)"),
+    ("Failed to modify offsets for sink connector", " (Connect does not pass on the cause. See the worker's log.)"),
 )
 
 
@@ -223,19 +224,19 @@ def _not_by_connect(call: Call, answer: Answer, cannot: str) -> Refusal:
     if answer.status >= 500 or (answer.status < 300 and call.changes):
         return lost(call, f"{cannot} answers {answer.status} without Connect's JSON.")
     if answer.status == 404:
-        text = "answers, but no Connect worker does, or it is still starting (404 without Connect's JSON)."
+        text = "answers 404 without Connect's JSON. It is not a Connect worker, or the worker is still starting."
         return Refusal(NotReady(f"{cannot} {text} Check the base URL."), repeat=True, elsewhere=True)
     if answer.status >= 400:
         text = f"answers {answer.status} without Connect's JSON."
         advice = "Check the base URL, and the connector's name: Jetty refuses '%', '\\' and control characters."
         return Refusal(Rejected(f"{cannot} {text} {advice}"))
     where = f"redirects to {answer.location or 'another address'}" if answer.status >= 300 else "answers"
-    return Refusal(NotReady(f"{cannot} {where}, and is no Connect worker ({answer.status}). Correct the base URL."))
+    return Refusal(NotReady(f"{cannot} {where}, but is not a Connect worker ({answer.status}). Correct the base URL."))
 
 
 def lost(call: Call, sentence: str) -> Refusal:
     """Return the meaning of an answer that is lost, or does not say what was done."""
     if call.changes:
-        text = "It is unknown whether it was done or still will be: read the present state before anything else."
+        text = "It is unknown whether the change was made or still will be. First check the current state."
         return Refusal(OutcomeUnknown(f"{sentence} {text}"))
     return Refusal(NotReady(f"{sentence} Nothing was changed; try again later."), repeat=True, elsewhere=True)

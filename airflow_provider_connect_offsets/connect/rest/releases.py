@@ -10,13 +10,13 @@ _VERSION = re.compile(r"(\d+)\.(\d+)(?P<rest>.*)")
 _CONFLUENT, _CONFLUENT_AHEAD = re.compile(r".*-(ccs|ce)\b.*"), 4
 
 _THROUGH_STORAGE = (
-    "A source's offsets can be changed with control=storage, or with connect-offsets, while the connector is stopped "
-    "or its process is down; a sink's are those of its consumer group: delete or stop the sink and use Kafka's own "
-    "kafka-consumer-groups --reset-offsets."
+    "The offsets of a source can be changed with control=storage, or with connect-offsets, while the connector is "
+    "stopped or its process is down. The offsets of a sink belong to its consumer group: delete or stop the sink, and "
+    "use Kafka's kafka-consumer-groups --reset-offsets."
 )
 _BEFORE_IT_EXISTS = (
-    "Write the offsets of a source with connect-offsets import before you create it, or commit those of a sink for its "
-    "consumer group."
+    "Before you create the connector, write its offsets with connect-offsets import if it is a source, or commit them "
+    "for its consumer group if it is a sink."
 )
 
 
@@ -32,7 +32,7 @@ class Feature(Enum):
     READ_OFFSETS = ("reading offsets", (3, 5), _THROUGH_STORAGE)
     STOP = ("stopping a connector", (3, 5), _THROUGH_STORAGE)
     CHANGE_OFFSETS = ("changing offsets", (3, 6), _THROUGH_STORAGE)
-    CREATE_STOPPED = ("creating a connector that does not start", (3, 7), _BEFORE_IT_EXISTS)
+    CREATE_STOPPED = ("creating a STOPPED connector", (3, 7), _BEFORE_IT_EXISTS)
 
     def __init__(self, purpose: str, since: tuple[int, int], advice: str) -> None:
         self.purpose = purpose

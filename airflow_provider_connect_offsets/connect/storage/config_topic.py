@@ -74,4 +74,4 @@ def _field(topic: str, key: str, value: bytes, field: str) -> Any:
     try:
         return json.loads(value)[field]
     except (ValueError, KeyError, TypeError) as error:
-        raise StoreDamaged(f"Topic {topic!r}: the record {key!r} has no {field!r} ({error}).") from error
+        raise StoreDamaged(f"Topic {topic!r}: {field!r} of the record {key!r} can't be read ({error}).") from error

@@ -26,8 +26,8 @@ def parse_map_of_bytes(content: bytes) -> dict[bytes, bytes | None]:
     """
     stream = _Stream(content)
     if stream.take(">HH") != _START:
-        raise ValueError("it is no stream of Java's serialization")
-    stream.expect(_OBJECT, "other content than one map")
+        raise ValueError("it isn't a Java serialization stream")
+    stream.expect(_OBJECT, "content other than one map")
     stream.expect_class(_MAP_CLASS, _SERIALIZABLE | _WRITES_MORE, _FIELDS)
     stream.handles.append(None)  # the map itself
     stream.take(">4s4s")  # values of its fields, which readers ignore
@@ -43,7 +43,7 @@ def parse_map_of_bytes(content: bytes) -> dict[bytes, bytes | None]:
         entries[key] = value
     stream.expect(_END, f"more than its {size} entries")
     if stream.offset != len(content):
-        raise ValueError("something follows the map")
+        raise ValueError("it has more content after the map")
     return entries
 
 
@@ -64,7 +64,7 @@ class _Stream:
         try:
             values = struct.unpack_from(layout, self.content, self.offset)
         except struct.error as error:
-            raise ValueError(f"it ends within byte {self.offset}") from error
+            raise ValueError(f"it ends within the value at byte {self.offset}") from error
         self.offset += struct.calcsize(layout)
         return values
 
@@ -83,7 +83,7 @@ class _Stream:
         else:
             found = None
         if found != name:
-            raise ValueError(f"byte {start}: there is something else than {name}")
+            raise ValueError(f"byte {start}: there is something other than {name}")
 
     def byte_array(self) -> bytes | None:
         """Read a byte array, null, or a reference to an earlier one."""
@@ -98,7 +98,7 @@ class _Stream:
         else:
             found = self._referred() if mark == _REFERENCE else None
         if not isinstance(found, bytes):
-            raise ValueError(f"byte {start}: an entry is no byte array")  # noqa: TRY004 - the file's fault
+            raise ValueError(f"byte {start}: an entry isn't a byte array")  # noqa: TRY004 - the file's fault
         return found
 
     def _class(self, flags: int, fields: dict[str, str]) -> str:
@@ -107,7 +107,7 @@ class _Stream:
         _version, found, count = self.take(">qBH")
         described = dict(self._field() for _ in range(count))
         if found != flags or described != fields:
-            raise ValueError(f"class {name!r} has other fields than expected")
+            raise ValueError(f"class {name!r} does not have the expected fields")
         self.expect(_END, "an annotated class")
         self.expect(_NULL, f"a superclass of {name!r}")
         return name
@@ -120,7 +120,7 @@ class _Stream:
         [handle] = self.take(">i")
         index = handle - _FIRST_HANDLE
         if not 0 <= index < len(self.handles):
-            raise ValueError(f"it refers to an object {handle:#x} that is not in it")
+            raise ValueError(f"it refers to an object {handle:#x}, which it does not contain")
         referred: str | bytes | None = self.handles[index]
         return referred
 
@@ -130,6 +130,6 @@ class _Stream:
 
     def _bytes(self, size: int) -> bytes:
         if not 0 <= size <= len(self.content) - self.offset:
-            raise ValueError(f"it ends within {size} bytes from byte {self.offset}")
+            raise ValueError(f"it does not have {size} bytes from byte {self.offset} on")
         self.offset += size
         return self.content[self.offset - size : self.offset]

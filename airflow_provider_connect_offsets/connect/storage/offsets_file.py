@@ -45,8 +45,8 @@ def read_mappings(path: Path) -> dict[bytes, bytes | None]:
         return parse_map_of_bytes(content)
     except ValueError as error:
         raise StoreDamaged(
-            f"{path} is no complete file of a standalone worker ({len(content):,} bytes; {error}). It was left as it "
-            "is: restore a copy of it that can be read."
+            f"{path} isn't a complete offsets file of a standalone worker ({len(content):,} bytes; {error}). It was "
+            "not changed. Restore a copy of it that can be read."
         ) from error
 
 
@@ -64,8 +64,8 @@ def write_mappings(path: Path, records: Records) -> Path | None:
         disk.replace(path, serialize(records), umask=0o077, prepare=lambda new: _copy_owner(new, path))
     except OSError as error:
         raise StoreError(
-            f"Nothing was written: {path} can't be replaced, as {error.filename or path} gives: {error.strerror}. Run "
-            "this where that file and its directory can be written."
+            f"Nothing was written: {path} can't be replaced ({error.filename or path}: {error.strerror}). Run this "
+            "where the file and its directory can be written."
         ) from error
     return backup
 
@@ -101,8 +101,8 @@ def _refuse_locked(path: Path) -> None:
                 lock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             raise StoreError(
-                f"Nothing was written: another process has locked {path}, so that its worker may be running. Stop it "
-                "first."
+                f"Nothing was written: another process has locked {path}, so the worker may be running. Stop the "
+                "worker first."
             ) from error
 
 
@@ -130,6 +130,6 @@ def _copy_owner(new: Path, path: Path) -> None:
             os.chown(new, old.st_uid, old.st_gid)
         except PermissionError as error:
             raise StoreError(
-                f"Nothing was written: {path} belongs to user {old.st_uid} and group {old.st_gid}, and a new file in "
-                "its place can't be given to them. Run this as its owner, so that the worker can read it."
+                f"Nothing was written: {path} belongs to user {old.st_uid} and group {old.st_gid}, and this user can't "
+                "give a new file to them. Run this as the owner of the file, so that the worker can read it."
             ) from error

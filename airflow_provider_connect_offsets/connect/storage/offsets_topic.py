@@ -114,7 +114,7 @@ class OffsetsTopic(TopicReader):
         try:
             yield
         except InvalidDocument as error:
-            text = f"Topic {self.topic!r} has an offset of {connector!r} that can't be read: {error}."
+            text = f"Topic {self.topic!r} has an offset of connector {connector!r} that can't be read: {error}."
             raise StoreDamaged(text) from error
 
     def remove_keys(self, partitions: Mapping[bytes, Collection[int]], *, whose: str) -> None:

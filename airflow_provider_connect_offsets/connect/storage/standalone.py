@@ -85,7 +85,8 @@ class StandaloneFile:
         try:
             return stored.offsets_of(connector)
         except InvalidDocument as error:
-            raise StoreDamaged(f"{self.path} has an offset of {connector!r} that can't be read: {error}.") from error
+            text = f"{self.path} has an offset of connector {connector!r} that can't be read: {error}."
+            raise StoreDamaged(text) from error
 
     def _write(self, records: Mapping[bytes, bytes | None]) -> WriteReply:
         fencing.ask()

@@ -99,7 +99,7 @@ class StorageControl(ConnectorControl):
             try:
                 overview[name] = ConnectorOverview(self._info(name, configured.get(name), read), status)
             except StoreDamaged as error:
-                log.warning("%s It is left out.", error)
+                log.warning("%s The connector is left out.", error)
         return overview
 
     def info(self, connector: str) -> ConnectorInfo:
@@ -150,7 +150,7 @@ class StorageControl(ConnectorControl):
                 except UnknownConnector:
                     statuses[name] = _STOPPED
                 except StoreError as error:
-                    log.warning("%s %r and all connectors after it are taken for running.", error, name)
+                    log.warning("%s Connector %r, and all connectors not yet checked, count as running.", error, name)
                     break
         return statuses
 
@@ -168,10 +168,10 @@ class StorageControl(ConnectorControl):
         running = {name: status for name, status in self.statuses(connectors).items() if not status.is_stopped}
         if running:
             name, status = next(iter(running.items()))
-            more = f" (and {len(running) - 1} more not STOPPED)" if len(running) > 1 else ""
+            more = f" Altogether, {len(running)} connectors are not STOPPED." if len(running) > 1 else ""
             raise NotStopped(
-                f"Nothing was written: {name!r} is {status.state} on {status.worker}, which would overwrite its "
-                f"offsets{more}. Stop the connector or the process first."
+                f"Nothing was written: connector {name!r} is {status.state} on {status.worker}, which would overwrite "
+                f"its offsets.{more} Stop the connector or the process first."
             )
 
     def pause(self, connector: str) -> None:
@@ -194,5 +194,5 @@ class StorageControl(ConnectorControl):
             log.debug("%s", error)
             return False
         except StoreError as error:
-            log.warning("%s Only a refused connection proves that no worker runs, so one is assumed to.", error)
+            log.warning("%s Only a refused connection proves that the worker is down, so it counts as running.", error)
         return True

@@ -229,8 +229,9 @@ class TopicStorage:
             return self.where.client_of(connector.config)
         if _PRODUCERS_CLUSTER in connector.config:
             raise InvalidInput(
-                f"{connector.name!r} keeps its offsets in topic {connector.offsets_topic!r} of another cluster "
-                f"({_PRODUCERS_CLUSTER}), which this connection does not lead to. Use the shell: connect-offsets."
+                f"Connector {connector.name!r} stores its offsets in topic {connector.offsets_topic!r} of another "
+                f"Kafka cluster ({_PRODUCERS_CLUSTER}), which this connection can't reach. Use the command "
+                "connect-offsets."
             )
         return self.where.client
 

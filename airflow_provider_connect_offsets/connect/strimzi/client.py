@@ -91,7 +91,7 @@ class ConnectStrimzi(StrimziControl):
     def describe(self) -> str:
         """Return a sentence about the cluster, for the test of a connection."""
         return (
-            f"Strimzi's {self._cluster.resource}, resources of version {self._api.version}; connectors: "
+            f"Strimzi's {self._cluster.resource}, API version {self._api.version}; connectors: "
             f"{len(self.connectors())}."
         )
 
@@ -163,7 +163,9 @@ class ConnectStrimzi(StrimziControl):
         with self._deleted_again(name):
             status = self.await_status(name, lambda one: one.is_stopped, timeout=self._timeout, clock=self._clock)
             if not status.is_stopped:
-                raise NotReconciled(f"Connector {name!r} is {status.state}, {self._timeout:g} s after its creation.")
+                raise NotReconciled(
+                    f"Connector {name!r} is {status.state}, not STOPPED, {self._timeout:g} s after its creation."
+                )
             self._operations.patch(name, lambda place: replaced_config(place, config))
             self.status(name)
         return self.info(name)
@@ -182,7 +184,7 @@ class ConnectStrimzi(StrimziControl):
         try:
             self._api.create(ResourceKind.CONNECTOR, body)
         except Conflict as error:
-            raise Rejected(f"Nothing was created: a KafkaConnector {name!r} exists. {error}") from error
+            raise Rejected(f"Nothing was created: a KafkaConnector {name!r} already exists. {error}") from error
         with self._deleted_again(name):
             self.status(name)
 
@@ -194,7 +196,7 @@ class ConnectStrimzi(StrimziControl):
         except StoreError as error:
             self._cluster.forget(name)
             self._api.delete(ResourceKind.CONNECTOR, name)
-            raise type(error)(f"Nothing was created: {error} Its resource was deleted again.") from error
+            raise type(error)(f"Nothing was created: {error} The new resource was deleted again.") from error
 
     def require_creation(self, name: str) -> None:
         """Raise :class:`AccessDenied` or :class:`Unsupported` if no resource can be created or deleted."""
@@ -221,10 +223,12 @@ class ConnectStrimzi(StrimziControl):
         try:
             self._operations.patch(name, lambda place: restored_config(place, config, prior=prior))
             if settings_of(self._cluster.locate(name)) != settings_of(prior):
-                return f"Someone else has changed {prior.resource} meanwhile, so it is left as it is now."
+                return (
+                    f"Someone else has changed {prior.resource} meanwhile, so its prior configuration was not restored."
+                )
             self.status(name)
         except StoreError as error:
-            return f"Whether {prior.resource} has its prior configuration again is unknown: {error}"
+            return f"It is unknown whether {prior.resource} has its prior configuration again: {error}"
         return f"{prior.resource} has its prior configuration again."
 
     def delete(self, name: str) -> None:

@@ -84,7 +84,9 @@ class StrimziCluster:
         """The cluster's resource as it was first read; raises :class:`InvalidInput` if none or several fit."""
         kind, _, name = self._name.rpartition("/")
         if kind and kind not in _CLUSTERS:
-            raise InvalidInput(f"{self._name!r} names no cluster: a kind before '/' is one of {', '.join(_CLUSTERS)}.")
+            raise InvalidInput(
+                f"{self._name!r} can't be a cluster: the kind before '/' must be one of {', '.join(_CLUSTERS)}."
+            )
         kinds = [_CLUSTERS[kind]] if kind else list(_CLUSTERS.values())
         try:
             named = [(one, name) for one in kinds] if name else self._used()
@@ -99,7 +101,8 @@ class StrimziCluster:
         which = f"named {name!r}" if name else "with connectors"
         raise InvalidInput(
             f"In namespace {self._api.namespace!r} there is {there_is} {which}. "
-            "Name one in strimzi_cluster of the Connect connection, like my-connect or KafkaMirrorMaker2/my-mirror."
+            "Name the cluster in strimzi_cluster of the Connect connection, like my-connect or "
+            "KafkaMirrorMaker2/my-mirror."
         )
 
     @property
@@ -125,8 +128,8 @@ class StrimziCluster:
             )
         if resource.cluster and resource.cluster != self.resource.name:
             raise UnknownConnector(
-                f"{resource} belongs to KafkaConnect {resource.cluster!r}, by its label {CLUSTER_LABEL}, and not to "
-                f"{self.resource.name!r}."
+                f"{resource} belongs to KafkaConnect {resource.cluster!r} according to its label {CLUSTER_LABEL}, not "
+                f"to {self.resource.name!r}."
             )
         return placed(resource, connector)
 
@@ -147,8 +150,8 @@ class StrimziCluster:
         """Raise :class:`Unsupported` for a ``KafkaMirrorMaker2``, which creates and deletes its connectors itself."""
         if self.resource.kind is not ResourceKind.CONNECT:
             raise Unsupported(
-                f"Nothing was changed: connector {connector!r} is created and deleted as a part of {self.resource}, "
-                "under spec.mirrors. Do that there."
+                f"Nothing was changed: connector {connector!r} is part of {self.resource}. Create or delete it there, "
+                "under spec.mirrors."
             )
 
     def _used(self) -> list[tuple[ResourceKind, str]]:

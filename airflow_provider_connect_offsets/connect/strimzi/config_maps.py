@@ -86,8 +86,8 @@ class Documents:
         size = len(text.encode())
         if size > _LARGEST:
             raise Rejected(
-                f"Nothing was written: the offsets of connector {place.connector!r} take {size:,} bytes, and a "
-                "ConfigMap holds 1 MiB. Change fewer partitions at once, or use control=strimzi+rest."
+                f"Nothing was written: the offsets of connector {place.connector!r} take {size:,} bytes, but a "
+                "ConfigMap can hold only 1 MiB. Change fewer partitions at once, or use control=strimzi+rest."
             )
         name = place.config_map("alterOffsets")
         if "alterOffsets" not in own_fields(place) and (name, place.key) not in self._prior:
@@ -132,7 +132,7 @@ class Documents:
             except UnknownConnector:
                 continue  # someone has deleted it meanwhile
             except StoreError as error:
-                log.warning("%s Its earlier text under %r was not restored.", error, key)
+                log.warning("%s The earlier text of the ConfigMap under %r was not restored.", error, key)
 
     def remove(self, resource: CustomResource) -> None:
         """Delete our ConfigMaps of a resource."""
@@ -149,8 +149,9 @@ class Documents:
         found = self._api.config_map(name)
         if found is not None and not _is_ours(found, place.resource):
             raise Rejected(
-                f"Nothing was changed: the ConfigMap {name!r} is needed, and one of that name without the label "
-                f"{_LABEL}=true exists. Rename or delete it, or name another one in listOffsets and alterOffsets."
+                f"Nothing was changed: a ConfigMap {name!r} is needed, but a ConfigMap with this name already exists "
+                f"without the label {_LABEL}=true. Rename or delete that ConfigMap, or name another ConfigMap in "
+                "listOffsets and alterOffsets."
             )
         return found
 

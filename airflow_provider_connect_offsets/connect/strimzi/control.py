@@ -178,7 +178,7 @@ class StrimziControl:
         try:
             self._api.annotate(resource, {NUDGE: str(round(self._clock.now() * 1000))})
         except (Conflict, Unreachable, OutcomeUnknown) as error:
-            log.info("%s The wait goes on.", error)
+            log.info("%s Still waiting.", error)
 
     def _require_operator(self, connector: str) -> None:
         """Refuse a resource that the operator does not act on; check only once, so not while the connector is down."""
@@ -195,12 +195,14 @@ def _status_in(resource: CustomResource, connector: str) -> ConnectorStatus | No
     """Return the observed status; None as long as the operator has not acted on the resource as it is."""
     place = place_of(resource, connector)
     if place is None:
-        raise UnknownConnector(f"{resource} has no connector {connector!r} any more.")
+        raise UnknownConnector(f"{resource} no longer has a connector {connector!r}.")
     return place.status() if resource.is_observed else None
 
 
 def _no_status(resource: CustomResource, connector: str, timeout: float) -> Rejected | NotReconciled:
     if is_refused(resource):
-        return Rejected(f"Strimzi could not bring connector {connector!r} into Connect.{resource.said()}")
+        text = f"Strimzi could not apply the resource of connector {connector!r} to Kafka Connect."
+        return Rejected(f"{text}{resource.said()}")
     waited = f"in {timeout:g} s" if timeout else "yet"
-    return NotReconciled(f"Strimzi's operator has not acted on {resource} {waited}.{resource.said()} Is it running?")
+    said = f"{resource} {waited}.{resource.said()}"
+    return NotReconciled(f"Strimzi's operator has not acted on {said} Is the operator running?")

@@ -96,8 +96,8 @@ class KubernetesApi:
                 if self._serves(version):
                     return version
         raise Unsupported(
-            f"The Kubernetes API server serves {ResourceKind.CONNECTOR.title} of {GROUP} in none of the versions "
-            f"{', '.join(VERSIONS)}: Strimzi 0.44 or later is not installed there."
+            f"The Kubernetes API server does not serve {ResourceKind.CONNECTOR.title} of {GROUP} in any of the "
+            f"versions {', '.join(VERSIONS)}. Strimzi 0.44 or later is not installed there."
         )
 
     def _serves(self, version: str) -> bool:
@@ -219,7 +219,7 @@ class KubernetesApi:
             "group": right.group,
         }
         body = {"spec": {"resourceAttributes": attributes}}
-        with _asking("ask for this user's rights"):
+        with _asking("check this user's rights"):
             review = self._authorization.create_self_subject_access_review(body, _request_timeout=_TIMEOUT)
         return bool(review.status.allowed)
 
@@ -263,7 +263,7 @@ def _asking(purpose: str, *, changes: bool = False) -> Iterator[None]:
         why = error.reason if isinstance(error, MaxRetryError) else error
         raise (OutcomeUnknown if lost else ConnectionRefused if refused else Unreachable)(
             f"Can't {purpose}: the Kubernetes API server "
-            f"{'did not confirm it, so it may still happen' if lost else 'does not answer'} ({why})."
+            f"{'did not confirm the change, which may still happen' if lost else 'does not answer'} ({why})."
         ) from error
 
 

@@ -45,7 +45,9 @@ class Leftovers:
             except UnknownConnector as error:
                 log.info("%s There is nothing to remove.", error)
             except StoreError as error:
-                log.warning("%s What was added to its resource is left there until the next change.", error)
+                log.warning(
+                    "%s Added fields and annotations stay in the connector's resource until the next change.", error
+                )
         self._connectors.clear()
 
     def _remove(self, connector: str) -> None:

@@ -116,7 +116,7 @@ class OffsetOperations:
             return parse_rest(load_json(text))
         except (InvalidDocument, ValueError) as error:
             raise Rejected(
-                f"What Strimzi listed of connector {connector!r} is no document of offsets: {error}"
+                f"Strimzi's list of the offsets of connector {connector!r} can't be read: {error}"
             ) from error
 
     def alter(self, connector: str, changes: Offsets) -> None:
@@ -207,8 +207,8 @@ class OffsetOperations:
         place = self._settled(connector, is_ready)
         if not is_ready(place.resource):
             raise NotReconciled(
-                f"Strimzi's operator did not act on {place.resource} in {self._timeout:g} s, so nothing was requested "
-                f"of it.{place.resource.said()} Is the operator running?"
+                f"Strimzi's operator did not act on {place.resource} in {self._timeout:g} s, so no offset operation "
+                f"was requested.{place.resource.said()} Is the operator running?"
             )
         return place
 
@@ -220,14 +220,14 @@ class OffsetOperations:
         if not _is_free(resource):
             if self._withdraw(connector):
                 log.warning(
-                    "%s: an operation of another client was pending for %g s, and is withdrawn.",
+                    "%s: an operation of another client was still pending after %g s, and was withdrawn.",
                     resource,
                     self._timeout,
                 )
             resource = self._awaited(connector, lambda one: _is_free(one) and also(one))
             if not _is_free(resource):
                 raise NotReconciled(
-                    f"{resource}: offset operations of other clients follow each other; nothing was done."
+                    f"Nothing was done: other clients keep requesting offset operations of {resource}. Try again later."
                 )
         return placed(resource, connector)
 
@@ -240,7 +240,7 @@ class OffsetOperations:
         )
         if offset_warnings(annotated):
             self._withdraw(place.connector)
-            raise Conflict(f"{annotated} had a warning of an earlier operation when this one was requested.")
+            raise Conflict(f"{annotated} still had a warning of an earlier operation when an operation was requested.")
 
     def _await(self, place: Place, operation: OffsetOperation, text: str) -> None:
         """Wait for the answer to an operation; raises the error that it means."""
@@ -255,7 +255,7 @@ class OffsetOperations:
                 self._unfinished = False
                 return
         except Unreachable as error:
-            raise lost(f"{error} Whether Strimzi could {purpose} is unknown.") from error
+            raise lost(f"{error} It is unknown whether Strimzi could {purpose}.") from error
         if not failures:
             raise lost(
                 f"Strimzi's operator did not {purpose} in {self._timeout:g} s ({resource}). The request was withdrawn."
@@ -263,7 +263,10 @@ class OffsetOperations:
             )
         is_late = any(part in failures[0].message for part in NO_DOCUMENT)  # from a pass before the text was written
         if operation is OffsetOperation.ALTER and (is_late or not self.documents.is_written(place, text)):
-            raise Conflict(f"The ConfigMap that was to {purpose} was changed or deleted; try again.")
+            raise Conflict(
+                f"The ConfigMap with the new offsets of connector {place.connector!r} was changed or deleted. "
+                "Try again."
+            )
         raise refusal_of(purpose, placed(resource, place.connector), failures[0])
 
     def _withdraw(self, connector: str) -> bool:

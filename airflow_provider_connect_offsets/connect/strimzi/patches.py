@@ -68,7 +68,8 @@ def created_resource(
     """
     if not _NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
         raise InvalidInput(
-            f"Nothing was created: Kubernetes allows no resource {name!r}. Use lower-case letters, digits, '-' and '.'."
+            f"Nothing was created: Kubernetes does not allow the name {name!r} for a resource. Use lower-case letters, "
+            "digits, '-' and '.'."
         )
     spec = {**_kept_fields(like), **_settings(config, like=like, version=version), "state": state.value.lower()}
     labels = {} if like is None else like.resource.labels
@@ -148,7 +149,7 @@ def _settings(config: Mapping[str, str], *, like: Place | None, version: str) ->
 
 def _whole(tasks: str) -> int:
     if not tasks.isdecimal():
-        raise InvalidInput(f"Nothing was created: {_TASKS} must be a whole number, not {tasks!r}.")
+        raise InvalidInput(f"Nothing was changed: {_TASKS} must be a whole number, not {tasks!r}.")
     return int(tasks)
 
 

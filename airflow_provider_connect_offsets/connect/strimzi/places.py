@@ -135,8 +135,8 @@ class Place:
         kind = kind or plugins().get(self.connector_class)
         if kind is None:
             raise NotReady(
-                f"Whether connector {self.connector!r} is a source or a sink is not known yet: {self.resource} has no "
-                f"status of it.{self.resource.said()}"
+                f"It is not known yet whether connector {self.connector!r} is a source or a sink: {self.resource} has "
+                f"no status of the connector.{self.resource.said()}"
             )
         return ConnectorInfo(self.connector, ConnectorType(str(kind)), self._config())
 
@@ -169,7 +169,7 @@ def placed(resource: CustomResource, connector: str) -> Place:
     place = place_of(resource, connector)
     if place is None:
         names = ", ".join(repr(one.connector) for one in places_in(resource)) or "none"
-        raise UnknownConnector(f"{resource} has no connector {connector!r}; it has: {names}.")
+        raise UnknownConnector(f"{resource} has no connector {connector!r}. Its connectors: {names}.")
     return place
 
 

@@ -42,8 +42,8 @@ def refuse_without(rights: Iterable[Right], api: KubernetesApi) -> None:
     if missing:
         texts = ", ".join(f"{right.verb} {right.plural}" for right in missing)
         raise AccessDenied(
-            f"Nothing was changed: in namespace {api.namespace!r} the user of the Kubernetes connection lacks the "
-            f"rights: {texts}. Bind a Role that has them to it; examples/strimzi/role.yaml is one."
+            f"Nothing was changed: the user of the Kubernetes connection lacks rights in namespace {api.namespace!r} "
+            f"({texts}). Bind a Role with these rights to the user, like examples/strimzi/role.yaml."
         )
 
 
@@ -68,13 +68,13 @@ def _refuse_unmanaged(resource: CustomResource, api: KubernetesApi) -> None:
     parent = api.find(ResourceKind.CONNECT, resource.cluster)
     if parent is None:
         raise NotReconciled(
-            f"Nothing was changed: there is no KafkaConnect {resource.cluster!r} in namespace {resource.namespace!r}, "
-            f"which the label {CLUSTER_LABEL} of {resource} names."
+            f"Nothing was changed: the label {CLUSTER_LABEL} of {resource} names KafkaConnect {resource.cluster!r}, "
+            "which does not exist in that namespace."
         )
     if parent.annotations.get(USE_RESOURCES, "").lower() != "true":
         raise NotReconciled(
             f'Nothing was changed: {parent} has no annotation {USE_RESOURCES}: "true", so the operator does not '
-            "manage connectors by resources there. Add it, or use control=rest."
+            "manage connectors by resources there. Add the annotation, or use control=rest."
         )
     _refuse_without_workers(parent)
 

@@ -33,18 +33,18 @@ _REFUSED = re.compile(r"returned 4(?!09)\d\d\b")
 _RUNS = "not in STOPPED state"
 # Part of a condition's message → meaning, and what a person does.
 _MEANINGS: Mapping[str, tuple[type[StoreError], str]] = {
-    _RUNS: (NotStopped, "Stop the connector first, by spec.state."),
+    _RUNS: (NotStopped, "Stop the connector first, by setting its spec.state to stopped."),
     "returned 404": (UnknownConnector, "The Connect cluster has no such connector."),
     "returned 400": (
         Rejected,
-        "Strimzi does not pass on Connect's reason: it is in the log of the Connect workers.",
+        "Strimzi does not pass on Connect's reason. See the log of the Connect workers.",
     ),
-    "returned 5": (OutcomeUnknown, "Whether anything was written must be read back."),
+    "returned 5": (OutcomeUnknown, "Read the offsets to see whether anything was written."),
 }
 # What to say of a resource whose state is no longer the one that was requested.
 _REVERTED = (
-    "The resource requests {} now: someone else has changed its spec.state, which GitOps tools (Argo CD, Flux) do "
-    "within seconds. Let them leave spec.state alone, or suspend them while the change runs."
+    "The resource now requests {}: someone else has changed its spec.state. GitOps tools (Argo CD, Flux) do so within "
+    "seconds. Configure them to ignore spec.state, or suspend them while the change runs."
 )
 
 # Parts of messages about a failure that passes: the workers are rebalancing; or the operator could not remove the

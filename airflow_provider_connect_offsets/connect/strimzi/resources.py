@@ -192,7 +192,7 @@ class CustomResource:
         texts = " and ".join(f"{name}: {value!r}" for name, value in asked.items())
         remove = " ".join(f"{name}-" for name in asked)
         return (
-            f"has the annotations {texts}, from someone else. Wait until the operator has removed them, or remove "
+            f"has annotations that someone else has set ({texts}). Wait until the operator has removed them, or remove "
             f"them: kubectl annotate -n {self.namespace} {self.kind.plural} {self.name} {remove}"
         )
 

@@ -11,7 +11,7 @@ from airflow_provider_connect_offsets.task_groups.failover import FAILBACK
 
 @ready_dag(
     *FAILBACK,
-    description="Bring consumer groups home after a failover",
+    description="Return consumer groups to their home cluster after a failover",
     max_active_runs=1,
     tags=["mirrormaker2"],
 )

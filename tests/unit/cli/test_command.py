@@ -73,30 +73,30 @@ def test_it_is_installed_under_its_name() -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ((), "Say --export or --import with --config"),
-        (("--export",), "Say --export or --import with --config"),
-        (("--config", "worker.properties"), "Say --export or --import with --config"),
-        (("export",), "Name the worker's properties with --config."),
+        ((), "Give --export or --import with --config"),
+        (("--export",), "Give --export or --import with --config"),
+        (("--config", "worker.properties"), "Give --export or --import with --config"),
+        (("export",), "Give the worker's properties file with --config."),
         (("recover", "orders"), "Missing option '--workspace'"),
         (
             ("recover", "orders", "--workspace", "w"),
-            "Name the connector and its worker (--url), or the resource of its cluster",
+            "Name the connector, with its worker (--url) or",
         ),
-        (("recover", "orders", "--workspace", "w", "--list"), "--list takes --workspace only."),
-        (("recover", "--workspace", "w", "--groups"), "--groups takes --target-kafka, the cluster that they were"),
-        (("recover", "orders", "--workspace", "w", "--groups", "--target-kafka", "k"), "--groups takes --target-kafka"),
+        (("recover", "orders", "--workspace", "w", "--list"), "With --list, only --workspace can be given."),
+        (("recover", "--workspace", "w", "--groups"), "--groups needs --target-kafka, the cluster on which"),
+        (("recover", "orders", "--workspace", "w", "--groups", "--target-kafka", "k"), "--groups needs --target-kafka"),
         (("--export", "--config", "nowhere.properties"), "'nowhere.properties' does not exist"),
         (("--export", "--config", "worker.properties", "--dry-run"), "--dry-run makes no sense with --export"),
         (("--import", "--config", "worker.properties", "--from-beginning"), "makes no sense with --import"),
-        (("--export", "--config", "worker.properties", "--flow", "a->b"), "no file of MirrorMaker 2"),
+        (("--export", "--config", "worker.properties", "--flow", "a->b"), "not a file of MirrorMaker 2"),
         (("--config", "worker.properties", "export"), "Give the options after export, not before it."),
         (("--export", "export"), "Give the options after export, not before it."),
-        (("--import", "--export", "--config", "worker.properties"), "Say --export or --import, not both."),
-        (("--export", "--import", "--config", "worker.properties"), "Say --export or --import, not both."),
-        (("--export", "--config", "worker.properties", "--connectors", ""), "--connectors names no connector."),
-        (("--import", "--config", "worker.properties", "--connectors", ","), "--connectors names no connector."),
-        (("orphans", "--config", "topics.properties", "--remove", "--connectors", ""), "names no connector."),
-        (("copy", "--config", "worker.properties", "--connectors", " "), "--connectors names no connector."),
+        (("--import", "--export", "--config", "worker.properties"), "Give --export or --import, not both."),
+        (("--export", "--import", "--config", "worker.properties"), "Give --export or --import, not both."),
+        (("--export", "--config", "worker.properties", "--connectors", ""), "--connectors needs at least one name."),
+        (("--import", "--config", "worker.properties", "--connectors", ","), "--connectors needs at least one name."),
+        (("orphans", "--config", "topics.properties", "--remove", "--connectors", ""), "needs at least one name."),
+        (("copy", "--config", "worker.properties", "--connectors", " "), "--connectors needs at least one name."),
         (("orphans", "--config", "worker.properties", "--backup", "b"), "--backup makes no sense without --remove"),
         (("import", "--config", "worker.properties", "--dry-run", "--backup", "b"), "no sense with --dry-run"),
         (("diff", "worker.properties", "worker.properties", "--flow", "a->b"), "no sense without --config"),
@@ -107,9 +107,9 @@ def test_it_is_installed_under_its_name() -> None:
             ("recover", "orders", "--workspace", "w", "--url", "http://127.0.0.1:1", "--namespace", "kafka"),
             "--namespace makes no sense without --strimzi-cluster.",
         ),
-        (("diff", "worker.properties"), "Name two exports, or one and the --config"),
+        (("diff", "worker.properties"), "Give two exports, or one export and the --config"),
         (("copy", "--config", "worker.properties", "--connectors", "lines"), "belongs to a standalone worker"),
-        (("orphans", "--config", "worker.properties"), "a standalone worker keeps no list of connectors"),
+        (("orphans", "--config", "worker.properties"), "a standalone worker stores no list of connectors"),
     ],
 )
 def test_used_wrongly(run: Shell, config: Path, arguments: tuple[str, ...], sentence: str) -> None:
@@ -138,13 +138,13 @@ def test_an_export_is_sorted(run: Shell, config: Path) -> None:
 @pytest.mark.parametrize(
     ("document", "sentence"),
     [
-        ("", "The document to import is no JSON"),
-        (EXPORTED[:-5], "The document to import is no JSON, or was cut off"),
+        ("", "The document isn't valid JSON"),
+        (EXPORTED[:-5], "The document isn't valid JSON, or was cut off"),
         ("[]", "a KIP-199 document must look like"),
         ('{"lines": [{"partition": {"filename": {}}, "offset": null}]}', "only primitive values"),
         ('{"lines": [{"partition": {"a": 1, "a": 2}, "offset": null}]}', "occurs twice"),
         ('{"lines": [{"offset": {"position": 1}}]}', "connector 'lines', entry 1 must be"),
-        ('{"lines": []}', "holds no offsets of connector 'größe'"),
+        ('{"lines": []}', "has no offsets of connector 'größe'"),
     ],
 )
 def test_a_document_that_is_none(run: Shell, config: Path, document: str, sentence: str) -> None:
@@ -163,7 +163,7 @@ def test_a_damaged_file_is_never_empty(run: Shell, config: Path) -> None:
     stored.write_bytes(stored.read_bytes()[:-9])
 
     for call in (run("--export", "--config", config), run("--import", "--config", config, stdin=EXPORTED)):
-        assert (call.code, "is no complete file of a standalone worker" in call.err) == (1, True)
+        assert (call.code, "isn't a complete offsets file of a standalone worker" in call.err) == (1, True)
 
 
 def test_a_failed_export_leaves_no_file(run: Shell, config: Path) -> None:
@@ -187,7 +187,7 @@ def test_an_import_keeps_what_it_changes(run: Shell, config: Path) -> None:
 
     done = run("import", "--config", config, "--backup", "before.json", stdin=document)
 
-    assert (done.code, "import that to undo this" in done.err) == (0, True)
+    assert (done.code, "To undo this change, import that file" in done.err) == (0, True)
     assert json.loads(Path("before.json").read_text()) == {
         "lines": [{"partition": {"filename": "a"}, "offset": {"position": 4}}]
     }

@@ -170,5 +170,5 @@ def test_mutual_tls(
 @pytest.mark.parametrize("field", ["ca", "client_cert"])
 def test_a_file_that_is_not_there_is_named(connect_to: Connect, worker: Worker, field: str) -> None:
     """A wrong path is detected before anything is sent."""
-    with pytest.raises(InvalidInput, match=f"/no/such.pem, named as {field}"):
+    with pytest.raises(InvalidInput, match=f"{field} of the Connect endpoint is /no/such.pem"):
         connect_to(worker.url, **{field: "/no/such.pem"})

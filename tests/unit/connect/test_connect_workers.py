@@ -49,7 +49,7 @@ def test_a_change_that_may_have_arrived_goes_to_no_other_worker(
     first.answers(STOP, Reply(hang_up=True))
     second.answers(STOP, Reply(204))
 
-    with pytest.raises(OutcomeUnknown, match="read the present state before anything else"):
+    with pytest.raises(OutcomeUnknown, match="First check the current state"):
         connect_to(first.url, second.url).stop("c")
 
     assert (first.calls, second.calls) == ([STOP], [])

@@ -60,7 +60,7 @@ def test_a_file_that_was_cut_off_is_refused(tmp_path: Path) -> None:
     path, whole = tmp_path / "cut.offsets", serialize(SOME)
     for length in range(len(whole)):
         path.write_bytes(whole[:length])
-        with pytest.raises(StoreDamaged, match=r"cut\.offsets is no complete file"):
+        with pytest.raises(StoreDamaged, match=r"cut\.offsets isn't a complete offsets file"):
             read_mappings(path)
 
 
@@ -110,12 +110,12 @@ def test_a_real_java_reads_it_and_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (b"\xac\xed\x00\x05" + b"w\x00" * 3_000_000, "other content than one map"),
-        (b"\xac\xed\x00\x05ur\x00\x02[I" + bytes(8) + b"\x02\x00\x00xp\x05\xf5\xe1\x00", "other content than one map"),
-        (serialize({b"": None})[:-6] + b"\x7f\xff\xff\xff" + b"px", "ends within 2147483647 bytes"),
-        (serialize({}).replace(b"\x00\x00\x00\x00x", b"\x7f\xff\xff\xffx"), "no byte array"),
-        (serialize(SOME).replace(b"[B", b"[I"), r"something else than \[B"),
-        (serialize(SOME).replace(b"java.util.HashMap", b"org.evil.Gadget!!"), "something else than java.util.HashMap"),
+        (b"\xac\xed\x00\x05" + b"w\x00" * 3_000_000, "content other than one map"),
+        (b"\xac\xed\x00\x05ur\x00\x02[I" + bytes(8) + b"\x02\x00\x00xp\x05\xf5\xe1\x00", "content other than one map"),
+        (serialize({b"": None})[:-6] + b"\x7f\xff\xff\xff" + b"px", "does not have 2147483647 bytes"),
+        (serialize({}).replace(b"\x00\x00\x00\x00x", b"\x7f\xff\xff\xffx"), "isn't a byte array"),
+        (serialize(SOME).replace(b"[B", b"[I"), r"something other than \[B"),
+        (serialize(SOME).replace(b"java.util.HashMap", b"org.evil.Gadget!!"), "something other than java.util.HashMap"),
     ],
     ids=["empty blocks", "100 M elements", "2 GiB", "2 G entries", "another array", "another class"],
 )

@@ -73,7 +73,7 @@ def test_a_damaged_file_is_refused_and_left_alone(store: StandaloneFile) -> None
     assert store.path.read_bytes() == whole[:-1]
 
     store.path.write_bytes(serialize({b'["lines",{"filename":"a"}]': b"[1]"}))
-    with pytest.raises(StoreDamaged, match="an offset of 'lines' that can't be read"):
+    with pytest.raises(StoreDamaged, match="an offset of connector 'lines' that can't be read"):
         store.read_offsets("lines")
 
 

@@ -62,7 +62,7 @@ def test_whoever_answers_counts_as_running(
     with pytest.raises(NotStopped, match=f"'lines' is RUNNING on a standalone worker \\({worker.url}\\)"):
         control.refuse_running(["lines"])
 
-    assert ("Only a refused connection proves that no worker runs" in caplog.text) == (reply.body != VERSION)
+    assert ("Only a refused connection proves that the worker is down" in caplog.text) == (reply.body != VERSION)
 
 
 def test_a_worker_with_an_untrusted_certificate_counts_as_running(tmp_path: Path, start_worker: StartWorker) -> None:
@@ -110,4 +110,4 @@ def test_a_connector_whose_offset_cannot_be_read_does_not_hide_the_others(
 
     assert list(control_of(tmp_path, closed_url).overview()) == ["others"]
 
-    assert "has an offset of 'lines' that can't be read" in caplog.text
+    assert "has an offset of connector 'lines' that can't be read" in caplog.text

@@ -21,7 +21,7 @@ def test_another_cluster_is_not_taken_for_this_one() -> None:
     """A connector's own topic is in its producer's cluster; without settings for that, nothing is read or written."""
     storage = TopicStorage(WorkerTopics({"bootstrap.servers": "here:9092"}, "connect-offsets"))
 
-    with pytest.raises(InvalidInput, match=r"'lines' keeps its offsets in topic 'own' of another cluster"):
+    with pytest.raises(InvalidInput, match=r"'lines' stores its offsets in topic 'own' of another Kafka cluster"):
         storage._topic_of(ConfiguredConnector("lines", OWN))
     here = storage._topic_of(ConfiguredConnector("lines", {"offsets.storage.topic": "own"}))
     assert (here.topic, here.servers) == ("own", "here:9092")

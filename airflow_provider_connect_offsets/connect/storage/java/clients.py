@@ -33,14 +33,14 @@ def client_settings(java: Settings) -> ClientSettings:
     """
     servers = ",".join(_SCHEME.sub("", server) for server in java.listed("bootstrap.servers"))
     if not servers:
-        raise java.refusal("bootstrap.servers is not set, so there is no Kafka to connect to. Name its brokers.")
+        raise java.refusal("bootstrap.servers is not set. Set it to the brokers of the Kafka cluster.")
     protocol = (java.given("security.protocol") or "PLAINTEXT").upper()  # ignoring case, as SecurityProtocol.forName
     if protocol not in _PROTOCOLS:
-        raise java.refusal(f"security.protocol is {protocol!r}; Kafka knows {', '.join(_PROTOCOLS)}.")
+        raise java.refusal(f"security.protocol is {protocol!r}, but must be one of {', '.join(_PROTOCOLS)}.")
     if protocol != "PLAINTEXT" and java.given("security.providers"):
         raise java.refusal(
-            "security.providers names classes of Java that librdkafka can't run. Use a copy of the file without it if "
-            "the brokers can be reached without them."
+            "security.providers names Java classes, which librdkafka can't run. If the brokers can be reached without "
+            "these classes, use a copy of the file without security.providers."
         )
     settings, notes = {"bootstrap.servers": servers, "security.protocol": protocol}, []
     for part in ([tls_settings] if "SSL" in protocol else []) + ([sasl_settings] if "SASL" in protocol else []):

@@ -75,7 +75,7 @@ def _provider(kind: str, parameters: Mapping[str, str]) -> _Provider:
 def _of_file(path: str, key: str, *, allowed: str) -> str:
     """Return a value from a properties file."""
     if not path:
-        raise InvalidInput("it names no file. Write it as ${provider:/path/of/file:key}.")
+        raise InvalidInput("it has no path of a file. Write it as ${provider:/path/of/file:key}.")
     value = read_properties(_allowed(path, allowed), encoding="utf-8").get(key)
     if value is None:
         raise InvalidInput(f"{path} has no key {key!r}. Correct the key, or add it to the file.")
@@ -85,10 +85,10 @@ def _of_file(path: str, key: str, *, allowed: str) -> str:
 def _of_directory(path: str, key: str, *, allowed: str) -> str:
     """Return the content of the file that has the key's name."""
     if not path:
-        raise InvalidInput("it names no directory. Write it as ${provider:/path/of/directory:file}.")
+        raise InvalidInput("it has no path of a directory. Write it as ${provider:/path/of/directory:file}.")
     directory = _allowed(path, allowed)
     if not key or key in {".", ".."} or "/" in key:
-        raise InvalidInput(f"{key!r} is no name of a file in {path}.")
+        raise InvalidInput(f"{key!r} can't be the name of a file in {path}.")
     try:
         return (directory / key).read_bytes().decode(errors="replace")
     except OSError as error:
@@ -102,20 +102,20 @@ def _of_environment(path: str, key: str, *, pattern: str) -> str:
     try:
         allowed = re.search(pattern, key)
     except re.error as error:
-        raise InvalidInput(f"allowlist.pattern of its provider is no regular expression: {error}.") from error
+        raise InvalidInput(f"allowlist.pattern of the provider isn't a regular expression: {error}.") from error
     if not allowed:
-        raise InvalidInput("allowlist.pattern of its provider does not allow this environment variable.")
+        raise InvalidInput("allowlist.pattern of the provider does not allow this environment variable.")
     value = os.environ.get(key)
     if value is None:
-        raise InvalidInput(f"there is no environment variable {key} here. Set it to the worker's value.")
+        raise InvalidInput(f"the environment variable {key} is not set here. Set it to the value that the worker has.")
     return value
 
 
 def _unknown(_path: str, _key: str, *, kind: str) -> str:
     """Refuse a provider that only the worker can use."""
     raise InvalidInput(
-        f"its provider is of class {kind}, and only FileConfigProvider, DirectoryConfigProvider and "
-        "EnvVarConfigProvider of Kafka are known here. Use a copy of the file with the value in its place."
+        f"the provider has the class {kind}, but only Kafka's FileConfigProvider, DirectoryConfigProvider and "
+        "EnvVarConfigProvider are supported. Use a copy of the file with the value instead of the reference."
     )
 
 
@@ -124,8 +124,8 @@ def _allowed(path: str, allowed: str) -> Path:
     folders = [Path(os.path.normpath(folder)) for folder in allowed.rstrip(",").split(",")] if allowed else []
     for folder in folders:
         if not folder.is_absolute() or not folder.exists():
-            raise InvalidInput(f"allowed.paths of its provider has {folder}, which must be absolute and exist.")
+            raise InvalidInput(f"allowed.paths of the provider has {folder}, which must be absolute and exist.")
     normal = Path(os.path.normpath(path))
     if folders and not any(normal.is_relative_to(folder) for folder in folders):
-        raise InvalidInput(f"{path} is outside of allowed.paths of its provider.")
+        raise InvalidInput(f"{path} is outside of the provider's allowed.paths.")
     return normal if folders else Path(path)

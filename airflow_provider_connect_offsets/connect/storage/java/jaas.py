@@ -56,7 +56,7 @@ def parse_jaas(config: str) -> Login:
     while (first := next(tokens, _END)) is not _END:
         logins.append(_login(first, tokens))
     if len(logins) != 1:
-        raise InvalidInput(f"it must name one login module, and it names {len(logins)}")
+        raise InvalidInput(f"it must have exactly one login module, but has {len(logins)}")
     return logins[0]
 
 

@@ -52,7 +52,7 @@ class KeyStore:
         entries = [entry for entry in content.additional_certs if not _is_of_chain(entry, chain)]
         certificates = [*chain[:1], *(entry.certificate for entry in entries)]
         if not certificates:
-            raise InvalidInput(f"{self.setting}: {self.path} has no certificate. Import the one to be trusted.")
+            raise InvalidInput(f"{self.setting}: {self.path} has no certificate. Import the certificate to trust.")
         return _pem(certificates)
 
     def own(self) -> tuple[str, str]:
@@ -63,7 +63,7 @@ class KeyStore:
         """
         content = self._read()
         if content.key is None or content.cert is None:
-            raise InvalidInput(f"{self.setting}: {self.path} has no private key. Name the store with the client's.")
+            raise InvalidInput(f"{self.setting}: {self.path} has no private key. Use the store with the client's key.")
         key = content.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
         return _pem(_chain(content)), key
 
@@ -74,7 +74,8 @@ class KeyStore:
             return self._parsed(data, password)
         if data.lstrip().startswith(_PEM):
             raise InvalidInput(
-                f"{self.setting}: {self.path} is a PEM file. Set {self._sibling('type')} to PEM, without password."
+                f"{self.setting}: {self.path} is a PEM file. Set {self._sibling('type')} to PEM, and leave out "
+                f"{self._sibling('password')}."
             )
         try:
             return self._parsed(data, self.password or "")
@@ -92,7 +93,7 @@ class KeyStore:
         except OSError as error:
             raise InvalidInput(
                 f"{self.setting}: {self.path} can't be read: {error.strerror}. "
-                "A relative path counts from where this was started."
+                "A relative path starts at the working directory."
             ) from error
 
     def _parsed(self, data: bytes, password: str) -> PKCS12KeyAndCertificates:
@@ -103,8 +104,8 @@ class KeyStore:
         except (ValueError, TypeError) as error:
             secret = self._sibling("password")
             raise InvalidInput(
-                f"{self.setting}: {self.path} can't be opened: {secret} is wrong, or it is no PKCS12, JKS or JCEKS "
-                "store. Try it with keytool -list."
+                f"{self.setting}: {self.path} can't be opened. Either {secret} is wrong, or the file isn't a PKCS12, "
+                "JKS or JCEKS store. Check it with keytool -list."
             ) from error
 
 

@@ -41,8 +41,8 @@ def converted(path: Path, kind: str, password: str | None, key_password: str | N
     tool = _keytool()
     if tool is None:
         raise InvalidInput(
-            f"{setting}: {path} is a store of type {kind}, which only Java reads, and there is no keytool in "
-            f"JAVA_HOME or on the path. Install a Java, or convert the store where there is one and name the result: "
+            f"{setting}: only Java's keytool can read {path} (type {kind}), but there is no keytool in JAVA_HOME or "
+            f"on the PATH. Install Java here, or convert the store on a machine with Java and use the result: "
             f"keytool -importkeystore -srckeystore {shlex.quote(str(path))} -srcstoretype {kind} "
             f"-destkeystore {shlex.quote(str(path.with_suffix('.p12')))} -deststoretype PKCS12"
         )
@@ -103,7 +103,7 @@ class _Conversion:
             raise InvalidInput(f"{self._setting}: {self._tool} can't be run to convert {self._path}.") from error
         if done.returncode:
             raise InvalidInput(
-                f"{self._setting}: keytool can't open {self._path} with the passwords given for it. "
-                "Try it with keytool -list."
+                f"{self._setting}: keytool can't open {self._path} with the given passwords. "
+                "Check them with keytool -list."
             )
         return done.stdout

@@ -59,12 +59,12 @@ def _advertised(worker: Settings, listeners: list[_Listener]) -> _Listener:
 def _parsed(worker: Settings, listener: str) -> _Listener:
     match = _LISTENER.match(listener)
     if match is None or match[1].lower() not in {"http", "https"}:
-        raise worker.refusal(f"listeners has {listener!r}; a listener is written as http://host:port.")
+        raise worker.refusal(f"listeners has {listener!r}. Write a listener as http://host:port.")
     return _Listener(match[1].lower(), match[2], int(match[3]))
 
 
 def _port(worker: Settings, setting: str) -> int | None:
     value = worker.get(setting) or ""
     if value and not value.isdecimal():
-        raise worker.refusal(f"{setting} is {value!r}, which is no port.")
+        raise worker.refusal(f"{setting} is {value!r}, but must be the number of a port.")
     return int(value) if value else None

@@ -28,12 +28,14 @@ def flow_settings(file: Settings, flow: str | None) -> Settings:
         InvalidInput: ``flow`` is not enabled, or it is None and several or no flows are; the message lists them.
     """
     flows = enabled_flows(file)
-    known = ", ".join(flows) or "none (a->b.enabled = true enables one)"
+    known = ", ".join(flows) or "none (enable a flow with a->b.enabled = true)"
     if flow is None and len(flows) != 1:
-        raise file.refusal(f"This is a file of MirrorMaker 2, each flow has its own offsets: name one of {known}.")
+        raise file.refusal(
+            f"In this file of MirrorMaker 2, each flow has its own offsets. Give an enabled flow with --flow: {known}."
+        )
     requested = "".join((flow or flows[0]).split())
     if requested not in flows:
-        raise file.refusal(f"{requested!r} is no enabled flow. Enabled are: {known}.")
+        raise file.refusal(f"{requested!r} is not an enabled flow. Enabled flows: {known}.")
     source, target = requested.split("->")
     defaults = {
         "group.id": f"{source}-mm2",

@@ -28,6 +28,6 @@ def read_properties(path: Path, *, encoding: str = "iso-8859-1") -> dict[str, st
     except javaproperties.InvalidUEscapeError:
         # Without its cause, which shows the following text: that may be part of a password.
         raise InvalidInput(
-            f"{path} is no properties file that Java would read: it has a \\u without four hexadecimal "
-            "digits. Write a backslash as two."
+            f"Java can't read the properties file {path}: it has a \\u without four hexadecimal digits. "
+            "Write each backslash as two."
         ) from None

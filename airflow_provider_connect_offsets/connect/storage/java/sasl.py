@@ -38,7 +38,7 @@ def sasl_settings(java: Settings) -> tuple[dict[str, str], list[str]]:
     mechanism = java.given("sasl.mechanism") or "GSSAPI"
     if mechanism not in _MODULES:
         raise java.refusal(
-            f"sasl.mechanism is {mechanism}, and only {', '.join(_MODULES)} can be mapped to librdkafka."
+            f"sasl.mechanism is {mechanism}, but only {', '.join(_MODULES)} can be mapped to librdkafka."
         )
     _no_classes(java, mechanism)
     login = _login(java, mechanism)
@@ -63,16 +63,16 @@ def _no_classes(java: Settings, mechanism: str) -> None:
     for setting, classes in known.items():
         if (name := java.given(setting)) and name not in classes:
             raise java.refusal(
-                f"{setting} names {name}, a class of Java that librdkafka can't run, so the login can't be mapped. "
-                "Use a copy of the file with a login that needs no such class."
+                f"{setting} is the Java class {name}, which librdkafka can't run, so the login can't be mapped. "
+                "Use a copy of the file with a login that does not need the class."
             )
 
 
 def _login(java: Settings, mechanism: str) -> Login:
     config = java.needed(
         "sasl.jaas.config",
-        "and security.protocol requires SASL. If the worker has its login from the file named by the system "
-        "property java.security.auth.login.config, use a copy of this file with sasl.jaas.config added",
+        "but security.protocol requires SASL. If the worker reads its login from the file in the system property "
+        "java.security.auth.login.config, use a copy of this properties file with sasl.jaas.config added",
     )
     try:
         login = parse_jaas(config)
@@ -80,8 +80,8 @@ def _login(java: Settings, mechanism: str) -> Login:
         raise java.refusal(f"sasl.jaas.config can't be read: {error}.") from error
     if login.module not in _MODULES[mechanism]:
         raise java.refusal(
-            f"sasl.jaas.config names the login module {login.module}, which can't be mapped to librdkafka for "
-            f"{mechanism}; known is {', '.join(sorted(_MODULES[mechanism]))}."
+            f"sasl.jaas.config has the login module {login.module}, which can't be mapped to librdkafka for "
+            f"{mechanism}. Supported: {', '.join(sorted(_MODULES[mechanism]))}."
         )
     return login
 
@@ -101,7 +101,7 @@ def _oauth(java: Settings, login: Login) -> dict[str, str]:
     """Return settings for a token by client credentials; settings override options of the login (KIP-1139)."""
     url = java.needed(
         "sasl.oauthbearer.token.endpoint.url",
-        "and tokens that are not fetched from such an address can't be mapped to librdkafka",
+        "but librdkafka can only use tokens that it fetches from such a URL",
     )
     scope = java.given("sasl.oauthbearer.scope") or login.options.get("scope")
     extensions = [
@@ -130,7 +130,7 @@ def _oauth_notes(login: Login) -> list[str]:
 def _kerberos(java: Settings, login: Login) -> dict[str, str]:
     service = java.given("sasl.kerberos.service.name") or login.options.get("serviceName")
     if not service:
-        raise java.refusal("sasl.kerberos.service.name is not set, and sasl.jaas.config has no serviceName.")
+        raise java.refusal("Neither sasl.kerberos.service.name nor serviceName in sasl.jaas.config is set. Set one.")
     return {
         "sasl.kerberos.service.name": service,
         "sasl.kerberos.keytab": _option(java, login, "keyTab"),

@@ -34,17 +34,20 @@ def tls_settings(java: Settings) -> tuple[dict[str, str], list[str]]:
     """
     if java.given("ssl.engine.factory.class"):
         raise java.refusal(
-            "ssl.engine.factory.class names a class of Java that makes the TLS connections, and librdkafka can't run "
-            "it. Use a copy of the file with ssl.truststore and ssl.keystore settings instead."
+            "ssl.engine.factory.class names a Java class for TLS connections, which librdkafka can't run. Use a copy "
+            "of the file with ssl.truststore and ssl.keystore settings instead."
         )
     notes = [
-        f"{name} is not mapped to librdkafka: what both sides support is negotiated."
+        f"{name} is not mapped to librdkafka: client and broker negotiate what both support."
         for name in _NARROWING
         if java.given(name)
     ]
     trust = _trust(java)
     if not trust:
-        notes.append("ssl.truststore is not set: Java trusts its own certificate authorities, librdkafka the system's.")
+        notes.append(
+            "ssl.truststore is not set: Java would trust its own certificate authorities, but librdkafka trusts the "
+            "system's."
+        )
     return {"ssl.endpoint.identification.algorithm": _identification(java), **trust, **_own(java)}, notes
 
 
@@ -55,8 +58,8 @@ def _identification(java: Settings) -> str:
     if algorithm == "":
         return "none"
     raise java.refusal(
-        f"ssl.endpoint.identification.algorithm is {algorithm!r}; only https (host names are checked) and empty (they "
-        "are not) can be mapped to librdkafka."
+        f"ssl.endpoint.identification.algorithm is {algorithm!r}, but only https (checks host names) and an empty "
+        "value (does not check them) can be mapped to librdkafka."
     )
 
 
@@ -95,7 +98,7 @@ def _own(java: Settings) -> dict[str, str]:
             "ssl.certificate.pem": _certificates(java, "ssl.keystore.location", text),
             **_key(java, "ssl.keystore.location", text),
         }
-    password = java.needed("ssl.keystore.password", "and Java opens no ssl.keystore.location without it")
+    password = java.needed("ssl.keystore.password", "but Java needs it to open ssl.keystore.location")
     setting = f"{java.source}: ssl.keystore.location"
     certificate, key = _store(setting, path, password, java.given("ssl.key.password")).own()
     return {"ssl.certificate.pem": certificate, "ssl.key.pem": key}
@@ -113,8 +116,8 @@ def _kind(java: Settings, store: str) -> str:
     kind = java.given(f"{store}.type") or "JKS"
     if kind.upper() not in (*_STORES, "PEM"):
         raise java.refusal(
-            f"{store}.type is {kind}, and only PEM, PKCS12, JKS and JCEKS can be mapped to librdkafka. Convert the "
-            f"store to PKCS12 with keytool -importkeystore, and use a copy of the file that names it."
+            f"{store}.type is {kind}, but only PEM, PKCS12, JKS and JCEKS can be mapped to librdkafka. Convert the "
+            f"store to PKCS12 with keytool -importkeystore, and use a copy of the file with the new store."
         )
     return kind.upper()
 
@@ -129,7 +132,7 @@ def _only_inline(java: Settings, setting: str, store: str) -> None:
 
 def _no_password(java: Settings, setting: str) -> None:
     if java.get(setting) is not None:
-        raise java.refusal(f"{setting} is not for the type PEM: a key's password is ssl.key.password.")
+        raise java.refusal(f"{setting} can't be set for the type PEM. The password of a key is ssl.key.password.")
 
 
 def _text(java: Settings, setting: str) -> str:
@@ -138,7 +141,7 @@ def _text(java: Settings, setting: str) -> str:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise java.refusal(
-            f"{setting}: {path} can't be read: {error.strerror}. A relative path counts from where this was started."
+            f"{setting}: {path} can't be read: {error.strerror}. A relative path starts at the working directory."
         ) from error
 
 
@@ -152,11 +155,11 @@ def _certificates(java: Settings, setting: str, text: str) -> str:
 def _key(java: Settings, setting: str, text: str) -> dict[str, str]:
     keys = [(label, block) for label, block in _blocks(text) if label.endswith("PRIVATE KEY")]
     if len(keys) != 1:
-        raise java.refusal(f"{setting} must have one private key in PEM, and it has {len(keys)}.")
+        raise java.refusal(f"{setting} must have exactly one private key in PEM, but has {len(keys)}.")
     label, block = keys[0]
     if label != "ENCRYPTED PRIVATE KEY":
         return {"ssl.key.pem": block}
-    password = java.needed("ssl.key.password", f"and the private key of {setting} is encrypted")
+    password = java.needed("ssl.key.password", f"but the private key of {setting} is encrypted")
     return {"ssl.key.pem": block, "ssl.key.password": password}
 
 

@@ -89,13 +89,13 @@ class WorkerConfig:
         if unknown:
             raise self._settings.refusal(
                 f"A connector stores its offsets on {', '.join(unknown)} (producer.override settings in its "
-                "configuration): no login is sent to a host that only Kafka names. If it is right, name it in "
-                "CONNECT_OFFSETS_BROKERS."
+                "configuration). The worker's login is not sent to a host that was only read from Kafka. If the host "
+                "is right, add it to CONNECT_OFFSETS_BROKERS."
             )
         if protocol != "SASL_SSL" and trimmed(producer.get("security.protocol", "")).upper() == "SASL_SSL":
             raise self._settings.refusal(
-                f"A connector's producer.override.security.protocol is {protocol}: the login that the file has for "
-                "SASL_SSL is not sent without TLS."
+                f"A connector's producer.override.security.protocol is {protocol}, but the file's login for SASL_SSL "
+                "is not sent without TLS."
             )
 
 
@@ -122,7 +122,9 @@ def read_worker_config(path: Path, *, flow: str | None = None) -> WorkerConfig:
         has_rest = (file.get("dedicated.mode.enable.internal.rest") or "").lower() == "true"
         return _distributed(path, worker, rest_urls(file) if has_rest else ())
     if flow is not None:
-        raise file.refusal(f"This is no file of MirrorMaker 2 (clusters, a->b.enabled), so it has no flow {flow!r}.")
+        raise file.refusal(
+            f"This is not a file of MirrorMaker 2 (with clusters and a->b.enabled), so it has no flow {flow!r}."
+        )
     if file.given(_GROUP) and file.given(_TOPIC):
         return _distributed(path, file, rest_urls(file))
     if offsets_file := file.given(_FILE):
@@ -135,8 +137,9 @@ def read_worker_config(path: Path, *, flow: str | None = None) -> WorkerConfig:
         )
     present = [name for name in (_GROUP, _TOPIC, _FILE, "clusters") if file.given(name)]
     raise file.refusal(
-        f"This is for no Connect worker: a distributed one has {_GROUP} and {_TOPIC}, a standalone one {_FILE}, and a "
-        f"dedicated MirrorMaker 2 clusters with flows. Of these it has {', '.join(present) or 'none'}."
+        f"This is not the file of a Connect worker. A distributed worker has {_GROUP} and {_TOPIC}, a standalone "
+        f"worker has {_FILE}, and a dedicated MirrorMaker 2 has clusters with flows. Of these settings, this file has "
+        f"{', '.join(present) or 'none'}."
     )
 
 
@@ -161,6 +164,6 @@ def _check_converters(worker: Settings) -> None:
         if converter in (None, _JSON) and (plain or (schemas is None and converter is None)):
             continue
         raise worker.refusal(
-            f"By {setting} a worker before Kafka 3.0 stores its offsets not as plain JSON, so they can't be read "
-            "here. Workers since 3.0 ignore the setting: if yours is one, remove it from the file."
+            f"With {setting}, a worker older than Kafka 3.0 does not store its offsets as plain JSON, so they can't be "
+            "read here. Newer workers ignore the setting. If your worker is newer, remove the setting from the file."
         )

@@ -154,15 +154,27 @@ def test_tls_of_a_token_endpoint_is_noted() -> None:
     ("java", "reason"),
     [
         ({"bootstrap.servers": " , "}, "bootstrap.servers is not set"),
-        ({"security.protocol": "TLS"}, "security.protocol is 'TLS'; Kafka knows PLAINTEXT"),
-        ({**TLS, "security.providers": "a.B"}, "security.providers names classes"),
-        ({**TLS, "ssl.engine.factory.class": "a.B"}, "ssl.engine.factory.class names a class"),
+        ({"security.protocol": "TLS"}, "security.protocol is 'TLS', but must be one of PLAINTEXT"),
+        ({**TLS, "security.providers": "a.B"}, "security.providers names Java classes"),
+        ({**TLS, "ssl.engine.factory.class": "a.B"}, "ssl.engine.factory.class names a Java class"),
         ({**PLAIN, "sasl.mechanism": "AWS_MSK_IAM"}, "sasl.mechanism is AWS_MSK_IAM"),
-        ({**PLAIN, "sasl.client.callback.handler.class": "a.B"}, "sasl.client.callback.handler.class names a.B"),
-        ({**PLAIN, "sasl.login.callback.handler.class": "a.B"}, "sasl.login.callback.handler.class names a.B"),
-        ({**TOKENS, "sasl.login.callback.handler.class": "a.B"}, "sasl.login.callback.handler.class names a.B"),
-        ({**TOKENS, "sasl.oauthbearer.jwt.retriever.class": "a.B"}, "sasl.oauthbearer.jwt.retriever.class names a.B"),
-        ({**PLAIN, "sasl.login.class": "a.B"}, "sasl.login.class names a.B"),
+        (
+            {**PLAIN, "sasl.client.callback.handler.class": "a.B"},
+            "sasl.client.callback.handler.class is the Java class a.B",
+        ),
+        (
+            {**PLAIN, "sasl.login.callback.handler.class": "a.B"},
+            "sasl.login.callback.handler.class is the Java class a.B",
+        ),
+        (
+            {**TOKENS, "sasl.login.callback.handler.class": "a.B"},
+            "sasl.login.callback.handler.class is the Java class a.B",
+        ),
+        (
+            {**TOKENS, "sasl.oauthbearer.jwt.retriever.class": "a.B"},
+            "sasl.oauthbearer.jwt.retriever.class is the Java class a.B",
+        ),
+        ({**PLAIN, "sasl.login.class": "a.B"}, "sasl.login.class is the Java class a.B"),
         ({**PLAIN, "sasl.jaas.config": ""}, "java.security.auth.login.config"),
         ({**PLAIN, "sasl.jaas.config": "a.B required password=s3cret;"}, "the login module a.B"),
         ({**PLAIN, "sasl.jaas.config": "s3cret"}, "sasl.jaas.config can't be read"),
@@ -173,12 +185,12 @@ def test_tls_of_a_token_endpoint_is_noted() -> None:
         ),
         ({**PLAIN, "sasl.jaas.config": f"{SECURITY}.plain.PlainLoginModule required;"}, "no option username"),
         ({**TOKENS, "sasl.oauthbearer.token.endpoint.url": ""}, "sasl.oauthbearer.token.endpoint.url is not set"),
-        ({**TICKETS, "sasl.kerberos.service.name": ""}, "sasl.kerberos.service.name is not set"),
+        ({**TICKETS, "sasl.kerberos.service.name": ""}, "Neither sasl.kerberos.service.name nor"),
         ({**TLS, "ssl.truststore.type": "BCFKS"}, "ssl.truststore.type is BCFKS"),
         ({**TLS, "ssl.truststore.certificates": "x"}, "ssl.truststore.certificates needs ssl.truststore.type=PEM"),
         ({**INLINE, "ssl.keystore.key": "x"}, "are both needed"),
         ({**INLINE, "ssl.keystore.certificate.chain": "x", "ssl.keystore.location": "y"}, "exclude each other"),
-        ({**INLINE, "ssl.keystore.location": "x", "ssl.keystore.password": "s3cret"}, "not for the type PEM"),
+        ({**INLINE, "ssl.keystore.location": "x", "ssl.keystore.password": "s3cret"}, "can't be set for the type PEM"),
         ({**INLINE, "ssl.keystore.location": "/none"}, "ssl.keystore.location: /none can't be read"),
         ({**INLINE, "ssl.keystore.key": "s3cret", "ssl.keystore.certificate.chain": "s3cret"}, "has no certificate"),
         ({**TLS, "ssl.keystore.location": "/x"}, "ssl.keystore.password is not set"),
@@ -195,7 +207,7 @@ def test_an_inline_key_must_be_one_and_its_password_known() -> None:
     java = {**INLINE, "ssl.keystore.certificate.chain": own.pem}
 
     assert mapped({**java, "ssl.keystore.key": own.key_pem()}).settings["ssl.key.pem"] == own.key_pem()
-    assert "it has 2" in refusal({**java, "ssl.keystore.key": own.key_pem() * 2})
+    assert "but has 2" in refusal({**java, "ssl.keystore.key": own.key_pem() * 2})
     assert "ssl.key.password is not set" in refusal({**java, "ssl.keystore.key": own.key_pem("x")})
 
 

@@ -78,14 +78,14 @@ def test_what_cannot_be_resolved_is_reported_when_it_is_needed(secrets: Path) ->
     for reference, reason in {
         f"${{file:{file}:none}}": "has no key 'none'",
         "${file:/none:a}": "Can't read the properties file /none",
-        "${file:a}": "names no file",
-        "${dir:a}": "names no directory",
+        "${file:a}": "has no path of a file",
+        "${dir:a}": "has no path of a directory",
         f"${{dir:{secrets}:none}}": "none can't be read: No such file",
-        f"${{dir:{secrets}:../x}}": "no name of a file",
-        "${env:SOME_NONE}": "no environment variable SOME_NONE here",
+        f"${{dir:{secrets}:../x}}": "can't be the name of a file",
+        "${env:SOME_NONE}": "environment variable SOME_NONE is not set here",
         "${env:USER_NONE}": "does not allow this environment variable",
         "${env:a:HOME}": "have no path",
-        "${vault:a:b}": "of class com.example.VaultProvider",
+        "${vault:a:b}": "has the class com.example.VaultProvider",
     }.items():
         resolved = settings(fine="yes", bad=f"s3cret {reference}")
         assert resolved.get("fine") == "yes"
@@ -105,7 +105,7 @@ def test_allowed_paths_are_kept_to(secrets: Path) -> None:
 
     assert settings(x=f"${{file:{inner}/s.properties:a}}", **allowed).get("x") == "1"
     for path in (f"{secrets}/s.properties", f"{inner}/../s.properties", f"{inner}x"):
-        with pytest.raises(InvalidInput, match=r"outside of allowed\.paths"):
+        with pytest.raises(InvalidInput, match=r"outside of the provider's allowed\.paths"):
             settings(x=f"${{file:{path}:user}}", **allowed).get("x")
     with pytest.raises(InvalidInput, match="must be absolute and exist"):
         settings(x="${dir:/a:b}", **{"config.providers.dir.param.allowed.paths": "relative"}).get("x")
@@ -113,5 +113,5 @@ def test_allowed_paths_are_kept_to(secrets: Path) -> None:
 
 def test_a_bad_pattern_is_reported() -> None:
     """Instead of Python's error."""
-    with pytest.raises(InvalidInput, match="no regular expression"):
+    with pytest.raises(InvalidInput, match="isn't a regular expression"):
         settings(x="${env:A}", **{"config.providers.env.param.allowlist.pattern": "("}).get("x")

@@ -48,7 +48,7 @@ def test_a_key_may_have_a_password_of_its_own(tmp_path: Path, root: Certified, o
     path = root.trusted_in(own.store(tmp_path / "store", "JCEKS", key_password="the key's"), "JCEKS")
 
     assert KeyStore(SETTING, path, PASSWORD, "the key's").own()[1] == own.key_pem()
-    with pytest.raises(InvalidInput, match=r"can't open .*store with the passwords given"):
+    with pytest.raises(InvalidInput, match=r"can't open .*store with the given passwords"):
         KeyStore(SETTING, path, PASSWORD, "not the key's").own()
 
 
@@ -108,7 +108,7 @@ def test_what_is_no_store_is_reported(tmp_path: Path, root: Certified) -> None:
     trust = root.trusted_in(tmp_path / "trust")
     for path, reason in {
         pem: r"is a PEM file\. Set .*ssl\.keystore\.type to PEM",
-        other: r"ssl\.keystore\.password is wrong, or it is no PKCS12, JKS or JCEKS store",
+        other: r"ssl\.keystore\.password is wrong, or the file isn't a PKCS12, JKS or JCEKS store",
         tmp_path / "none": "can't be read: No such file",
         trust: "has no private key",
     }.items():

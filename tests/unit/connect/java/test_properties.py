@@ -110,7 +110,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     """With the reason."""
     with pytest.raises(InvalidInput, match=r"none\.properties: No such file"):
         read_properties(tmp_path / "none.properties")
-    with pytest.raises(InvalidInput, match=r"some\.properties is no properties file .* it has a \\u") as caught:
+    with pytest.raises(InvalidInput, match=r"properties file .*some\.properties: it has a \\u") as caught:
         read(tmp_path, "password=\\u00g0")
 
     assert "00g0" not in str(caught.value)
