@@ -323,7 +323,7 @@ def connector_offsets_stepwise(
     pinned: _ConnectorOffsetsStepwiseParams = ...,
     **given: Unpack[_DagThatAsks],
 ) -> DAG:
-    """Change where a connector resumes, one operator a step."""
+    """Change where a connector resumes, one operator per step."""
 
 class _GroupOffsetsChangeParams(TypedDict, total=False):
     groups: str | Param | None
@@ -388,7 +388,7 @@ class _MirrorFailbackParams(TypedDict, total=False):
 def mirror_failback(
     *, params: _MirrorFailbackParams = ..., pinned: _MirrorFailbackParams = ..., **given: Unpack[_DagThatAsks]
 ) -> DAG:
-    """Bring consumer groups home after a failover."""
+    """Return consumer groups to their home cluster after a failover."""
 
 class _MirrorFailoverParams(TypedDict, total=False):
     groups: str | Param | None
