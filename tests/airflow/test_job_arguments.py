@@ -31,5 +31,5 @@ def test_a_final_translation_stays_within_its_preview(
     translate_job.run(spark, preview)
     translate = TranslateGroupOffsetsOperator(task_id="translate", run_uri=final.uri, preview_uri=preview.uri)
 
-    with pytest.raises(AirflowFailException, match="The preview did not show 'between'"):
+    with pytest.raises(AirflowFailException, match="the preview did not show would also be moved: 'between'"):
         execute(translate)
