@@ -232,8 +232,8 @@ def test_external_offsets(planner: Planner) -> None:
         WARNING,
         None,
         "`source`: io.debezium.connector.postgresql.PostgresConnector also keeps its position in its PostgreSQL "
-        "replication slot, so changing Connect's offsets alone may not move it: PostgreSQL sends no changes from before "
-        "the LSN that the slot has confirmed, and reports no error.",
+        "replication slot, so changing Connect's offsets alone may not move it: PostgreSQL sends no changes from "
+        "before the LSN that the slot has confirmed, and reports no error.",
     )
     assert unknown == Found(
         Rule.EXTERNAL_OFFSETS,
