@@ -21,11 +21,11 @@ COVERED      := .venv-3.12
 # Percent of the package's lines that tests/unit alone run; the floor of `make test` is in pyproject.toml.
 UNIT_FLOOR   := 50
 # The tests that belong to no suite of their own: pyproject.toml lists the suites' markers.
-NO_SUITE     := not faults and not processes and not mirror and not jobs and not kubernetes and not browser and not versions and not quickstart and not fuzz
+NO_SUITE     := not faults and not processes and not mirror and not jobs and not kubernetes and not cluster and not browser and not versions and not quickstart and not fuzz
 # From uv's cache alone where that suffices, which takes seconds: not every package index says what may be cached.
 uv_pip = @$(UV) pip $(1) --quiet --offline >/dev/null 2>&1 || $(UV) pip $(1) --quiet >/dev/null
 
-.PHONY: setup demo test unit test-processes test-browser pictures test-mirror test-jobs test-kubernetes test-steps test-faults test-histories test-versions test-fuzz test-lowest test-pythons test-quickstart test-newest coverage up down bench lint format lock docs reference clean
+.PHONY: setup demo test unit test-processes test-browser pictures test-mirror test-cluster test-jobs test-kubernetes test-steps test-faults test-histories test-versions test-fuzz test-lowest test-pythons test-quickstart test-newest coverage up down bench lint format lock docs reference clean
 
 setup: $(VENV)/ready  ## .venv with locked packages, and Kafka's jars in the cache
 	@$(BIN)/python -m sandbox jars
@@ -69,6 +69,9 @@ pictures:  ## the pictures that README and docs show, and the words that they sh
 
 test-mirror: setup  ## flows of MirrorMaker 2 as a whole: failovers at full scale, killed sources, readiness
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m mirror
+
+test-cluster: setup  ## each Spark job on a standalone cluster whose workers have none of our packages
+	$(BIN)/python -m pytest -m cluster tests/pipeline
 
 test-jobs: setup  ## the jobs that people come with, from end to end: schedules, poison records, replays, databases
 	@ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v initdb >/dev/null || \

@@ -173,7 +173,7 @@ class AirflowStandalone(Airflow):
     def __init__(
         self, sandbox: Sandbox, *, workspace: Path, dags: Path = DAGS, settings: Mapping[str, str] | None = None
     ) -> None:
-        self._home = sandbox.root / "processes" / "airflow"  # two levels down, as a tether needs it
+        self._home = sandbox.root / "processes" / "airflow"
         recipe = _Recipe(sandbox, workspace, dags, dict(settings or {}))
         self.process = ServerProcess("airflow", self._home, recipe, grace=15)
 

@@ -27,7 +27,7 @@ class MariaDb:
     """A server whose binlog has rows, with its files below ``root``; ``close`` its process to end and remove it."""
 
     def __init__(self, root: Path) -> None:
-        home = root / "processes" / "mariadb"  # two levels down, as a tether needs it
+        home = root / "processes" / "mariadb"
         self.process = ServerProcess("mariadb", home, _MariaDbRecipe())
         self._socket = home / "socket"
 

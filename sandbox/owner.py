@@ -21,10 +21,17 @@ _ANSWERED = 120.0
 class Tethered:
     """Runs one server at a time, in ``home``, under a tether that ends it when this process is gone.
 
-    ``home`` must be two levels below the sandbox's root: the last tether to end removes that root.
+    ``home`` must be ``ROOT/processes/NAME``: the last tether to end removes ROOT, whatever else is in it.
+
+    Raises:
+        SandboxError: ``home`` is elsewhere, so that something else would be removed, or can't be made
     """
 
     def __init__(self, home: Path, *, grace: float = 1.0) -> None:
+        if home.parent.name != tether.PROCESSES:
+            raise SandboxError(
+                f"{home} is not in a directory called {tether.PROCESSES}, whose parent is the sandbox's."
+            )
         self._changed = threading.Condition()
         self._pid: int | None = None
         self._exit_code: int | None = None

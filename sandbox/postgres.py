@@ -32,7 +32,7 @@ class Postgres:
     """A server of one database, whose files are below ``root``; ``close`` its process to end it and remove them."""
 
     def __init__(self, root: Path) -> None:
-        home = root / "processes" / "postgres"  # two levels down, as a tether needs it
+        home = root / "processes" / "postgres"
         self.process = ServerProcess("postgres", home, _PostgresRecipe())
 
     @property

@@ -149,7 +149,7 @@ class Sandbox:
         self.connect.process.start()
 
     def _home(self, name: str) -> Path:
-        return self.root / "processes" / name  # two levels down, as a tether needs it
+        return self.root / "processes" / name
 
     def _worker(
         self, name: str, properties: Mapping[str, str] | None = None, mode: Mode = Mode.DISTRIBUTED

@@ -24,6 +24,8 @@ from pathlib import Path
 from typing import Any
 
 _STDIN, _STDOUT = 0, 1
+#: The directory between a sandbox's root and the directories of its servers.
+PROCESSES = "processes"
 
 
 def main(arguments: list[str]) -> None:

@@ -26,7 +26,7 @@ settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
 
 #: The markers of suites: each is run by the make target that pyproject.toml names for it; `make test` runs the rest.
-SUITES = {"browser", "faults", "jobs", "kubernetes", "mirror", "processes", "quickstart", "versions"}
+SUITES = {"browser", "cluster", "faults", "jobs", "kubernetes", "mirror", "processes", "quickstart", "versions"}
 
 #: Garbage collection is a seventh of the time of a session that starts with the JVM's default sizes.
 ROOMY = "-Xms1g -Xmn512m -XX:MetaspaceSize=256m"

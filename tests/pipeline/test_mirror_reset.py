@@ -26,6 +26,7 @@ from airflow_provider_connect_offsets.workspace.schemas import (
     STORED_RECORDS,
     VERDICTS,
 )
+from tests.support.programs.submitting import assert_same_on_cluster
 from tests.support.rows.frames import assert_same_rows, frame_of
 from tests.support.rows.planning import Planner, mirror
 
@@ -145,3 +146,11 @@ def test_replicas_are_called_as_the_flow_calls_them(spark: SparkSession, config:
 
     expected = [(name, flow.target_topic(name)) for name in names]
     assert_same_rows(remote, frame_of(spark, expected, "topic string, remote string"))
+
+
+@pytest.mark.cluster
+def test_on_a_cluster(spark: SparkSession, written: ResetDirectory, tmp_path: Path, cluster: str) -> None:
+    """The datasets are those that one machine gives."""
+    mirror_reset_job.run(spark, written)
+
+    assert_same_on_cluster("mirror-reset", tmp_path, cluster)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.offsets.requests.readiness import Thresholds
+from airflow_provider_connect_offsets.pipeline.flow import readiness_job
 from airflow_provider_connect_offsets.pipeline.flow.readiness import (
     ObservedLogs,
     as_history,
@@ -22,7 +26,12 @@ from airflow_provider_connect_offsets.workspace.flow_schemas import (
     READINESS,
     REMAINING,
 )
+from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
 from airflow_provider_connect_offsets.workspace.schemas import CONNECTOR_OFFSETS, LOG_BOUNDS, OFFSET_SYNCS
+from tests.support.model.mirror_events import history
+from tests.support.model.mirror_observations import flow_of, write_readiness_observation
+from tests.support.model.mirror_world import Ending
+from tests.support.programs.submitting import assert_same_on_cluster
 from tests.support.rows.readiness_frames import NOON, ago, frame, joined, messages
 
 NONE = Thresholds(
@@ -294,3 +303,15 @@ def test_history_and_trend(spark: SparkSession, rows: DataFrame) -> None:
         ("late", noon): (60, 30_000),
         ("late", before): (90, 9),
     }
+
+
+@pytest.mark.cluster
+def test_on_a_cluster(spark: SparkSession, tmp_path: Path, cluster: str) -> None:
+    """The datasets are those that one machine gives."""
+    random = Random(3)
+    directory = ReadinessDirectory(tmp_path.as_uri())
+    worlds = [history(random, ending=Ending.BROKEN) for _ in range(10)]
+    write_readiness_observation(directory, worlds, flow_of(Side.SOURCE))
+    readiness_job.run(spark, directory)
+
+    assert_same_on_cluster("readiness", tmp_path, cluster)

@@ -157,6 +157,16 @@ def test_one_tether_has_one_server(home: Path) -> None:
     tethered.close()
 
 
+def test_only_the_root_of_a_sandbox_is_removed(tmp_path: Path) -> None:
+    """The root is two levels up: of any other directory that might be /tmp itself."""
+    (tmp_path / "kept").touch()
+
+    with pytest.raises(SandboxError, match="is not in a directory called processes"):
+        Tethered(tmp_path / "root" / "one")
+
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+
+
 def test_a_directory_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     """A tether that can't start is no riddle."""
     (tmp_path / "file").touch()

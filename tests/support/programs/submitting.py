@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+import pyarrow.parquet as pq
 import pyspark
 
 from airflow_provider_connect_offsets.pipeline import shipping
 from tests.support.programs.output import read_to_end
+
+# The driver's address must be one that the workers can reach.
+_ON_CLUSTER = {"spark.driver.host": "127.0.0.1", "spark.executor.memory": "512m"}
 
 
 def bare_python(path: Path) -> Path:
@@ -24,7 +30,14 @@ def bare_python(path: Path) -> Path:
     return path
 
 
-def submit(job: str, uri: str, scratch: Path, settings: Mapping[str, str] = MappingProxyType({})) -> None:
+def submit(
+    job: str,
+    uri: str,
+    scratch: Path,
+    settings: Mapping[str, str] = MappingProxyType({}),
+    *,
+    master: str = "local[2]",
+) -> None:
     """Run the job called ``job`` on a run directory; driver and workers have only the shipped zip.
 
     settings: of the user, in ``spark-defaults.conf``
@@ -48,7 +61,7 @@ def submit(job: str, uri: str, scratch: Path, settings: Mapping[str, str] = Mapp
     with subprocess.Popen(
         [
             home / "bin" / "spark-submit",
-            *("--master", "local[2]"),
+            *("--master", master),
             *("--py-files", shipping.write_py_files(scratch / "connect_offsets.zip")),
             shipping.job_path(),
             job,
@@ -62,6 +75,26 @@ def submit(job: str, uri: str, scratch: Path, settings: Mapping[str, str] = Mapp
     ) as submitted:
         printed = read_to_end(submitted)
     assert submitted.returncode == 0, printed[-5000:]
+
+
+def assert_same_on_cluster(job: str, folder: Path, master: str) -> None:
+    """Assert that a job that has run in ``folder`` writes the same datasets when it runs there on a cluster."""
+    on_one_machine = _contents(folder)
+
+    with tempfile.TemporaryDirectory() as scratch:
+        submit(job, folder.as_uri(), Path(scratch), _ON_CLUSTER, master=master)
+
+    assert _contents(folder) == on_one_machine
+
+
+def _contents(folder: Path) -> dict[str, object]:
+    """The rows of each dataset of a run, in any order, and its documents, without the time at which a job ended."""
+    datasets = {marker.parent for marker in folder.rglob("_SUCCESS")}
+    rows = {str(uri.relative_to(folder)): sorted(map(repr, pq.read_table(uri).to_pylist())) for uri in datasets}
+    documents = {path.name: json.loads(path.read_text()) for path in folder.glob("*.json")}
+    summary = {name: value for name, value in documents.pop("summary.json").items() if not name.endswith("ed_at")}
+    assert rows
+    return {**rows, **documents, "summary": summary}
 
 
 @dataclass(frozen=True)
