@@ -17,7 +17,7 @@ from sandbox.java import java
 from sandbox.process import ServerProcess
 from sandbox.tether import PROCESSES
 
-_JARS = Path(pyspark.__file__).parent / "jars"
+_HOME = Path(pyspark.__file__).parent
 _DEPLOY = "org.apache.spark.deploy"
 _OPTIONS = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData")
 
@@ -42,7 +42,10 @@ class _Daemon:
         scratch = f"-Djava.io.tmpdir={home / 'work'}"
         own = [argument.format(home=home) for argument in self.arguments]
         main = f"{_DEPLOY}.{self.main_class}"
-        return [str(java()), *_OPTIONS, scratch, "-cp", f"{_JARS}/*", main, *addressed, *own]
+        program = [str(java()), *_OPTIONS, scratch, "-cp", f"{_HOME / 'jars'}/*", main]
+        # What a worker starts executors by; the version, of Scala, would be looked for in a built source tree.
+        environment = [f"SPARK_HOME={_HOME}", "SPARK_SCALA_VERSION=2.13"]
+        return ["env", *environment, *program, *addressed, *own]
 
     def is_ready(self, ports: Sequence[int]) -> bool:
         return bool(_state(ports[1]))
