@@ -70,7 +70,7 @@ def test_a_read_back_that_disagrees_fails_task_and_run(
         ({"connector": "no-such-connector", "to": "earliest"}, "no-such-connector"),
         ({"to": "earliest", "connect_conn_id": "nowhere"}, "There is no Airflow connection 'nowhere'"),
         ({"to": "earliest", "kafka_conn_id": "nowhere"}, "There is no Airflow connection 'nowhere'"),
-        ({"to": "earliest", "kafka_conn_id": ""}, "kafka_conn_id must be the connection"),
+        ({"to": "earliest", "kafka_conn_id": ""}, "kafka_conn_id must name the cluster"),
     ],
 )
 def test_bad_input_is_one_sentence_and_touches_nothing(

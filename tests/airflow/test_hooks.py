@@ -118,7 +118,7 @@ def test_the_timeout_of_a_change_exceeds_the_workers(connection: SetConnection) 
     [
         (
             {"extra": {"verify": False, "Token": "s3cret"}},
-            "unknown fields: Token, verify.*Known are: answer_limit, ca, ",
+            "unknown fields: Token, verify.*Known fields: answer_limit, ca, ",
         ),
         ({"host": ""}, "has no host"),
         ({"host": "me:s3cret@c"}, "Leave login and password out"),

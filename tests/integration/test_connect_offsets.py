@@ -190,7 +190,7 @@ def test_what_a_connector_would_not_take_is_refused(crowd: ConnectWorker, sandbo
     )
 
     assert refused.code == 2
-    assert "Nothing was written. 'lines-02'" in refused.err
+    assert "Nothing was written. Connector 'lines-02'" in refused.err
     assert "filename" in refused.err
     assert sandbox.target.log_bounds(f"{_cluster(crowd)}-offset") == ends
     crowd.create("drain", file_sink_config("anything", sandbox.data / "drain"), initial_state="STOPPED")

@@ -133,7 +133,7 @@ def test_a_name_that_is_taken_is_refused(sandbox: Sandbox, target_changer: Chang
     sink.create()
     before = sandbox.connect.config(sink.new.name)
 
-    with pytest.raises(InvalidRequest, match=rf"a connector '{sink.new.name}' exists. Choose another name"):
+    with pytest.raises(InvalidRequest, match=rf"a connector '{sink.new.name}' already exists. Choose another name"):
         sink.but(offsets=Offsets()).create()
 
     assert sandbox.connect.config(sink.new.name) == before
@@ -165,7 +165,7 @@ def test_a_cleared_task_does_not_call_done_what_was_taken_back(
     sink.create()
     sink.delete(kept, deleting)
     sandbox.connect.create(sink.new.name, sink.new.config, initial_state="STOPPED")
-    with pytest.raises(Drift, match=r"the deletion of .* no longer stands: a connector 'created-\w+' has been created"):
+    with pytest.raises(Drift, match=r"the deletion of .* no longer stands: A connector 'created-\w+' has been created"):
         sink.delete(kept, deleting)
     assert sink.exists
 

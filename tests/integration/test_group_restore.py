@@ -159,7 +159,7 @@ def test_what_somebody_commits_right_before_the_delete_is_kept(
     made_up.commit(made_up.translate({name: {0: 40}}))
     with monkeypatch.context() as patching:
         before_the_delete(patching, lambda: made_up.commit_on_target({name: theirs}))
-        with pytest.raises(GroupsNotMoved, match=r"partition 2 went from no offset to 9 with metadata 'theirs' while"):
+        with pytest.raises(GroupsNotMoved, match=r"partition 2 went from no offset to 9 with metadata 'theirs' during"):
             made_up.restore()
     assert made_up.on_target(name) == {name: {made_up.at(0): Committed(40), **theirs}}
 

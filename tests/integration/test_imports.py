@@ -197,7 +197,7 @@ def test_airflow_and_the_shell_keep_apart(
     document.write_text(json.dumps({"lines": [at("a", 5)]}))
     killed("after", *call)
     for held in (journal, removals):
-        refuse(held, task, match="the import into topic .* ended unfinished, .* Run it once more")
+        refuse(held, task, match="the import into topic .* ended unfinished, .* Run it again with the same parameters")
     assert run("recover", "--config", config, "--workspace", workspace).code == 0
     assert exported(run, config) == AFTER
     with journal.claim(task) as entry:

@@ -50,7 +50,7 @@ def test_a_mirror_resumes_exactly_where_it_was(sandbox: Sandbox, mirror: MirrorF
     assert moved != exported.out
     refused = run("--import", "--config", config, stdin=moved)
     assert refused.code == 1
-    assert f"Nothing was written: '{mirror.name}' is RUNNING" in refused.err
+    assert f"Nothing was written: connector '{mirror.name}' is RUNNING" in refused.err
     sandbox.connect.stop(mirror.name)
     sandbox.connect.reset(mirror.name)
     before = mirror.target_ends()

@@ -13,6 +13,7 @@ from airflow_provider_connect_offsets.connect.storage.java.worker_config import 
 from airflow_provider_connect_offsets.exceptions import AccessDenied, InvalidInput, Unreachable
 from airflow_provider_connect_offsets.kafka.brokers import Brokers
 from sandbox.broker import Broker, Secured
+from sandbox.tether import PROCESSES
 from tests.support.programs.authority import PASSWORD, Certified
 
 MODULES = "org.apache.kafka.common.security"
@@ -67,7 +68,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         settings=settings,
         scram=["SCRAM-SHA-512=[name=me,password=right]"],
     )
-    broker = Broker("secured", home / "broker", secured=secured)
+    broker = Broker("secured", home / PROCESSES / "broker", secured=secured)
     try:
         broker.process.start()
         yield Site(broker, home, root, other, client)

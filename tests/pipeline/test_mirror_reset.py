@@ -115,7 +115,7 @@ def test_what_the_question_says(planner: Planner, written: ResetDirectory) -> No
         "other connectors also use `mm2-offset-syncs.target.internal` and are not stopped: `other`."
         in (messages["shared_syncs"])
     )
-    assert "1 checkpoint in `source.checkpoints.internal` beyond the end" in messages["stale_checkpoints"]
+    assert "`source.checkpoints.internal` has 1 checkpoint beyond the end" in messages["stale_checkpoints"]
 
 
 def test_a_refused_plan_has_its_topics_too(planner: Planner, written: ResetDirectory) -> None:

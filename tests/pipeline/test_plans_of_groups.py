@@ -34,7 +34,7 @@ def test_a_topic_that_the_group_has_no_offset_of_is_named_with_the_way_to_it(pla
 
     (found,) = plan.verdicts
     assert (found.rule, found.severity) == (Rule.NOTHING_SELECTED, ERROR)
-    assert "The consumer group has no committed offset there" in found.message
+    assert "but the consumer group has no committed offset there" in found.message
     assert "to=file" in found.message
 
 

@@ -128,7 +128,7 @@ def test_unknown_topic_in_the_selection(planner: Planner) -> None:
             Rule.UNKNOWN_TOPIC,
             ERROR,
             None,
-            "`sink`: the cluster has no topic `fligths`. Did you mean `flights`? Nothing is selected; correct topics.",
+            "`sink`: the cluster has no topic that matches `fligths`. Did you mean `flights`? Nothing is selected. Correct topics.",
         )
     ]
     assert planner.plan(sink(topics="flights"), logs=logs, to="earliest", topics="weather").verdicts == [
@@ -136,7 +136,7 @@ def test_unknown_topic_in_the_selection(planner: Planner) -> None:
             Rule.UNKNOWN_TOPIC,
             ERROR,
             None,
-            "`sink`: the cluster has no topic `weather`. Nothing is selected; correct topics.",
+            "`sink`: the cluster has no topic that matches `weather`. Nothing is selected. Correct topics.",
         )
     ]
 

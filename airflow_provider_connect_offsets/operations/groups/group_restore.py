@@ -111,10 +111,10 @@ def restore_groups(directory: FailoverDirectory, target: KafkaCluster) -> Restor
     restored = Restored(len(done), partitions, dict(sorted(left.items())), emptied, datetime.now(tz=UTC))
     files.write_json(directory.restored, restored.as_json())
     if left:
+        others = f" The other {len(done):,} have their offsets from before the failover again." if done else ""
         raise GroupsNotMoved(
-            f"{len(left):,} of {len(replaced):,} groups were not restored: {reasons(left)}. The other {len(done):,} "
-            "have their offsets from before the failover again. Run the task again once the remaining groups can be "
-            "restored."
+            f"{len(left):,} of {len(replaced):,} groups were not restored: {reasons(left)}.{others} Run the task again "
+            "once the remaining groups can be restored."
         )
     return restored
 

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
 
@@ -84,17 +85,30 @@ def assert_same_on_cluster(job: str, folder: Path, master: str) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         submit(job, folder.as_uri(), Path(scratch), _ON_CLUSTER, master=master)
 
-    assert _contents(folder) == on_one_machine
+    on_cluster = _contents(folder)
+    names = on_cluster.keys() | on_one_machine.keys()
+    found = {name: (on_cluster.get(name), on_one_machine.get(name)) for name in sorted(names)}
+    differing = {name: both for name, both in found.items() if both[0] != both[1]}
+    assert not differing, differing
 
 
 def _contents(folder: Path) -> dict[str, object]:
-    """The rows of each dataset of a run, in any order, and its documents, without the time at which a job ended."""
+    """The rows of each dataset of a run, in any order, and its documents, without the times of the job."""
     datasets = {marker.parent for marker in folder.rglob("_SUCCESS")}
-    rows = {str(uri.relative_to(folder)): sorted(map(repr, pq.read_table(uri).to_pylist())) for uri in datasets}
+    tables = {uri: pq.read_table(uri, coerce_int96_timestamp_unit="us") for uri in datasets}
+    rows = {str(uri.relative_to(folder)): table.to_pylist() for uri, table in tables.items()}
     documents = {path.name: json.loads(path.read_text()) for path in folder.glob("*.json")}
-    summary = {name: value for name, value in documents.pop("summary.json").items() if not name.endswith("ed_at")}
     assert rows
-    return {**rows, **documents, "summary": summary}
+    sorted_rows = {name: sorted(repr(_untimed(row)) for row in found) for name, found in rows.items()}
+    return {**sorted_rows, **{name: _untimed(document) for name, document in documents.items()}}
+
+
+def _untimed(document: dict[str, object]) -> dict[str, object]:
+    """Without the times of the job; times that the test's own session wrote have no zone: they are in UTC."""
+    values = {name: value for name, value in document.items() if not name.endswith("_at")}
+    return {
+        name: value.replace(tzinfo=None) if isinstance(value, datetime) else value for name, value in values.items()
+    }
 
 
 @dataclass(frozen=True)
