@@ -68,7 +68,7 @@ class UnreadablePattern(InvalidInput):
 
 
 class InvalidDocument(InvalidInput):
-    """A text is no valid offset document."""
+    """A text isn't a valid offset document."""
 
 
 class BrokenFamily(InvalidInput):
@@ -173,7 +173,7 @@ class ChangeError(ConnectOffsetsError):
 
 
 class JournalDamaged(ChangeError):
-    """The journal of a connector can't be read, so what a change has left is unknown; a person must inspect it."""
+    """A connector's journal can't be read, so a change may be left unfinished; a person must inspect it."""
 
 
 class UnknownFormat(JournalDamaged):
@@ -205,10 +205,10 @@ class NotApplied(ChangeError):
 
 
 class RecordsDeleted(ChangeError):
-    """The plan was applied and the connector is in its state, but records at its positions were deleted meanwhile.
+    """The plan was applied and the connector is back in its state, but records at its positions were deleted meanwhile.
 
-    The message names partition, position and log start offset; the records between the last two were delivered only if
-    the connector read them before they were deleted.
+    The message names the partition, its position and its log start offset. The connector has delivered the records
+    between position and log start offset only if it read them before they were deleted.
     """
 
 

@@ -1,8 +1,8 @@
-"""Fencing: every request that changes a system first asks whether this process may still change it.
+"""Fencing: before every request that changes a system, a client checks whether this process may still change it.
 
-``saga.door`` sets the question for as long as an operation has its lease. All clients ask it right before each
-request that changes something, and before each retry. Outside of an operation nothing is asked. Kafka Connect itself
-knows no fencing tokens, so a request that is already on the wire can't be called back.
+``saga.door`` sets the check for as long as an operation has its lease. All clients make it right before each request
+that changes something, and before each retry. Outside of an operation nothing is checked. Kafka Connect itself knows no
+fencing tokens, so a request that is already on the wire can't be called back.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TypeAlias
 #: Raises :class:`~.exceptions.Overlap` or :class:`~.exceptions.JournalLost` if nothing may be changed any more.
 Question: TypeAlias = Callable[[], None]
 
-# Each thread has its own, so that each connector of a fleet, whose clients may be shared, is fenced by its own lease.
+# Each thread has its own check: the connectors of a fleet may share clients, but each is fenced by its own lease.
 _QUESTION: ContextVar[Question | None] = ContextVar("fencing question", default=None)
 
 

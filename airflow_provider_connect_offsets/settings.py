@@ -29,9 +29,9 @@ def option(name: str, default: str = "") -> str:
 
 
 def umask() -> int:
-    """Return the bits of a file's mode that a file or directory of a workspace does not get (``umask``).
+    """Return the permission bits that new files and directories of a workspace don't get (``umask``).
 
-    Raises :class:`InvalidInput` if the option is no octal number.
+    Raises :class:`InvalidInput` if the option isn't an octal number.
     """
     text = option("umask", "027")
     try:

@@ -109,7 +109,7 @@ class WorkerStorage:
         names: frozenset[str] = frozenset(),
         damaged: Damaged = raised,
     ) -> Iterator[tuple[str, Offsets]]:
-        """Yield all stored offsets, also overwritten ones; a file has only the last ones. Else see :meth:`read_all`."""
+        """Yield all stored offsets, also overwritten offsets; a file has only the last. Else see :meth:`read_all`."""
         if isinstance(self.storage, TopicStorage):
             return self.storage.history(progress, names=names or None, damaged=damaged)
         return self.read_all(progress, names=names, damaged=damaged)

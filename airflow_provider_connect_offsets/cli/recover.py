@@ -1,4 +1,4 @@
-"""The command ``connect-offsets recover``, which settles what a dead run has left, and the options that it takes."""
+"""The command ``connect-offsets recover``, which finishes or undoes what dead runs left unfinished, and its options."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def opened(  # noqa: PLR0913 - one for each option
     source_kafka: str | None = None,
     target_kafka: str | None = None,
 ) -> Iterator[Clients]:
-    """Open a Connect cluster and Kafka clusters, as named on the command line.
+    """Open clients of the clusters named on the command line.
 
     Args:
         workspace: URI of the workspace.

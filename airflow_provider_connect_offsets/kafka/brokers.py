@@ -171,7 +171,7 @@ class Brokers:
             raise InvalidInput(f"The Kafka settings for {self.servers} can't be used: {reason}") from error
 
     def _keep_error(self, error: KafkaError) -> None:
-        """Keep the last message of each kind of error; "all brokers are down" has no cause."""
+        """Keep the last message of each kind of error, but not "all brokers are down", which names no cause."""
         if error.code() == KafkaError._ALL_BROKERS_DOWN:  # noqa: SLF001
             self._all_down = True
         else:

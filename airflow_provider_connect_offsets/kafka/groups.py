@@ -100,7 +100,7 @@ class ConsumerGroups(Brokers):
             pattern: Regular expression for whole names; empty for all groups.
 
         Raises:
-            InvalidRequest: ``pattern`` is no regular expression.
+            InvalidRequest: ``pattern`` isn't a regular expression.
             StoreError: A broker, or a coordinator on it, does not answer in time, so that its groups are unknown.
         """
         matching = typed_pattern(pattern or ".*", param="groups")
@@ -261,7 +261,7 @@ def _is_starting(error: BaseException) -> bool:
 
 
 def _status(pending: Future[Any]) -> GroupStatus | None:
-    """Return the status of a group; None if there is no consumer group of that name."""
+    """Return the status of a group; None if no consumer group has that name."""
     try:
         description = pending.result()
     except KafkaException as error:

@@ -151,7 +151,7 @@ def _or_why(read: Callable[[], Reading]) -> Reading | ConnectOffsetsError:
 
 @dataclass(frozen=True, slots=True)
 class _ReadLogs:
-    """Rows of dataset ``log_bounds``, the cluster's id of each family, and why the logs at some brokers are unread."""
+    """Rows of dataset ``log_bounds``, each family's cluster id, and errors of brokers whose logs could not be read."""
 
     rows: list[dict[str, Any]]
     clusters: dict[str, str]
@@ -161,7 +161,7 @@ class _ReadLogs:
 def _read_logs(observed: Iterable[ObservedConnector], logs: Mapping[str, Logs]) -> _ReadLogs:
     """Read the log ends of all topics with a position.
 
-    If a log can't be read, the snapshot is written all the same, as it is made for the positions.
+    If a log can't be read, the snapshot is written without its log end: the positions matter more.
     """
     read = _ReadLogs([], {}, {})
     by_cluster: dict[str, Logs] = {}

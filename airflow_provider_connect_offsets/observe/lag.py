@@ -86,10 +86,10 @@ def isolation_of(info: ConnectorInfo) -> Isolation:
 def next_records(
     clients: Clients, info: ConnectorInfo, positions: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, int]:
-    """Return the offset of the record that a connector reads next, where its position is before that record.
+    """Return the offset of the next record to be read, by partition, for positions at which there is no record.
 
     Transaction markers, aborted records and records that compaction removed leave offsets without a record. If the logs
-    can't be read, a warning says so, and the result is empty.
+    can't be read, logs a warning and returns nothing.
 
     Args:
         clients: Its clients, with the logs that its positions refer to.

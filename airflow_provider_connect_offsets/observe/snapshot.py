@@ -240,7 +240,7 @@ def _retention_of(
 def soon_deleted(
     logs: Logs, bounds: Mapping[TopicPartition, LogBounds], *, now: datetime
 ) -> Mapping[TopicPartition, Retention]:
-    """Look up which records retention deletes soon; empty after a store error, which is logged."""
+    """Find the records that retention deletes soon. Logs a store error, and returns nothing then."""
     try:
         return logs.retention(bounds, now=now, soon=SOON)
     except StoreError as error:

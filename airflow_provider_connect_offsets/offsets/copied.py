@@ -37,7 +37,7 @@ def _entries(
 
 
 def stale_setting(partition: JsonMap, config: Config, *, before: Config) -> str | None:
-    """Return the setting whose former value a source partition still has; None if there is none.
+    """Return the setting whose former value a source partition still has; None if all its values are current.
 
     A connector of unknown class builds its source partitions from settings that only it knows (a database, a bucket, a
     prefix). If the copy changes such a setting, it looks for its offset under another partition and does not find it.

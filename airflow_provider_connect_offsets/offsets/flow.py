@@ -91,7 +91,7 @@ class Flow(JsonRecord):
         return f"{self.source_alias}{self.separator}{source_topic}"
 
     def source_topic(self, target_topic: str) -> str | None:
-        """Return the source topic of a remote topic; None if ``target_topic`` is no remote topic of this flow."""
+        """Return the source topic of a remote topic; None if ``target_topic`` isn't a remote topic of this flow."""
         if self.policy is Policy.IDENTITY and not self._is_heartbeat(target_topic):
             return target_topic
         prefix = f"{self.source_alias}{self.separator}"

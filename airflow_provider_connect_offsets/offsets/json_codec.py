@@ -45,7 +45,7 @@ class JsonRecord:
 
         Raises:
             TypeError: A key without default is missing, or a value has another type than its field.
-            ValueError: A text is no member of the field's enum, or no ISO 8601 time.
+            ValueError: A text isn't a member of the field's enum, or isn't an ISO 8601 time.
         """
         return cast("Self", _decode_fields(cls, value))
 
@@ -81,7 +81,7 @@ def decode(kind: type[_T], value: object) -> _T:
 
     Raises:
         TypeError: ``value`` has another type.
-        ValueError: A text is no member of an enum, or no ISO 8601 time.
+        ValueError: A text isn't a member of an enum, or isn't an ISO 8601 time.
     """
     return cast("_T", _decode(kind, value))
 
@@ -160,6 +160,6 @@ def _field_types(kind: Any) -> dict[str, Any]:
 
 
 def _require(value: object, expected: Any, kind: Any) -> None:
-    """Raise :class:`TypeError` unless ``value`` is of a class; a bool is no number."""
+    """Raise :class:`TypeError` unless ``value`` is of a class; a bool does not count as a number."""
     if not isinstance(value, expected) or (isinstance(value, bool) and expected is int):
         raise TypeError(f"expected {getattr(kind, '__name__', kind)}, not {value!r}")

@@ -64,7 +64,7 @@ KEPT = READS.union(
 def kept_config(config: Config, *, also: Iterable[str] = ()) -> dict[str, str]:
     """Return the settings in ``KEPT`` and ``also``, with secrets in their values masked.
 
-    A reference to a config provider (``${file:…}``) is no secret, and rules need it.
+    A reference to a config provider (``${file:…}``) isn't a secret, and rules need it.
     """
     return {name: masked(value) for name, value in config.items() if name in KEPT.union(also)}
 

@@ -39,7 +39,7 @@ class PlanRow:
         after: Offset after the change (canonical JSON); None if none is stored then.
         after_position: Position of ``after``; None if unknown.
         action: What the plan does with the partition.
-        reason: Why, for people.
+        reason: Why; shown in reports.
     """
 
     connector: str
@@ -151,7 +151,7 @@ class OffsetPlan:
     ) -> OffsetPlan:
         """Adapt the plan to the offsets at which the connector was stopped.
 
-        Normal progress since the plan is no drift: ``shift`` and ``skip`` count from the new position, and ``latest``
+        Normal progress since the plan is not drift: ``shift`` and ``skip`` count from the new position, and ``latest``
         keeps the new position if it is further on.
 
         Args:

@@ -59,7 +59,7 @@ class ReplayRow:
         begins: Position at which the clone starts.
         ends: Position at which the interval ends.
         action: What is done with the partition.
-        reason: Why, for people.
+        reason: Why; shown in reports.
     """
 
     connector: str

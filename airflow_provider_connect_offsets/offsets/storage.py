@@ -72,7 +72,7 @@ def key_bytes(connector: str, partition: JsonMap) -> bytes:
 def parse_value(raw: bytes | None) -> str | None:
     """Read a record's value as canonical JSON; None for a tombstone. Raises :class:`InvalidDocument`.
 
-    An empty value, as a console producer writes it, is no offset for ``JsonConverter`` either.
+    ``JsonConverter`` also reads an empty value, as a console producer writes it, as the absence of an offset.
     """
     return None if raw is None or raw.strip(_BLANKS) in _NO_OFFSET else _canonical_map(raw)
 

@@ -1,4 +1,4 @@
-"""Findings and verdicts, their severity, and all rules by name with a sentence for people."""
+"""Findings and verdicts, their severity, and all rules by name, each with a sentence that describes it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Severity(StrEnum):
 
 
 class Rule(StrEnum):
-    """All rules by name; ``sentence`` describes what holds if there is no finding."""
+    """All rules by name; ``sentence`` says what is true if a rule finds nothing."""
 
     sentence: str
 

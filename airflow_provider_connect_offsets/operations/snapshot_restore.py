@@ -53,14 +53,14 @@ class StoredSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotRestore:
-    """What is to be restored: a request for each connector, and what the approver must know of the others."""
+    """What is to be restored: a request for each connector, and notes to the approver about all other connectors."""
 
     requests: tuple[Request, ...]
     notes: tuple[str, ...]
 
 
 def read_snapshot(uri: str) -> StoredSnapshot:
-    """Read a kept snapshot, the snapshot in the directory of a run that took one, or what a change observed first.
+    """Read a kept snapshot, a run's snapshot, or the state that a change observed before it planned.
 
     Raises:
         InvalidInput: There is no complete snapshot, or it has another format version.

@@ -214,7 +214,7 @@ class ApproveCopyOperator(ApprovalOperator):
     ) -> None: ...
 
 class CheckCopyOperator(BaseOperator):
-    """Say what a copy or rename would do, and refuse what can't work; meant as the first task of a copy or rename."""
+    """Describe what a copy or rename would do, and fail if it can't work. Meant as the first task of a copy or rename."""
     def __init__(
         self,
         *,
@@ -288,7 +288,7 @@ class DeleteConnectorOperator(BaseOperator):
     ) -> None: ...
 
 class ReleaseCopyOperator(BaseOperator):
-    """Undo what a copy or rename of the same run has left: a teardown."""
+    """The teardown of a copy or rename: undoes whatever the same run has left."""
     def __init__(
         self,
         *,
@@ -346,7 +346,7 @@ class FindPoisonRecordOperator(BaseOperator):
     ) -> None: ...
 
 class ReleasePoisonedSinkOperator(BaseOperator):
-    """Undo what a search or skip of the same run has left: a teardown."""
+    """The teardown of a search or skip: undoes whatever the same run has left."""
     def __init__(
         self,
         *,
@@ -366,7 +366,7 @@ class ReleasePoisonedSinkOperator(BaseOperator):
     ) -> None: ...
 
 class SkipPoisonRecordOperator(BaseOperator):
-    """Find the record on which a sink has failed, keep it, skip exactly it, and resume the sink."""
+    """Find the record on which a sink has failed, keep it, skip exactly this record, and resume the sink."""
     def __init__(
         self,
         *,
@@ -497,7 +497,7 @@ class ApproveOffsetPlanOperator(ApprovalOperator):
     ) -> None: ...
 
 class BeginOffsetChangeOperator(BaseOperator):
-    """Check once more before anything is stopped: the setup of a change, which leaves the connector as it is."""
+    """Check the plan again before anything is stopped. The setup of a change; it leaves the connector as it is."""
     def __init__(
         self,
         *,

@@ -92,11 +92,11 @@ class ApproveOffsetPlanOperator(AskAboutRunOperator):
 
 
 class BeginOffsetChangeOperator(ReportedOperator):
-    """Check once more before anything is stopped: the setup of a change, which leaves the connector as it is.
+    """Check the plan again before anything is stopped. The setup of a change; it leaves the connector as it is.
 
-    Fails outside of ``window``, if another run is changing the connector, if the plan is older than ``plan_ttl`` (an
-    approval may take its time), and with ``control`` storage if the connector's process still runs. Returns connector,
-    digest and the connector's state.
+    Fails if the time is outside ``window``, if another run is changing the connector, if the plan is older than
+    ``plan_ttl`` (an approval may take long), or, with ``control`` storage, if the connector's process still runs.
+    Returns connector, digest and the connector's state.
     """
 
     parameters: ClassVar[Models] = (

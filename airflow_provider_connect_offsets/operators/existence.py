@@ -109,16 +109,16 @@ class CopyConnectorOperator(Interruptible, _CopyOperator):
 
 
 class CheckCopyOperator(_CopyOperator):
-    """Say what a copy or rename would do, and refuse what can't work; meant as the first task of a copy or rename.
+    """Describe what a copy or rename would do, and fail if it can't work. Meant as the first task of a copy or rename.
 
-    What a dead run has left of either connector is undone first: otherwise a half-copied connector would count as a
-    name that is taken. With ``dry_run`` nothing is changed. Returns in one sentence what would be done.
+    First undoes, or finishes, an earlier run on either connector that was killed: otherwise its half-made copy would
+    occupy the name. With ``dry_run`` nothing is changed. Returns a sentence that says what would be done.
     """
 
     parameters: ClassVar[Models] = (*_CopyOperator.parameters, CheckOnlyParams)
 
     def step(self, clients: Clients, context: Context) -> str:
-        """Settle what a dead run has left, and check the copy."""
+        """Settle an earlier run that was killed, and check the copy."""
         from airflow_provider_connect_offsets.operations.existence import copy_check, copying
 
         what = self.copying()
@@ -136,15 +136,15 @@ class RenameConnectorOperator(CopyConnectorOperator):
 
 
 class ReleaseCopyOperator(_CopyOperator):
-    """Undo what a copy or rename of the same run has left: a teardown.
+    """The teardown of a copy or rename: undoes whatever the same run has left.
 
-    If its task was killed, the original is as it was, and nothing is left of the copy; a rename that has begun to
-    delete the original is finished. Returns a sentence that says what was done. A copy that exists then is an event of
-    its asset, as the task that began it added none.
+    If the task was killed, restores the original and removes the copy, or finishes a rename that has begun to delete
+    the original. Returns a sentence that says what was done. If the copy exists then, adds the event of its asset,
+    which the killed task did not add.
     """
 
     def execute(self, context: Context) -> str:
-        """Undo, or finish; a retry tries again what could not be restored."""
+        """Undo the copy, or finish the rename; a retry tries again what failed."""
         with failing_clearly(except_for=LeftStopped), self._open() as clients:
             return self.step(clients, context)
 

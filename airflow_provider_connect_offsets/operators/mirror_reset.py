@@ -101,10 +101,10 @@ class ApproveMirrorResetOperator(ApproveOffsetPlanOperator):
 
 
 class BeginMirrorResetOperator(FlowOperator):
-    """Check once more before anything is stopped: the setup of a reset, which changes nothing.
+    """Check the plan again before anything is stopped. The setup of a reset; it changes nothing.
 
-    Fails if another run is changing one of the connectors or the topics, if the plan is older than ``plan_ttl``, and
-    with ``control`` storage if a process still runs. Returns connector, digest and state.
+    Fails if another run is changing one of the connectors or the topics, if the plan is older than ``plan_ttl``, or,
+    with ``control`` storage, if a process still runs. Returns connector, digest and state.
     """
 
     parameters: ClassVar[Models] = (RunParams, PlanAgeParams, *FlowOperator.parameters)

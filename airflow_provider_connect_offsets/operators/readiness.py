@@ -79,14 +79,14 @@ class SnapshotMirrorReadinessOperator(ReportedOperator):
 
 
 class JudgeMirrorReadinessOperator(OffsetsJobOperator):
-    """Judge what was observed of a flow, and keep it in the flow's history; a ``SparkSubmitOperator``.
+    """Judge an observed flow and add the observations to its history; a ``SparkSubmitOperator``.
 
-    ``run_uri`` is what the snapshot returned. ``keep``: how many runs the history holds; the directories of older ones
-    are removed. All other arguments are those of ``SparkSubmitOperator``, except ``application``, ``py_files`` and
-    ``application_args``, which are the job's own.
+    ``run_uri`` is what the snapshot returned. ``keep``: how many runs the history holds; directories of older runs are
+    removed. All other arguments are those of ``SparkSubmitOperator``, except ``application``, ``py_files`` and
+    ``application_args``, which the operator sets.
 
-    Writes the datasets ``readiness`` and ``group_readiness`` and the run's report. Succeeds with any findings; returns
-    ``run_uri``, ``report``, ``report_url``, ``ready``, ``worst`` and counts, each an XCom of its own too.
+    Writes the datasets ``readiness`` and ``group_readiness`` and the run's report. Succeeds whatever it finds. Returns
+    ``run_uri``, ``report``, ``report_url``, ``ready``, ``worst`` and counts; each is also an XCom of its own.
     """
 
     parameters: ClassVar[Models] = (*OffsetsJobOperator.parameters, HistoryParams)

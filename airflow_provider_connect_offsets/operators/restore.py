@@ -33,7 +33,7 @@ class RestoresRun(TellsChanges, ReportedOperator):
 
     @abstractmethod
     def opened(self) -> AbstractContextManager[Clients]:
-        """Open clients of what was changed."""
+        """Open the clients with which the change is undone."""
 
     def execute(self, context: Context) -> str:
         """Restore what was left unfinished."""

@@ -29,7 +29,7 @@ class KeptSnapshotsParams(Parameters, section=Section.LIMITS):
     )
 
     def since(self, *, now: datetime) -> datetime | None:
-        """Return the moment before which snapshots are removed, None if there is none; raises InvalidRequest."""
+        """Return the moment before which snapshots are removed; None without ``keep_for``. Raises InvalidRequest."""
         text = self.keep_for.strip()
         try:
             return ago(text, now=now) if text else None

@@ -1,4 +1,4 @@
-"""Operators whose arguments are the fields of parameter models (``parameters``)."""
+"""A mixin for operators whose arguments are the fields of parameter models (``parameters``)."""
 
 from __future__ import annotations
 

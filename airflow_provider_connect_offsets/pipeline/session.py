@@ -49,7 +49,7 @@ class Job:
 
     Attributes:
         name: what ``job.py`` calls it; Spark's application is named after it
-        usage: its arguments, for people
+        usage: its arguments, for the usage message
         run: what it does, with a session and its arguments
         takes: how many arguments there may be; the first one is the run directory
         tasks: into how many tasks a shuffle of small datasets is divided on one machine; 0: one per core, so that all

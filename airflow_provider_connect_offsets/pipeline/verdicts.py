@@ -1,4 +1,4 @@
-"""Make verdicts from rules. A rule is a condition on a row and a sentence for people."""
+"""Make verdicts from rules. A rule is a condition on a row and a message."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
 def found(
     rule: Rule, severity: Severity | Column, condition: Column, template: str, **values: Column | str | int
 ) -> Column:
-    """A finding: a struct of rule, severity and message if ``condition`` is true, else null.
+    """Return a finding: a struct of rule, severity and message if ``condition`` is true, else null.
 
     Args:
         rule: the rule
@@ -78,7 +78,7 @@ def verdicts(
         connector: the verdict's connector
         partition: the verdict's partition, JSON
         prefix: beginning of each message
-        listed: an array of further findings for each row; None if there are none
+        listed: an array of further findings for each row; None without further findings
 
     Returns:
         dataset ``verdicts``, and ``more``

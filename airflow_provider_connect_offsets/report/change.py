@@ -94,7 +94,7 @@ class Change:
         rows: the plan's rows
         verdicts: the plan's verdicts, worst first
         bounds: logs of the plan's topics, by partition
-        recorded: the outcome recorded in the run, of this or of an earlier plan; None if there is none
+        recorded: the outcome recorded in the run, of this or of an earlier plan; None without an outcome
         pending: why a plan without an outcome is not applied yet; None if unknown
         title: heading of the report
         facts: more facts by label, shown below the figures
@@ -154,9 +154,9 @@ class Change:
 
     @cached_property
     def earlier(self) -> Outcome | None:
-        """The outcome of an earlier plan of the run; None if there is none.
+        """The outcome of an earlier plan of the run; None without an earlier outcome.
 
-        It is shown, as it may have changed offsets, but not as the outcome of this plan.
+        It is shown, because that plan may have changed offsets, but not as the outcome of this plan.
         """
         if self.recorded is None:
             return None

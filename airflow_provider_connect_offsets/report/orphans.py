@@ -79,7 +79,7 @@ class Orphans:
     Attributes:
         directory: the run
         summary: summary of the job
-        outcome: outcome of the removal; None if there is none
+        outcome: outcome of the removal; None before a removal
         pending: why they are not removed; None if unknown
     """
 

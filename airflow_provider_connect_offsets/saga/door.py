@@ -108,7 +108,7 @@ def settle(
         registry: Rebuilds its stages.
         toward: FORWARD, at a person's request, finishes it if all its undoable stages are found done. BACK undoes it.
             None: what an operation of ``owner`` would do.
-        run: Settle only what this run has left, and end the lease that it keeps between two tasks; None: any run.
+        run: Settle only this run's saga, and end the lease that the run keeps between two tasks; None: any run's.
         clock: Measures the downtime.
 
     Returns:
@@ -146,7 +146,7 @@ def _entered(
 
 
 def _settle_elsewhere(journal: Journal, operation: Operation, owner: Owner) -> Left | None:
-    """Settle a saga that another journal than the operation's own keeps for a resource; None if there is none."""
+    """Settle a saga of a resource that another journal than the operation's own keeps; None if no journal keeps one."""
     home = journal.home_left()
     if home is None or home.uri == operation.journal.uri:
         return None
@@ -209,7 +209,7 @@ def _restore_rest(operation: Operation, entry: JournalEntry) -> None:
 
 
 def _made_before(operation: Operation, owner: Owner, left: Sequence[Left]) -> SagaRecord | None:
-    """Return the record of an earlier attempt of the run that has made the operation; None if there is none.
+    """Return the record of an earlier attempt of the run that has made the operation; None if no attempt has.
 
     Raises :class:`Drift` if another run has begun anything since, or one observation finds another result.
     """

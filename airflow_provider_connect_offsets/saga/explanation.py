@@ -15,7 +15,7 @@ class Settled:
     Attributes:
         record: Its record.
         lost: Sentences, with a space before, about what could not be undone; empty if all was undone.
-        warnings: Sentences for people.
+        warnings: Warnings, each a sentence.
         downtime: Seconds from the first stage that begins a downtime to the last that ends one; 0 if there was none.
     """
 
@@ -29,7 +29,7 @@ class Explanation:
     """Returns the error to raise for what the executor did: the original one, unless a subclass explains it."""
 
     def taken_over(self, error: Overlap, record: SagaRecord) -> Overlap:
-        """Return the error if another run took over: nothing is undone, and it names what this run may have done."""
+        """Return the error if another run took over: nothing is undone; the error names what this run had begun."""
         begun = [f"{one.title} {one.subject!r}" for one in record.stages if one.progress.is_captured]
         if not begun:
             return error
@@ -51,7 +51,7 @@ class Explanation:
         return failure
 
     def stuck(self, error: Exception, record: SagaRecord) -> Exception:
-        """Return the error if ``error`` came at the pivot: the operation can only go forward, and could not."""
+        """Return the error if ``error`` came at the pivot: the operation can only go forward, but could not."""
         return error
 
     def unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
@@ -59,5 +59,5 @@ class Explanation:
         return error
 
     def unsettled(self, failure: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
-        """Return the error if ``failure`` prevents settling what a dead process left, and so the caller's operation."""
+        """Return the error if ``failure`` prevents settling an earlier saga, so that the caller's can't begin."""
         return failure

@@ -122,7 +122,7 @@ class Generations:
         return None
 
     def holder(self, number: int) -> str:
-        """Name the run that has the lease of a generation, for people."""
+        """Name the run that has the lease of a generation, for messages."""
         lease = self._lease(number)
         return "nobody" if lease is None else f"run {lease.owner.run!r} (task {lease.owner.task})"
 

@@ -40,7 +40,7 @@ class Owner(JsonRecord):
     Attributes:
         run: ``dag_id/run_id``.
         task: The task in it.
-        host: The machine's name, for people.
+        host: The machine's name, for messages.
         pid: The process; 0: the run, between two of its tasks.
         machine: The boot and container that process numbers belong to; empty if the system hides it.
         started: When the process was started, in ticks since the boot; empty if the system hides it.
@@ -110,12 +110,12 @@ def living(read: Callable[[], Lease | None], *, age: Callable[[], float | None],
     machine's clock before its owner is taken for dead.
 
     Args:
-        read: Reads the lease; None if there is none.
+        read: Reads the lease; returns None if there is no lease.
         age: Returns the seconds since it was renewed, by one clock; None: unknown.
         clock: Measures the time of observation.
 
     Returns:
-        The lease as last read; None if there is none or its owner is dead.
+        The lease as last read; None without a lease, or if its owner is dead.
     """
     lease = read()
     if lease is None or lease.is_over:

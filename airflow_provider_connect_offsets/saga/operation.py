@@ -40,7 +40,7 @@ class Left:
 
     Attributes:
         record: Its saga, as settled.
-        sentence: Describes how it was settled, for people.
+        sentence: Describes how it was settled.
         inherited: Stage name → what the stage captured, of stages that are not undone: the next saga begins with them.
     """
 
@@ -120,5 +120,5 @@ class Operated:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Sentences about what earlier processes had left, for people."""
+        """Sentences about what earlier processes had left."""
         return tuple(one.sentence for one in self.left)

@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.stage import Captures, JsonMap, Stage, stage_name
 
-# Raised by one with each change of records or stages that makes older versions misread what a dead run has left.
+# Incremented with each change of records or stages after which older versions would misread a dead run's journal.
 FORMAT = 2
 # The version in records that were written before the first release, and of records without a version.
 _UNRELEASED = "0.1.0"
@@ -129,7 +129,7 @@ class SagaRecord(JsonRecord):
         return {one.name: one for one in self.stages}[name]
 
     def of_title(self, title: str) -> StageRecord | None:
-        """Return the first stage with that title; None if there is none."""
+        """Return the first stage with that title; None if no stage has it."""
         return next((one for one in self.stages if one.title == title), None)
 
     def with_stage(self, changed: StageRecord) -> SagaRecord:

@@ -65,7 +65,7 @@ class Done:
     """The result of a stage.
 
     Attributes:
-        warnings: Sentences for people.
+        warnings: Warnings, each a sentence.
         facts: JSON values that the journal keeps.
     """
 

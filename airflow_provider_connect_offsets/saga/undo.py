@@ -1,4 +1,4 @@
-"""Undoes the stages of a saga, as far as that can be done."""
+"""Undoes the stages of a saga, as far as that is possible."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ ONLY_FORWARD = frozenset({Kind.FORWARD, Kind.PROOF})
 def undo(
     entry: JournalEntry, stages: Sequence[Stage], error: BaseException | None, *, keeping: Collection[str] = ()
 ) -> tuple[str, list[ConnectOffsetsError]]:
-    """Undo captured stages, the last first, and those that begin a downtime after all others.
+    """Undo captured stages in reverse order, but stages that begin a downtime after all others.
 
-    Skips stages that share resources with a stage that could not be undone. All prior states are requested before the
-    first is awaited, as a connector may need another one to start.
+    Skips stages that share resources with a stage that could not be undone. Requests the prior states of all connectors
+    before it waits for any, because a connector may need another connector to start.
 
     Args:
         entry: The saga's journal entry.
@@ -66,16 +66,16 @@ def undo(
 def _in_order(
     entry: JournalEntry, stages: Sequence[Stage], keeping: Collection[str]
 ) -> tuple[list[Stage], list[Stage]]:
-    """Return the stages that are undone first, and those that begin a downtime, of which the kept ones come last."""
+    """Return the stages that are undone first, and the stages that begin a downtime, with the kept stages last."""
     captured = [one for one in reversed(stages) if entry.record.stage(one.name).progress.is_captured]
     undoable = [one for one in captured if one.kind not in ONLY_FORWARD]
     downtimes = [one for one in undoable if one.downtime is Downtime.BEGINS]
-    # Kept ones last: by then it is known whether all others could be undone.
+    # Kept stages come last: by then it is known whether all other stages could be undone.
     return [one for one in undoable if one not in downtimes], sorted(downtimes, key=lambda one: one.name in keeping)
 
 
 def _request(stages: Sequence[Stage], entry: JournalEntry, error: BaseException | None) -> None:
-    """Request the prior states of several stages; what fails now is repeated, and reported, by the undo itself."""
+    """Request the prior states of several stages; the undo itself repeats, and reports, a request that fails now."""
     if len(stages) < 2:
         return
     for stage in stages:

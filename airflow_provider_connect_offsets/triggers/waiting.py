@@ -70,7 +70,7 @@ class WaitingTrigger(BaseTrigger, ABC):
         self.awaited = self.parameters.parse(**awaited)
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        """Return the path of the class, and its arguments as values of JSON."""
+        """Return the trigger's class path and its arguments, as JSON values."""
         arguments = {"most": self.most, "until": self.until, **encode(self.awaited.values())}
         return f"{type(self).__module__}.{type(self).__qualname__}", arguments
 

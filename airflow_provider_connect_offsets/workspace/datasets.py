@@ -113,7 +113,7 @@ def write_newest(uri: str, schema: Schema, rows: Iterable[Mapping[str, Any]]) ->
 
 
 def read_newest(uri: str, schema: Schema) -> list[dict[str, Any]] | None:
-    """Read the newest finished dataset under ``uri``; None if there is none. Raises as :func:`read_dataset` does."""
+    """Read the newest finished dataset under ``uri``, or return None. Raises as :func:`read_dataset` does."""
     for number in sorted(_numbers(uri), reverse=True):
         newest = join(uri, f"{number:06d}")
         if is_finished(newest):

@@ -152,7 +152,7 @@ def _read(uri: str) -> Iterator[tuple[fsspec.AbstractFileSystem, str]]:
 
 
 def read_bytes(uri: str) -> bytes | None:
-    """Read a file; None if there is none. Raises :class:`WorkspaceUnreadable`."""
+    """Read a file; None if it does not exist. Raises :class:`WorkspaceUnreadable`."""
     try:
         with _read(uri) as (file_system, path):
             return bytes(file_system.cat_file(path))
@@ -176,10 +176,10 @@ def is_linked(uri: str, root: str) -> bool:
 
 
 def read_chunks(uri: str, *, size: int = 1 << 20) -> Iterator[bytes] | None:
-    """Read a file of any size in pieces of at most ``size`` bytes; None if there is none.
+    """Return an iterator over a file in pieces of at most ``size`` bytes; None if the file does not exist.
 
     Raises:
-        WorkspaceUnreadable: It can't be opened.
+        WorkspaceUnreadable: The file can't be opened.
     """
     try:
         with _read(uri) as (file_system, path):
@@ -207,7 +207,7 @@ def read_json(uri: str) -> Any:
 
 
 def read_json_if_any(uri: str) -> Any | None:
-    """Read a JSON file; None if there is none. Raises :class:`DatasetError` if it is damaged."""
+    """Read a JSON file; None if it does not exist. Raises :class:`DatasetError` if it is damaged."""
     content = read_bytes(uri)
     if content is None:
         return None
@@ -228,7 +228,7 @@ class JsonFile(JsonRecord):
 
     @classmethod
     def read(cls, uri: str) -> Self | None:
-        """Read what :meth:`write` published; None if there is none. Raises :class:`DatasetError` if it is damaged."""
+        """Read what :meth:`write` published; None if it was not. Raises :class:`DatasetError` if it is damaged."""
         fields = read_json_if_any(uri)
         return None if fields is None else cls.from_json(fields)
 

@@ -42,7 +42,7 @@ class JournalStore:
         return files.create_bytes(uri, files.to_json(self._signed(uri, value)))
 
     def read(self, uri: str) -> dict[str, Any] | None:
-        """Read a file; None if there is none.
+        """Read a file; None if it does not exist.
 
         Raises:
             DatasetError: It is damaged, or not signed with the key.

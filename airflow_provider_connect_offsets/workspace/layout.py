@@ -48,7 +48,7 @@ class Directory:
     outcome = MemberPath("outcome.json")
     #: Who has approved or rejected it: an ``Approval`` (JSON).
     approval = MemberPath("approval.json")
-    #: The report for people (HTML).
+    #: The report (HTML).
     report = MemberPath("report.html")
 
 

@@ -1,4 +1,4 @@
-"""The outcome of a change (``outcome.json``), and the answer to its question; later tasks and reports read both."""
+"""The outcome of a change (``outcome.json``) and the approver's answer. Later tasks and reports read both."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Result(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Approval(JsonFile):
-    """The answer to a run's question.
+    """The approver's answer.
 
     Attributes:
-        answer: The option that was chosen, ``Approve`` or ``Reject``.
-        answered_by: Who has chosen it; None if nobody did in time, so that the default counts.
-        answered_at: When.
-        triggered_by: Who has triggered the run; None if no person has.
+        answer: The chosen option, ``Approve`` or ``Reject``.
+        answered_by: Who chose it; None if nobody did in time, so that the default counts.
+        answered_at: When it was chosen.
+        triggered_by: Who triggered the run; None if no person did.
         digest: Digest of what was shown to the approver; empty if it has none.
     """
 
@@ -48,7 +48,7 @@ class Approval(JsonFile):
 
     @property
     def extra(self) -> dict[str, str | None]:
-        """What an asset event says of the answer."""
+        """The answer's fields in the extra of an asset event."""
         return {
             "answered_by": self.answered_by,
             "answered_at": self.answered_at.isoformat(),
@@ -91,14 +91,14 @@ class Outcome(JsonFile):
         connector: Name of the connector.
         run: ``dag_id/run_id``.
         result: How it ended.
-        message: A sentence for people on how it ended.
+        message: A sentence that says how it ended.
         digest: Digest of the plan.
         prior_state: State of the connector before the change; None if it was not stopped.
         final_state: State after the change; None if it was not stopped.
         downtime_seconds: Seconds from stop to resume; None if it was not stopped.
         started_at: When the change began.
         finished_at: When it ended.
-        warnings: Warnings, as messages for people.
+        warnings: Warnings, each a sentence.
         offsets: The partitions that the plan changes.
         approval: Who has triggered and approved it; None if nobody was asked.
     """

@@ -1,4 +1,4 @@
-"""How the search for the record on which a sink failed ended, and how its skip did (``outcome.json``)."""
+"""The outcome of a search for the record on which a sink failed, and of its skip (``outcome.json``)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class PoisonOutcome(JsonFile):
     Attributes:
         connector: The sink.
         result: How far the run has come.
-        message: A sentence for people on how far it has come; has no content of a record.
+        message: A sentence that says how far it has come; without the content of any record.
         skipped: The records that were skipped.
         written_at: When this was written.
     """

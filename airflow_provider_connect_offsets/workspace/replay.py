@@ -1,4 +1,4 @@
-"""The outcome of a bounded replay (``outcome.json``), which the replay writes and reports read."""
+"""The outcome of a bounded replay (``outcome.json``). The replay writes it, and reports read it."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ class ReplayOutcome(JsonFile):
         run: ``dag_id/run_id``.
         digest: Digest of the plan.
         result: How it ended.
-        message: A sentence for people on how it ended.
+        message: A sentence that says how it ended.
         started_at: When this attempt began.
         finished_at: When it ended.
-        warnings: Warnings, as messages for people.
+        warnings: Warnings, each a sentence.
         ranges: What was delivered; empty unless the whole interval was.
     """
 

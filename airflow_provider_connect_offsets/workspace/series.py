@@ -1,4 +1,4 @@
-"""A series of kept snapshots: begin one, find the one before, remove old ones, and read any of them back."""
+"""A series of kept snapshots: begin a snapshot, find the previous one, remove old ones, and read any of them back."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class SnapshotSeries:
         return [uri for uri, _ in old]
 
     def _newest(self) -> str | None:
-        """Return the newest snapshot that this version can read; None if there is none."""
+        """Return the newest snapshot that this version can read; None if it can't read any."""
         for uri, _ in reversed(self._snapshots()):
             if files.exists(SnapshotDirectory(uri).record):
                 try:

@@ -128,7 +128,8 @@ def test_unknown_topic_in_the_selection(planner: Planner) -> None:
             Rule.UNKNOWN_TOPIC,
             ERROR,
             None,
-            "`sink`: the cluster has no topic that matches `fligths`. Did you mean `flights`? Nothing is selected. Correct topics.",
+            "`sink`: the cluster has no topic that matches `fligths`. Did you mean `flights`? Nothing is selected. "
+            "Correct topics.",
         )
     ]
     assert planner.plan(sink(topics="flights"), logs=logs, to="earliest", topics="weather").verdicts == [

@@ -1,9 +1,9 @@
 """Sends calls to the workers of a Connect cluster, with all timeouts and retries of the REST API.
 
-A reading call is repeated whenever it failed for a temporary reason. A changing call is repeated, or sent to the next
-worker, only if certainly nothing was done: there was no connection, or the refusal means so. Any other failure raises
-:class:`~.exceptions.OutcomeUnknown`, and the caller reads back. Before each changing request :mod:`~.fencing` checks
-whether this process may still change anything.
+A call that reads is repeated whenever it failed for a temporary reason. A call that changes something is repeated, or
+sent to the next worker, only if it certainly had no effect: no connection was made, or the refusal proves it. Any other
+failure raises :class:`~.exceptions.OutcomeUnknown`, and the caller reads the state back. Before each request that
+changes something, :mod:`~.fencing` checks whether this process may still do so.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ def refusal_of(call: Call, answer: Answer) -> Refusal:
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """An answer of Connect itself: its ``message``, and a ``sentence`` for people."""
+    """An answer of Connect itself: its ``message``, and the ``sentence`` to show."""
 
     call: Call
     url: str

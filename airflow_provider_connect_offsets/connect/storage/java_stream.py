@@ -1,7 +1,8 @@
-"""Reads a map of byte arrays in Java's serialization, whichever program wrote it, in a time linear in its size.
+"""Reads a map of byte arrays in Java's serialization, in linear time.
 
-It accepts only the part of the grammar ("Java Object Serialization Specification", chapter 6) that such a map needs.
-Anything else is an error, so no file can name a class, an array or a depth that costs more than its own bytes.
+It accepts only the part of the grammar ("Java Object Serialization Specification", chapter 6) that such a map needs,
+whichever program wrote it. Anything else is an error, so a hostile file can neither load a class, nor cost more memory
+or recursion than its size allows.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _SERIALIZABLE, _WRITES_MORE = 0x02, 0x01
 def parse_map_of_bytes(content: bytes) -> dict[bytes, bytes | None]:
     """Return the entries of a serialized ``HashMap`` of byte arrays, in the stream's order.
 
-    Raises :class:`ValueError` if the stream is damaged, or another object.
+    Raises :class:`ValueError` if the stream is damaged or contains another object.
     """
     stream = _Stream(content)
     if stream.take(">HH") != _START:

@@ -60,7 +60,8 @@ class WorkerTopics:
 class TopicStorage:
     """The offsets of all source connectors of a Connect cluster as an :class:`~.protocols.OffsetStore`.
 
-    Use it for connectors that no worker runs: deleted or STOPPED ones, or all of them while the workers are down.
+    Use it for connectors that no worker runs: deleted or STOPPED connectors, or all connectors while the workers are
+    down.
 
     Attributes:
         where: The workers' topics.
@@ -118,7 +119,7 @@ class TopicStorage:
         names: Collection[str] | None = None,
         damaged: Damaged = raised,
     ) -> Iterator[tuple[str, Offsets]]:
-        """Yield connectors with all records that the logs still have, even overwritten ones; like :meth:`read_all`."""
+        """Yield connectors with all their records in the logs, even overwritten records; like :meth:`read_all`."""
         own = {name: topic for name, topic in self._own_topics().items() if names is None or name in names}
         history = self._shared().history(
             progress, selects=lambda name: name not in own and (names is None or name in names), damaged=damaged

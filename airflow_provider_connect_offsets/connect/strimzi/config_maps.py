@@ -1,4 +1,4 @@
-"""The ConfigMaps through which Strimzi lists and alters offsets: ours, or the ones that the resource names already.
+"""The ConfigMaps through which Strimzi lists and alters offsets: ours, or the resource's own if it names some.
 
 We create two. The operator works on the resource as an event contained it, so it may list once more right after a
 listing: in a shared ConfigMap it would overwrite the offsets that are to be altered.

@@ -105,7 +105,7 @@ class KubernetesApi:
         return served is not None and any(one.name == ResourceKind.CONNECTOR.plural for one in served.resources)
 
     def find(self, kind: ResourceKind, name: str) -> CustomResource | None:
-        """Return a resource; None if there is none of that name."""
+        """Return a resource; None if it does not exist."""
         with _asking(f"read {kind.title} {name!r} in namespace {self.namespace!r}"):
             get, where = self._objects.get_namespaced_custom_object, self._at(kind)
             body = _if_any(lambda: get(*where, name, _request_timeout=_TIMEOUT))
@@ -179,7 +179,7 @@ class KubernetesApi:
                 watch.stop()
 
     def config_map(self, name: str) -> ConfigMap | None:
-        """Return a ConfigMap; None if there is none of that name."""
+        """Return a ConfigMap; None if it does not exist."""
         with _asking(f"read ConfigMap {name!r} in namespace {self.namespace!r}"):
             read = self._core.read_namespaced_config_map
             found = _if_any(lambda: read(name, self.namespace, _request_timeout=_TIMEOUT))

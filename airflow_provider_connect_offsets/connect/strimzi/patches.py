@@ -30,7 +30,7 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9]
 _LONGEST_NAME = 253
 # Settings that a KafkaConnector has as fields of their own; Strimzi refuses them in ``spec.config``.
 _CLASS, _TASKS = "connector.class", "tasks.max"
-# The fields that are a connector's configuration, and the ones for ConfigMaps and state, which a copy does not get.
+# The fields of a connector's configuration, and the fields for ConfigMaps and state, which a copy does not get.
 _SETTINGS = ("class", "tasksMax", "version", "config")
 _OF_ONE = ("state", "listOffsets", "alterOffsets")
 # Prefixes of the names of annotations that request something, or say whose resource it is.

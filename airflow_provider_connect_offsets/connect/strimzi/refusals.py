@@ -53,10 +53,10 @@ _PASSING = ("returned 409", "the object has been modified", "Conflict")
 
 
 def offset_failures(resource: CustomResource, operation: str) -> list[Condition]:
-    """Return the conditions that say that an operation (list, alter, reset) has failed.
+    """Return the status conditions that report a failed operation (list, alter, reset).
 
-    Conditions of another operation, which a late pass of the operator may set, are left out. So are failures that the
-    operator's next attempt may mend.
+    Leaves out conditions of another operation, which a late reconciliation may set, and failures that the operator's
+    next attempt may mend.
     """
     reasons = {f"{operation.capitalize()}Offsets", _BOTH_ANNOTATIONS}
     of_this = [one for one in offset_warnings(resource) if one.reason in reasons]
@@ -64,7 +64,7 @@ def offset_failures(resource: CustomResource, operation: str) -> list[Condition]
 
 
 def offset_warnings(resource: CustomResource) -> list[Condition]:
-    """Return the conditions about offset operations that hold now."""
+    """Return the current warnings about offset operations in the resource's status."""
     return [one for one in resource.conditions("Warning") if one.reason in REASONS]
 
 

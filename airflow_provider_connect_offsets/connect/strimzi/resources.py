@@ -76,7 +76,7 @@ class Condition:
     message: str
 
     def __str__(self) -> str:
-        """Return reason and message in one line, for people."""
+        """Return reason and message in one line, for messages."""
         message = one_line(" ".join(self.message.split()))
         return f"{self.reason}: {message}" if message else self.reason or self.type
 
@@ -197,7 +197,7 @@ class CustomResource:
         )
 
     def at(self, path: tuple[str | int, ...]) -> Any:
-        """Return the value at a path of keys and indexes; None if there is none."""
+        """Return the value at a path of keys and indexes; None if the path does not exist."""
         value: Any = self.body
         for step in path:
             if isinstance(step, int):

@@ -1,9 +1,9 @@
 """Observes the forward flow of a failback: the flow that replicated the records to the cluster that groups leave.
 
 Home is the cluster that the groups return to, the forward flow's source. With ``IdentityReplicationPolicy`` remote
-topics keep their names. Then a log away from home holds the records from home and, after them, records that were
-produced away; the log at home holds its own records and, after them, copies of the records produced away. The offsets
-at which these parts begin are found by the digests of the records.
+topics keep their names. Then a log on the other cluster holds copies of the home cluster's records, followed by records
+that were produced on the other cluster. The log on the home cluster holds the records that were produced there,
+followed by copies of the other cluster's records. The digests of the records show at which offsets these parts begin.
 """
 
 from __future__ import annotations
@@ -42,10 +42,11 @@ _BEYOND = 200
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """Where the copies of records from away begin in the log at home.
+    """Where the home cluster's log begins to hold copies of the other cluster's records.
 
     Attributes:
-        origin: The offsets directly before the first copied record: upstream away, downstream at home.
+        origin: The offsets directly before the first copied record: upstream on the other cluster, downstream on the
+            home cluster.
         left_behind: How many records of home lie between the last replicated record and the copies.
     """
 
@@ -66,7 +67,7 @@ class HomeEvidence:
     kept: str = ""
 
     def last_sync(self, where: TopicPartition) -> OffsetMapping | None:
-        """Return the newest sync of a partition at home; None if the partition has no sync."""
+        """Return the newest offset sync of a partition on the home cluster; None if the partition has none."""
         syncs = self.syncs.get(where)
         return syncs[-1] if syncs else None
 
@@ -83,7 +84,7 @@ class ObservedFailback:
         logs: Bounds of the logs that groups leave.
         forward: The forward flow's remote partitions whose last record from home is known.
         remote_partitions: The remote partitions of the flow that leads back.
-        copies: Where copies begin at home, by partition that groups leave.
+        copies: Where copies begin on the home cluster, by partition that groups leave.
     """
 
     clusters: Clusters
@@ -144,7 +145,7 @@ def observe_failback(
     info = clients.control.info(request.forward_connector)
     forward_clusters = Clusters(clusters.target, away, isolation_of(info))
     homes = {home for topic in topics if (home := flow.source_topic(topic)) is not None}
-    # The forward flow is stopped: it replicates nothing beyond its stored offset, even if records are left at home.
+    # The forward flow is stopped: it replicates nothing beyond its stored offset, even if the home cluster has more.
     # Partitions without a remote partition concern no group.
     replicated = [one for one in remote_partitions_of(info, clients, forward_clusters, homes) if one.target is not None]
     forward = [replace(one, drained=one.stored is not None) for one in replicated]
@@ -243,7 +244,7 @@ def _search_span(log: LogBounds, sync: OffsetMapping, stored: int) -> Span:
 def _copies(
     clusters: Clusters, forward: Iterable[RemotePartition], logs_away: Mapping[TopicPartition, LogBounds]
 ) -> dict[TopicPartition, Copies]:
-    """Find where the copies of each log begin at home, after the last record that was replicated from home.
+    """Find where the copies of each log begin on the home cluster, after the last record replicated from there.
 
     The first copy is a copy of the first record produced away, or else of the first record of the whole log.
     """

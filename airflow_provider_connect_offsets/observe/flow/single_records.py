@@ -94,7 +94,11 @@ def mappings_of(rows: Iterable[Mapping[str, Any]]) -> dict[TopicPartition, list[
 
 
 def mapping_rows(mappings: Mapping[TopicPartition, Iterable[OffsetMapping]]) -> list[dict[str, Any]]:
-    """Return the rows of the dataset ``kept_mappings`` for mappings by partition of the source, each once."""
+    """Return mappings as rows of the dataset ``kept_mappings``, without duplicates.
+
+    Args:
+        mappings: Offset mappings, by partition of the source.
+    """
     return [
         {"topic": where.topic, "kafka_partition": where.partition, **one._asdict()}
         for where, some in mappings.items()

@@ -55,7 +55,7 @@ _SQL_SERVER_LSN = re.compile(r"[0-9a-f]{8}:[0-9a-f]{8}:[0-9a-f]{4}", re.IGNORECA
 
 @dataclass(frozen=True, slots=True)
 class DebeziumMongoDb(Debezium):
-    """Debezium for MongoDB: a resume token of the change stream, or the time of an entry of the oplog.
+    """Debezium for MongoDB, whose offset is a resume token of the change stream or the time of an oplog entry.
 
     The partition is ``server_id``; before Debezium 3.0 also ``rs``, the replica set.
     """

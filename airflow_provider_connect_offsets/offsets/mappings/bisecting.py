@@ -213,7 +213,7 @@ def _between(records: _Records, before: OffsetMapping, after: OffsetMapping) -> 
 
 
 def _last(records: _Records, first: OffsetMapping, end: int) -> Generator[RecordOffsets, Records, OffsetMapping | None]:
-    """Find the last mapping up to ``end`` in the remote topic with the distance of ``first``; None if there is none."""
+    """Find the last mapping up to ``end`` in the remote topic with the distance of ``first``; None if all differ."""
     distance, logs = first.distance, records.logs
     low = max(first.upstream, logs.source.start, logs.target.start - distance)
     high = min(end - distance, logs.source.stop - 1)

@@ -47,8 +47,8 @@ def match(known: Iterable[OffsetMapping], ranges: LogRanges, *, may_repeat: bool
 
     A copy is recognised by its digest if no other record of either log looks the same, or if it is one of three
     consecutive copies whose digests each belong to one record of the source. It is also recognised if a known mapping
-    of equal records says so, or if it lies between two recognised copies at the same distance, and all records
-    between them are equal.
+    names it and both records are equal, or if it lies between two recognised copies that have the same distance
+    (downstream - upstream), and all copies between these two equal their source records.
 
     Args:
         known: Known mappings of the partition.
@@ -87,7 +87,11 @@ def _recognised(records: Records, *, may_repeat: bool) -> dict[int, int]:
 
 
 def _between(records: Records, copied: Mapping[int, int]) -> dict[int, int]:
-    """Return the copies between two known ones at the same distance, if all records between them are equal."""
+    """Return the source offsets of further copies, by the offset of the copy.
+
+    If two recognised copies have the same distance (downstream - upstream), so have all copies between them, provided
+    that each equals its source record.
+    """
     found: dict[int, int] = {}
     for before, after in pairwise(sorted(copied)):
         distance = before - copied[before]

@@ -66,7 +66,7 @@ class OrphanRequest(OrphanSearch, JsonRecord):
             now: The moment that ``older_than`` counts from.
 
         Raises:
-            InvalidRequest: No topic is given, or ``older_than`` is no duration.
+            InvalidRequest: No topic is given, or ``older_than`` isn't a duration.
         """
         topic, text = search.offsets_topic.strip(), search.older_than.strip()
         if not topic:

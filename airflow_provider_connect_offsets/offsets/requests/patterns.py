@@ -1,7 +1,7 @@
-"""Regular expressions for whole names: typed ones, and those of connectors' configurations, which are Java's.
+"""Regular expressions for whole names: patterns in requests, and Java's patterns in connectors' configurations.
 
-Python matches them here; Java matches them in Spark and Kafka Connect. A pattern that one of them reads in another way
-is refused, and so is one that takes too long: whoever may type one could keep a worker busy for ever with ``(a|a)+b``.
+Python matches them here; Java matches them in Spark and Kafka Connect. A pattern that Java and Python read differently
+is refused, and so is a pattern that takes too long: someone could keep a worker busy for ever with ``(a|a)+b``.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def selection(text: str | None, *, param: str) -> str | None:
     """Return a pattern that someone typed as ``param``; None if it is empty, which selects all.
 
     Raises:
-        InvalidRequest: It is no regular expression.
+        InvalidRequest: It isn't a regular expression.
     """
     return typed_pattern(text or "", param=param).pattern.strip() or None
 

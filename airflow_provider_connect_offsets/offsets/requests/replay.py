@@ -71,7 +71,7 @@ class ReplayRequest(ReplayInterval, JsonRecord):
             now: The time now.
 
         Raises:
-            InvalidRequest: The interval is empty or ends in the future, or its limit is no duration.
+            InvalidRequest: The interval is empty or ends in the future, or its limit isn't a duration.
         """
         begins, ends, limit = interval.begins, interval.ends, interval.replay_limit
         if begins >= ends:

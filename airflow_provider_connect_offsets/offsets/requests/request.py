@@ -37,13 +37,13 @@ class Request(ResumePoint, JsonRecord):
 
     Attributes:
         connector: Name of the connector.
-        amount: Number of offsets of ``shift`` and ``skip``, position of ``offset``; else None, also for an ``offset``
-            in another system's notation (``0/16B3748``), which the connector's family reads from ``value``.
-        moment: Moment (UTC) of ``datetime`` and ``duration``; else None.
-        reference: URI of ``file``, ``query`` itself, name of ``connector``; else None.
-        noun: What ``connector`` is: a connector, or a consumer group.
-        catalogs: Names of the Spark catalogs whose tables a ``query`` may read; the configuration (``guards``) sets
-            them, not whoever makes the request.
+        amount: For ``shift`` and ``skip`` a number of offsets; for ``offset`` a position. Otherwise None, also if the
+            ``offset`` is written as another system does (``0/16B3748``); then the family parses ``value``.
+        moment: For ``datetime`` and ``duration`` the moment (UTC); otherwise None.
+        reference: For ``file`` its URI, for ``query`` its text, for ``connector`` a name; otherwise None.
+        noun: What ``connector`` names: a connector, or a consumer group.
+        catalogs: Names of the Spark catalogs whose tables a ``query`` may read. The configuration (``guards``) sets
+            them, not the requester.
     """
 
     connector: str

@@ -50,7 +50,7 @@ def ago(duration: str, *, now: datetime) -> datetime:
     """Return the moment (UTC) that is an ISO 8601 duration like ``PT2H`` before ``now``.
 
     Raises:
-        ValueError: The text is no such duration, or the moment lies before the year 1.
+        ValueError: The text isn't such a duration, or the moment lies before the year 1.
     """
     from pydantic import TypeAdapter  # noqa: PLC0415 - Spark imports requests too, and does not need pydantic for them
 

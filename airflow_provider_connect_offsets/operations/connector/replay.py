@@ -94,7 +94,7 @@ def replay(plan: ReplayPlan, clients: Clients, owner: Owner) -> ReplayOutcome:
 
 
 def release(plan: ReplayPlan, clients: Clients, owner: Owner) -> ReplayOutcome | None:
-    """Settle what the tasks of a run have left: undo it, or finish it if the interval is delivered.
+    """Settle an unfinished replay by the tasks of a run: undo it, or finish it if the interval is delivered.
 
     Returns:
         The outcome; None if nothing was left.
@@ -112,7 +112,7 @@ def release(plan: ReplayPlan, clients: Clients, owner: Owner) -> ReplayOutcome |
 
 
 def settle_left(request: ReplayRequest, clients: Clients, owner: Owner) -> list[str]:
-    """Settle what other, dead replays of the connector have left, and return a sentence for each.
+    """Settle other, dead replays of the connector, and return a sentence for each.
 
     Replays that are under way are left alone.
     """
@@ -172,7 +172,7 @@ def failed(plan: ReplayPlan, clients: Clients, owner: Owner, error: BaseExceptio
 def outcome(
     plan: ReplayPlan, owner: Owner, result: ReplayResult, message: str, *, started_at: datetime
 ) -> ReplayOutcome:
-    """Return an outcome that ends now, without warnings and ranges."""
+    """Return an outcome with the current time as its end, without warnings or ranges."""
     request = plan.request
     return ReplayOutcome(
         connector=request.connector,

@@ -85,7 +85,7 @@ def resume(members: Sequence[Member], owner: Owner, *, seconds: float) -> None:
 
 
 def restore(members: Sequence[Member], owner: Owner) -> str | None:
-    """Undo what the run has left: restore the connectors' prior states.
+    """Undo the run's unfinished stops: restore the connectors' prior states.
 
     A connector that can't be restored does not prevent the others from being restored.
 

@@ -130,7 +130,7 @@ class Turn(JsonRecord):
             return []
 
     def delivers(self, run: RewindRun) -> datetime | None:
-        """Return when this rewound the connector so that ``run``'s whole interval is delivered again; None if not.
+        """Return when this turn's run rewound the connector; None if that does not deliver all of ``run``'s interval.
 
         A rewind before the end of the interval does not deliver the rest of the interval again.
         """
@@ -167,11 +167,11 @@ class Turns:
         return [turn for turn in found if turn is not None]
 
     def newest(self) -> Turn | None:
-        """Return the turn that was taken last; None if there is none."""
+        """Return the turn that was taken last; None if no turn was taken yet."""
         return self._newest_in(self._uri)
 
     def delivering(self, run: RewindRun) -> Turn | None:
-        """Return the turn that has delivered the interval of ``run`` while it waited; None if there is none.
+        """Return the turn that has delivered the interval of ``run`` while the run waited; None if no turn has.
 
         An interval that was decided before and is requested again (cleared, reprocessed) waits only since its run was
         started: an earlier delivery does not count.

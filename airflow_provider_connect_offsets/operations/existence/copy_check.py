@@ -58,7 +58,7 @@ class Copied:
         original: The original.
         info: The copy as a connector.
         new: The copy, with the offsets that the original has committed so far.
-        warnings: Sentences for people.
+        warnings: Warnings, each a sentence.
     """
 
     original: ConnectorInfo

@@ -75,7 +75,7 @@ def copy(copying: Copying, clients: Clients, owner: Owner) -> int:
 
 
 def release(copying: Copying, clients: Clients, owner: Owner) -> tuple[str, int | None] | None:
-    """Undo what the tasks of a run have left of a copy or rename; finish a rename whose original is deleted.
+    """Undo an unfinished copy or rename by the tasks of a run; finish a rename whose original is deleted.
 
     Args:
         copying, clients, owner: As in :func:`copy`.
@@ -96,10 +96,10 @@ def release(copying: Copying, clients: Clients, owner: Owner) -> tuple[str, int 
 
 
 def settle_left(copying: Copying, clients: Clients, owner: Owner) -> list[str]:
-    """Undo what dead runs have left of either connector, or finish a rename that has begun to delete the original.
+    """Undo unfinished copies of either connector by dead runs; finish a rename that has begun to delete the original.
 
-    Without this, a check would find a name that is taken by half a copy. Returns a sentence for each saga that was
-    left. Raises as :func:`release` does, and :class:`Overlap` if a run works on one of the two.
+    Otherwise a half-made copy would occupy the name of the new connector. Returns a sentence for each saga that was
+    settled. Raises as :func:`release` does, and :class:`Overlap` if a run works on one of the two.
     """
     left = (settle_of(clients, one, owner) for one in copying.both)
     return [one.sentence for one in left if one is not None]

@@ -117,7 +117,7 @@ def delete(connector: str, clients: Clients, owner: Owner, *, kept: str) -> int:
 
 
 class StartingOffsets(WriteOffsets):
-    """Writes the offsets of a connector that has never run, and removes offsets that an earlier connector has left."""
+    """Writes the offsets of a connector that has never run, and removes an earlier connector's offsets."""
 
     def __init__(self, new: NewConnector, clients: Clients) -> None:
         super().__init__(new.name, clients, new.offsets)

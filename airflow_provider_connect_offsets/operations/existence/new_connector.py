@@ -34,7 +34,7 @@ class NewConnector:
         config: Its configuration, which may have secrets.
         offsets: Where it resumes; partitions that are not listed have no offset.
         state: State after the creation: RUNNING, PAUSED or STOPPED.
-        inherit: Whether offsets that an earlier connector of the name has left stay stored; else they are removed.
+        inherit: Whether to keep the stored offsets of an earlier connector of the same name; else they are removed.
         like: The connector of which it is a copy; empty if it isn't a copy.
     """
 
@@ -53,7 +53,7 @@ def log_offsets(name: str, config: Mapping[str, str], start_at: StartAt, clients
     before the connector first runs, and partitions that are created later begin with their first record.
 
     Raises:
-        InvalidRequest: Its offsets are no positions, or the topics that it reads are unknown or do not exist.
+        InvalidRequest: Its offsets are not positions, or the topics that it reads are unknown or do not exist.
         StoreError: A system does not answer, or refuses.
     """
     info = installed(name, config, clients)

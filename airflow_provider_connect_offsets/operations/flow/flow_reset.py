@@ -42,7 +42,7 @@ _NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class ResetPlan:
-    """What was approved: the plan of the MirrorSource's offsets, and what else of its flow is reset."""
+    """An approved reset of a flow: the plan for the MirrorSource's offsets, and the other stores to reset."""
 
     offsets: OffsetPlan
     reset: FlowReset
@@ -61,7 +61,7 @@ def read_reset(run: ResetDirectory, *, digest: str | None = None) -> ResetPlan:
 
 
 def topic_journals(reset: FlowReset, clients: Clients) -> Iterator[Journal]:
-    """Yield the journals of what a reset may share with other resets: the MirrorCheckpoint, the internal topics."""
+    """Yield the journals of the resources that resets may share: the MirrorCheckpoint and the internal topics."""
     if reset.checkpoint_connector:
         yield journal_of(clients, reset.checkpoint_connector)
     for emptied in reset.emptied:

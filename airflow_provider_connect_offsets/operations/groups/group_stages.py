@@ -1,4 +1,4 @@
-"""Moves the consumer groups of a cluster, one run at a time; first repairs what a dead run has left of them."""
+"""Moves the consumer groups of a cluster, one run at a time; first repairs what a dead run left unfinished."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def refuse_changed(clients: Clients, directory: FailoverDirectory, run: str) -> 
 def move_groups(
     clients: Clients, owner: Owner, directory: FailoverDirectory, move: Callable[[], T], *, timeout: float = TIMEOUT
 ) -> T:
-    """Call ``move`` while no other run moves these groups; first repair what a dead run has left of them.
+    """Call ``move`` while no other run moves these groups; first repair what a dead run left unfinished.
 
     Args:
         clients: Clients of the groups (``group_clients``).

@@ -1,4 +1,4 @@
-"""What a search for a poison record has found, and what was skipped, in words for people."""
+"""Texts about the poison records that a search has found, and about the skipped ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class FoundRecords:
 
     @property
     def sentence(self) -> str:
-        """What was found, for people."""
+        """A sentence about the records that were found."""
         name = repr(self.sink.name)
         if not self.records and not self.sink.has_failed:
             return f"{name} is {self.sink.status.state}, and no task has failed: there is nothing to skip."
@@ -46,7 +46,7 @@ class SkippedRecords:
 
     @property
     def sentence(self) -> str:
-        """What was done, for people."""
+        """A sentence about the records that were skipped."""
         name, state = repr(self.sink.name), self.sink.status.state
         if not self.places:
             return f"{name} is {state}, and no task has failed: nothing was skipped."

@@ -72,7 +72,7 @@ class PoisonedSink:
     _reports: list[str] = field(default_factory=list)
 
     def find(self, *, has_skipped: bool = False) -> FoundRecords:
-        """Find the records on which the sink has failed, and keep them; what a dead run has left is settled first.
+        """Find the records on which the sink has failed, and keep them; first settle an unfinished run that died.
 
         A dry run only reads. Otherwise the sink may run with one record a poll for a while; afterwards its own
         configuration and state are restored.
@@ -85,7 +85,7 @@ class PoisonedSink:
 
         Raises:
             NotSkipped: The sink has failed, and no record is proved to be the cause.
-            InvalidRequest: The connector is no sink, or tolerates errors.
+            InvalidRequest: The connector isn't a sink, or tolerates errors.
             Overlap: Another run works on it.
             Rejected: The workers do not allow ``consumer.override.max.poll.records``.
             StoreError: A system does not answer, or refuses.
@@ -125,7 +125,7 @@ class PoisonedSink:
         return SkippedRecords(tuple(self.skipped), found.sink)
 
     def release(self) -> str | None:
-        """Undo what the tasks of the run have left unfinished: restore the sink's configuration, state and positions.
+        """Undo the unfinished work of the run's tasks: restore the sink's configuration, state and positions.
 
         Returns:
             A sentence about what was done; None if nothing was left.
@@ -264,7 +264,7 @@ class PoisonedSink:
         return operate(replace(made, is_made_once=False, stops=[stages[0].name]), self.owner).saga
 
     def _settled(self) -> bool:
-        """Settle what a dead run has left; return whether that, or an earlier saga of this run, may have resumed it."""
+        """Settle a dead run's saga; return whether that, or an earlier saga of this run, may have resumed the sink."""
         left = settle_of(self.clients, self.request.connector, self.owner, toward=None)
         return left is not None or self._record() is not None
 

@@ -1,4 +1,4 @@
-"""The stage that checks after the resume whether the records exist on which a connector resumed."""
+"""The stage that checks, after the resume, whether the records at the connector's positions exist."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class ExistenceStage(ConnectorStage):
     """Creates or deletes a connector."""
 
     def _existing(self) -> ConnectorInfo | None:
-        """Return the connector; None if there is none."""
+        """Return the connector; None if it does not exist."""
         try:
             return self._clients.control.info(self.subject)
         except UnknownConnector:

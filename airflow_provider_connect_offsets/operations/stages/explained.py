@@ -1,4 +1,4 @@
-"""Messages about a saga of a connector: why it was undone, why it could not be, and what a dead process left."""
+"""Messages about a connector's saga: why it was undone, why it could not be undone, and what a dead process left."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _LOOKED = 5.0
 
 @dataclass(frozen=True, slots=True)
 class ConnectorExplained(Explanation):
-    """Returns the errors of a change of ``connector``."""
+    """Builds the errors to raise for a failed change of ``connector``."""
 
     connector: str
     control: ConnectorControl
@@ -66,9 +66,9 @@ class ConnectorExplained(Explanation):
         )
 
     def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
-        """Return the failure, which names what is stored; before anything was written, :class:`LeftStopped`.
+        """Return the failure, which names what is stored, or :class:`LeftStopped` if nothing was written yet.
 
-        :class:`Interfered` if someone else has resumed or deleted the connector.
+        If someone else has resumed or deleted the connector before that, return :class:`Interfered`.
         """
         if alteration_in(record) is not None:
             return failure
@@ -101,7 +101,7 @@ class ConnectorExplained(Explanation):
             return None
 
     def unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
-        """Return the error with the connectors that may still be STOPPED; the error itself if there are none."""
+        """Return the error, and name the connectors that may still be STOPPED; without any, return it unchanged."""
         resumed = {
             (one.subject, one.cluster) for one in record.stages if one.title == RESUME and one.progress is Progress.DONE
         }
@@ -119,13 +119,16 @@ class ConnectorExplained(Explanation):
 
 @dataclass(frozen=True, slots=True)
 class CopyExplained(Explanation):
-    """Returns the errors of a copy ``new`` of ``connector`` that needs ``connector`` to be STOPPED."""
+    """Builds the errors to raise if ``connector`` could not be copied to ``new``; a copy needs it to be STOPPED."""
 
     connector: str
     new: str
 
     def undone(self, error: Exception, settled: Settled) -> Exception:
-        """Return :class:`NotApplied`; the error itself if the request was invalid, which says that it was refused."""
+        """Return the :class:`NotApplied` to raise.
+
+        For an invalid request return ``error`` itself: its message already says that the request was refused.
+        """
         if isinstance(error, InvalidRequest):
             return error
         state = prior_state_in(settled.record)

@@ -67,7 +67,7 @@ class StoredChange:
 
     @property
     def prior(self) -> Offsets:
-        """What undoes the change: the prior offsets of the changed partitions, None if there was none."""
+        """The offsets that undo the change: the prior ones of the changed partitions, None for a new partition."""
         return self.before.only(self.partitions)
 
     @property
@@ -81,7 +81,7 @@ class StoredChange:
         return replace(self, before=self.before.only(one.partition for one in others), changes=others)
 
     def found(self, stored: Offsets) -> dict[str, Found]:
-        """Compare what is stored in each changed partition with the offsets before and after the change."""
+        """Return for each changed partition whether its prior offset, its new offset or another offset is stored."""
         now, before, after = stored.stored(), self.before.stored(), self.expected.stored()
         known = {one: {before.get(one): Found.BEFORE, after.get(one): Found.DONE} for one in self.partitions}
         return {one: offsets.get(now.get(one), Found.FOREIGN) for one, offsets in known.items()}
@@ -210,7 +210,7 @@ class ImportOffsets(ReachedStage):
         return self._changes
 
     def _foreign(self, changes: Sequence[StoredChange]) -> dict[str, list[str]]:
-        """Return, by connector, the partitions that someone else has written."""
+        """Return the partitions whose offsets someone else has changed, by connector."""
         stored = self._read(changes)
         found = {change.connector: change.found(stored[change.connector]) for change in changes}
         named = {name: [one for one, is_ in of.items() if is_ is Found.FOREIGN] for name, of in found.items()}
@@ -237,7 +237,7 @@ class ImportOffsets(ReachedStage):
 
 
 class ImportExplained(Explanation):
-    """Returns the errors of an import."""
+    """Builds the errors to raise for a failed import."""
 
     def undone(self, error: Exception, settled: Settled) -> Exception:
         """Return :class:`NotApplied` once anything may have been written; before that the error itself."""
@@ -250,7 +250,7 @@ class ImportExplained(Explanation):
         return type(failure)(f"{error} {failure}".strip())
 
     def unsettled(self, failure: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
-        """Return the failure, and name the import that it belongs to, as the caller wants to do something else."""
+        """Return the failure, and name the import that could not be settled: the caller began another operation."""
         return type(failure)(f"{_named(record)}, and must be undone first. {failure}")
 
 

@@ -1,4 +1,4 @@
-"""Stages of a connector's offsets: write them while it is STOPPED, and check the records that it resumed on."""
+"""Stages that write a connector's offsets while it is STOPPED, and check later that the records at them exist."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class AlterOffsets(ConnectorStage):
         return Alteration(before.state, at_stop, changes, positions).as_json()
 
     def _at_stop_of(self, plan: OffsetPlan) -> Offsets:
-        """Read the offsets; once more if a changed partition has none.
+        """Read the offsets, and read them again if a changed partition has no offset.
 
         A partition that was first written a moment ago may be missing in Strimzi's answer (``ConnectStrimzi``).
         """
@@ -137,7 +137,7 @@ class AlterOffsets(ConnectorStage):
         return Done((reply.message,) if reply is not None and reply.externally_managed else ())
 
     def write(self, alteration: Alteration) -> WriteReply | None:
-        """Write and prove the changes; return the store's reply, None if there was nothing to write, or no answer."""
+        """Write and prove the changes. Return the store's reply; None without a change or without a reply."""
         return steps.alter(self._clients, self.subject, alteration.changes, expected=alteration.expected)
 
     def find(self, captured: JsonMap) -> StageState:
@@ -156,7 +156,7 @@ class AlterOffsets(ConnectorStage):
         return StageState(Found.PARTIAL, log_positions.drift(self.subject, gone)) if gone else StageState(Found.DONE)
 
     def stands(self, captured: JsonMap) -> StageState:
-        """Return DONE while the changes are stored; if it may have run since, unless an offset is gone or went back."""
+        """Return DONE while the changes are stored; once it may have run, unless an offset is gone or went back."""
         alteration = Alteration.from_json(captured)
         try:
             family = self._clients.control.info(self.subject).family
@@ -238,7 +238,7 @@ class AlterOffsets(ConnectorStage):
             ) from error
 
     def _refuse_if_resumed(self, alteration: Alteration, undoing: Undoing, kind: type[Interfered]) -> None:
-        """Raise an error of that kind for a connector that runs again: nothing can be written then."""
+        """Raise an error of this kind for a connector that runs again, because nothing can be written then."""
         if self._is_resumed(alteration):
             raise kind(
                 f"The change of {self.subject!r} was under way when {interference(self._clients)}. Its offsets are "

@@ -77,7 +77,7 @@ class PlaceClone(CloneStage):
         return {"starts": self._starts.as_json(), "left": left.removed().as_json()}
 
     def do(self, captured: JsonMap) -> Done:
-        """Write them, and remove what a clone that was deleted by hand has left; raises as ``steps.alter`` does."""
+        """Write them, and remove offsets of a clone that was deleted by hand; raises as ``steps.alter`` does."""
         stored, left = Offsets.from_json(captured["starts"]).stored(), Offsets.from_json(captured["left"])
         given = Offsets.of(Entry(partition, offset) for partition, offset in stored.items())
         # No other offset is removed: with an offsets topic of its own and exactly-once workers, Connect can't do that.

@@ -228,7 +228,7 @@ def rebase(plan: OffsetPlan, clients: Clients, at_stop: Offsets, *, moving: bool
 def _next_records(
     plan: OffsetPlan, clients: Clients, at_stop: Offsets, moved: Sequence[TopicPartition]
 ) -> dict[TopicPartition, int]:
-    """Return the offset of the next record of each moved partition, where its position is before that record."""
+    """Return the offset of the next record, by moved partition, for positions at which there is no record."""
     known = positions_in(plan.family, at_stop)
     positions = {where: position for where in moved if (position := known.get(where)) is not None}
     return next_records(clients, clients.control.info(plan.connector), positions)

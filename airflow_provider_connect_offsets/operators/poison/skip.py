@@ -46,7 +46,7 @@ class _PoisonOperator(ReportedOperator):
     preset: ClassVar[dict[str, Any]] = {"multiple_outputs": True}
 
     def execute(self, context: Context) -> Any:
-        """Find or skip the record, and write outcome and report, however that ends."""
+        """Find or skip the record, and write outcome and report, even if that fails."""
         with failing_clearly(), self._opened(context) as sink:
             try:
                 result, message, places = self.done(sink)
@@ -70,7 +70,7 @@ class _PoisonOperator(ReportedOperator):
         raise NotImplementedError
 
     def published(self, context: Context, sink: PoisonedSink, places: Sequence[Place]) -> None:
-        """Do what follows a success; nothing here."""
+        """Called after a success; does nothing here."""
 
     @contextmanager
     def _opened(self, context: Context) -> Iterator[PoisonedSink]:
@@ -115,14 +115,14 @@ class FindPoisonRecordOperator(Interruptible, _PoisonOperator):
 
     The content of records that earlier runs of the DAG have kept is removed after ``[connect_offsets] poison_days``.
 
-    A record that a JSON converter can't convert is read from the committed position. Otherwise, and if records before
-    it are not delivered yet, the sink runs with ``consumer.override.max.poll.records=1`` until it fails again, and
-    Connect reports topic, partition and offset; after that the sink has its own configuration again. A dry run only
+    A record that a JSON converter can't convert is found by reading from the committed position. Otherwise, or if
+    records before it are not delivered yet, the sink runs with ``consumer.override.max.poll.records=1`` until it fails
+    again and Connect reports topic, partition and offset; then the sink gets its own configuration back. A dry run only
     reads.
 
-    Fails if the sink has failed for anything but a record that can't be converted or transformed. Returns ``records``
-    (a list of ``topic``, ``partition`` and ``offset``; empty if the sink has not failed), ``result``, ``run_uri``, and
-    the report.
+    Fails if the sink has failed for another reason than a record that can't be converted or transformed. Returns
+    ``records`` (a list of ``topic``, ``partition`` and ``offset``; empty if the sink has not failed), ``result``,
+    ``run_uri``, and the report.
     """
 
     def done(self, sink: PoisonedSink) -> tuple[PoisonResult, str, list[Place]]:
@@ -152,22 +152,22 @@ class FindPoisonRecordOperator(Interruptible, _PoisonOperator):
 
 
 class SkipPoisonRecordOperator(Interruptible, TellsChanges, _PoisonOperator):
-    """Find the record on which a sink has failed, keep it, skip exactly it, and resume the sink.
+    """Find the record on which a sink has failed, keep it, skip exactly this record, and resume the sink.
 
-    Finds it as :class:`FindPoisonRecordOperator` does. If the sink fails on another record then, that one is found and
-    skipped, too, ``max_skips`` in one run at most; the task fails after that, and names what was skipped and the
-    record on which the sink fails now. Each record is kept before it is skipped, as the dataset ``poison_records`` in
-    the run's directory.
+    Finds the record as :class:`FindPoisonRecordOperator` does. If the sink then fails on another record, finds and
+    skips that record, too, up to ``max_skips`` records in one run. After that the task fails, and names the skipped
+    records and the record on which the sink fails now. Each record is kept in the dataset ``poison_records`` of the
+    run's directory before it is skipped.
 
-    Skips nothing, and fails, if the sink has failed for anything else. Returns ``records`` (the skipped ones),
-    ``result``, ``run_uri``, and the report. Skipped records are one event of the sink's asset.
+    Skips nothing, and fails, if the sink has failed for another reason. Returns ``records`` (the skipped records),
+    ``result``, ``run_uri``, and the report. All skipped records are one event of the sink's asset.
     """
 
     parameters: ClassVar[Models] = (*_PoisonOperator.parameters, ApprovedRecordsParams)
     template_fields_renderers: ClassVar[dict[str, str]] = {"found": "json"}
 
     def done(self, sink: PoisonedSink) -> tuple[PoisonResult, str, list[Place]]:
-        """Skip the record; a dry run only finds it."""
+        """Skip the record. In a dry run, only find it."""
         if sink.request.dry_run:
             found = sink.find()
             return PoisonResult.DRY_RUN, found.sentence, [one.place for one in found.records]
@@ -195,10 +195,10 @@ class SkipPoisonRecordOperator(Interruptible, TellsChanges, _PoisonOperator):
 
 
 class ReleasePoisonedSinkOperator(_PoisonOperator):
-    """Undo what a search or skip of the same run has left: a teardown.
+    """The teardown of a search or skip: undoes whatever the same run has left.
 
-    If its task was killed, the sink gets its own configuration and its state again, at the position that it had, or
-    past records that were skipped already. Returns a sentence that says what was done.
+    If the task was killed, the sink's own configuration and its state are restored, at its prior position or after the
+    records that were skipped already. Returns a sentence that says what was done.
     """
 
     preset: ClassVar[dict[str, Any]] = {"multiple_outputs": False}

@@ -63,7 +63,7 @@ class ReplayIntervalOperator(Interruptible, ReportedOperator):
 
 
 class ReleaseReplayOperator(ReportedOperator):
-    """Remove what a replay of the same run has left: a teardown. Returns a sentence that says what was done."""
+    """The teardown of a replay: removes whatever the same run has left. Returns a sentence that says what was done."""
 
     parameters: ClassVar[Models] = (RunParams, ConnectorConnectionParams, WaitingParams)
 

@@ -106,10 +106,10 @@ class ApproveReplayOperator(ApproveOffsetPlanOperator):
 
 
 class BeginReplayOperator(ReportedOperator):
-    """Check once more before the clone is created: the setup of a replay, which only reads.
+    """Check the plan again before the clone is created. The setup of a replay; it only reads.
 
-    Fails if the plan is older than ``plan_ttl`` (an approval may take its time), and outside of ``window``. Returns the
-    clone's name.
+    Fails if the plan is older than ``plan_ttl`` (an approval may take long), if the time is outside ``window``, or if
+    another run works on the clone. Returns the clone's name.
     """
 
     parameters: ClassVar[Models] = (RunParams, PlanAgeParams, WindowParams, ConnectorConnectionParams)

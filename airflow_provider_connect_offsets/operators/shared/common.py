@@ -93,7 +93,7 @@ def refuse_outside(given: WindowParams) -> None:
 
 
 def report_of(run: Directory, *, pending: Pending | None = None) -> str:
-    """Write the report of a run of any kind, and return its URI; ``pending``: why its plan is not applied yet."""
+    """Write the report of a run of any kind and return its URI; ``pending``: why the plan is not applied yet."""
     from airflow_provider_connect_offsets.report import read_report
 
     return report_written(lambda: read_report(run, pending=pending).write(), run.report)
@@ -102,7 +102,8 @@ def report_of(run: Directory, *, pending: Pending | None = None) -> str:
 def report_written(write: Callable[[], object], uri: str) -> str:
     """Write the report at ``uri``, and return ``uri``.
 
-    A report that can't be written is a warning: it must neither fail a change that was applied nor hide why one wasn't.
+    If the report can't be written, only a warning is logged: that must neither fail a change that was applied, nor hide
+    why a change was not applied.
     """
     try:
         write()
@@ -112,9 +113,12 @@ def report_written(write: Callable[[], object], uri: str) -> str:
 
 
 def recorded(make: Callable[[], Ended], failed: Callable[[BaseException], Ended], uri: str) -> Ended:
-    """Make a change, and write its outcome to ``uri`` however it ends.
+    """Make a change and write its outcome to ``uri``, also if the change fails.
 
-    ``failed`` returns the outcome of an error, with which the task fails in any case.
+    Args:
+        make: Makes the change and returns its outcome.
+        failed: Returns the outcome for the error that ``make`` raised; the error is then raised again.
+        uri: Where the outcome is written.
     """
     try:
         outcome = make()
@@ -129,9 +133,10 @@ def recorded(make: Callable[[], Ended], failed: Callable[[BaseException], Ended]
 
 
 def summary_of(outcome: Outcome | ReplayOutcome, report: str, *, dag_id: str, **more: object) -> dict[str, Any]:
-    """Log an outcome, and return what its task hands on.
+    """Log an outcome and return its task's summary.
 
-    That is connector, result and message, ``more``, and the address of the ``report``. Warnings were logged before.
+    The summary has connector, result and message, ``more``, and the address of the ``report``. Warnings were logged
+    before.
     """
     log.info(outcome.message)
     told = {"connector": outcome.connector, "result": outcome.result.value, "message": outcome.message}
@@ -139,7 +144,7 @@ def summary_of(outcome: Outcome | ReplayOutcome, report: str, *, dag_id: str, **
 
 
 def report_at(uri: str, *, dag_id: str) -> dict[str, str | None]:
-    """Return what a task's summary says of its report: ``report``, its URI, and ``report_url`` for a browser.
+    """Return the report's entries in a task's summary: ``report``, its URI, and ``report_url`` for a browser.
 
     ``report_url`` is None if reports are not served.
     """

@@ -1,6 +1,7 @@
 """The summary of a translation: totals, groups that are left alone, and reasons to refuse the failover.
 
-A final translation is also compared with its approved preview: no other groups, no more re-reads.
+A final translation is also compared with the approved preview: it may not move groups that the preview didn't show, nor
+cause more re-reads than the preview, unless ``max_rereads`` allows them.
 """
 
 from __future__ import annotations
@@ -144,7 +145,7 @@ _AGAIN = "Start a new run, whose preview shows this before anything is stopped"
 
 
 def rereads_beyond(request: FailoverRequest, rereads: int) -> list[str]:
-    """Return the error if more records would be read again than ``max_rereads`` allows, else an empty list."""
+    """Return an error if more records would be read again than ``max_rereads`` allows, else an empty list."""
     if request.max_rereads is None or rereads <= request.max_rereads:
         return []
     return [

@@ -79,7 +79,7 @@ def reset_topics(again: DataFrame, syncs: DataFrame, subject: Subject) -> DataFr
 
 
 def beyond_the_end(latest: DataFrame, source_bounds: DataFrame, target_bounds: DataFrame, flow: Flow) -> DataFrame:
-    """Checkpoints beyond the end of their remote topic, or of a deleted topic: the topic has been recreated or deleted.
+    """Return checkpoints beyond the end of a remote topic, which was recreated, and all checkpoints of deleted topics.
 
     Args:
         latest: dataset ``checkpoints``, the last of each group and partition

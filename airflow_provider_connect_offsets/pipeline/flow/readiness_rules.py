@@ -1,4 +1,4 @@
-"""Verdicts on a flow's partitions: each rule is a condition on a row and a sentence for people.
+"""Verdicts on a flow's partitions: each rule is a condition on a row and a message.
 
 Each verdict has a weight, which ranks verdicts of the same rule.
 """

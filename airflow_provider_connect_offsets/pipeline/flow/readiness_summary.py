@@ -87,7 +87,7 @@ def _counted(verdicts: DataFrame) -> dict[str, Any]:
 
 
 def _worst(weighed: DataFrame) -> dict[str, Any] | None:
-    """Find the error that a person should learn of first; None if there are no errors."""
+    """Find the error to show first; None without errors."""
     ranks = F.create_map(*[F.lit(part) for rank, rule in enumerate(WORST_FIRST) for part in (rule.value, rank)])
     order = [F.coalesce(ranks[F.col("rule")], F.lit(len(WORST_FIRST))), F.desc("weight"), F.col("message")]
     row = weighed.where(F.col("severity") == Severity.ERROR.value).orderBy(*order).limit(1).first()

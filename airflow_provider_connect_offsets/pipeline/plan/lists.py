@@ -64,7 +64,7 @@ def from_file(spark: SparkSession, uri: str, subjects: Subjects) -> Listed:
     --export`` writes it.
 
     Raises:
-        InvalidDocument: the file can't be read; the message is for people
+        InvalidDocument: the file can't be read; the message is shown to the user
     """
     try:
         # Spark reads the file here, within the try.

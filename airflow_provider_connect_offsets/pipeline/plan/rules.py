@@ -1,4 +1,4 @@
-"""Rules on single rows of a plan: each is a condition and a sentence for people.
+"""Rules on single rows of a plan: each is a condition and a message.
 
 All are columns of the frame of ``effects``, so one pass evaluates them. Rules on a single offset are the family's
 (``offsets.families``); their results are in the column ``problems``.
@@ -68,7 +68,7 @@ def _partition_text() -> Column:
 
 
 def _family_findings() -> Column:
-    """What the family reports about a partition or a listed offset, unless the offset is removed."""
+    """Return the family's findings about a partition or a listed offset, unless the offset is removed."""
     concerned = F.col("selected") & ~F.col("removes")
     problems = F.transform(
         F.coalesce("problems", F.array()),
@@ -82,7 +82,7 @@ def _family_findings() -> Column:
 
 
 def _level() -> Column:
-    """An error if the request names this partition, else a warning: the partition is left alone."""
+    """Return an error if the request names this partition, else a warning: the partition is left alone."""
     return F.when(F.col("named"), Severity.ERROR.value).otherwise(Severity.WARNING.value)
 
 
@@ -107,7 +107,7 @@ def _duplicate(request: Request) -> list[Column]:
 
 
 def _existence() -> list[Column]:
-    """Rules on topics and partitions that do not exist or that the connector does not read."""
+    """Return the rules on topics and partitions that do not exist or that the connector does not read."""
     concerned = F.col("selected") & F.col("stuck") & (F.size(F.coalesce("problems", F.array())) == 0)
     gone = concerned & F.col("topic").isNotNull() & F.col("log_end").isNull()
     exists = F.col("topic_exists")
@@ -138,7 +138,7 @@ def _existence() -> list[Column]:
 
 
 def _bounds(request: Request, subject: Subject) -> list[Column]:
-    """Rules on positions outside the log: below its start, or above its end."""
+    """Return the rules on positions outside the log: before its start, or beyond its end."""
     sound = is_changed() & ~is_astray()
     position, start, end = F.col("after_position"), F.col("log_start"), F.col("log_end")
     # The requested time may be before the first record of a log that has lost records.
@@ -169,7 +169,7 @@ def _bounds(request: Request, subject: Subject) -> list[Column]:
 
 
 def _retention(subject: Subject) -> list[Column]:
-    """Rules on records that the brokers may delete before they are read."""
+    """Return the rules on records that the brokers may delete before they are read."""
     position = F.col("after_position")
     sound = is_changed() & ~is_astray() & position.between(F.col("log_start"), F.col("log_end"))
     expired = position < F.col("expired_offset")

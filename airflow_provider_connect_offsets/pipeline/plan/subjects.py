@@ -65,7 +65,7 @@ class Subject:
 
     @property
     def excluded_topics(self) -> str | None:
-        """A Java pattern for whole names of topics that it never reads; None if there are none."""
+        """A Java pattern for whole names of topics that it never reads; None if it excludes no topic."""
         return self.family.excluded_topics(self.config)
 
     @property
@@ -91,9 +91,10 @@ def is_in_source(request: Request, subject: Subject) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Subjects:
-    """Connectors that one set of expressions plans: their request and family are the same, and rules treat them alike.
+    """Connectors that are planned together.
 
-    They differ in their names, the topics that they read, and the rest of their configurations.
+    They have the same request and family, so the same Spark expressions and rules apply to all of them. Their names,
+    the topics that they read, and the rest of their configurations differ.
     """
 
     members: tuple[Subject, ...]

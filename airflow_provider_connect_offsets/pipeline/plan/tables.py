@@ -39,7 +39,7 @@ def from_table(spark: SparkSession, uri: str, columns: TableColumns | None, subj
     Anything else must be Parquet (a file or a directory).
 
     Raises:
-        InvalidDocument: the table can't be read, or its rows are not positions; the message is for people
+        InvalidDocument: the table can't be read, or its rows are not positions; the message is shown to the user
     """
     return _checked(lambda: _read(spark, uri), f"the file {uri}", columns, subject)
 

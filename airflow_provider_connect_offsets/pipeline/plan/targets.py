@@ -105,7 +105,7 @@ def logs_of(snapshot: PlanFrames, subjects: Subjects) -> DataFrame:
 
 
 def with_logs(known: DataFrame, logs: DataFrame, subjects: Subjects) -> DataFrame:
-    """Add the log's columns, consumed, reset_position and here."""
+    """Add the columns of ``logs``, and the columns consumed, reset_position and here."""
     reset_position = {OffsetReset.EARLIEST: F.col("log_start"), OffsetReset.LATEST: F.col("log_end")}.get(
         subjects.kind.reset, F.lit(None).cast("long")
     )

@@ -62,7 +62,7 @@ def offset_changes(now: Observed, earlier: Observed | None, request: SnapshotReq
 
     Args:
         now: the later snapshot
-        earlier: the snapshot before; None if there is none
+        earlier: the previous snapshot; None if ``now`` is the first
         request: the request of the later snapshot
 
     Returns:

@@ -1,8 +1,12 @@
 """Divide the remote topic into elements: ranges of offsets with the source records that they may be copies of.
 
-Records that were read become elements; before the first of these records, elements are made from offset mappings. A run
-certainly contains consecutive source records at the same distance. A stretch lies between two mappings at different
-distances, and may contain any records that fit between them.
+Each remote record that was read is an element (``record``). Before the first of these records, elements come from
+offset mappings, whose distance is downstream - upstream:
+
+- ``point``: the copy that a mapping names
+- ``run``: from a mapping to the next mapping with the same distance; certainly the copies of consecutive source records
+- ``stretch``: between two mappings with different distances, or after the last mapping; any copies that fit there
+- ``blind``: before the first mapping
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ _COLUMNS = (*KEY, "start", "end", "upstream", "next", "low", "high", "certain", 
 def elements(
     partitions: DataFrame, mappings: DataFrame, records: DataFrame | None = None, source: DataFrame | None = None
 ) -> DataFrame:
-    """The elements of each partition.
+    """Return the elements of each partition.
 
     Args:
         partitions: dataset ``mirror_partitions``

@@ -60,7 +60,7 @@ class Failover:
         request: the request
         summary: summary of the job
         groups: a row for each group, those left alone first
-        outcome: outcome of the commits; None if there is none
+        outcome: outcome of the commits; None before a commit
         pending: why the groups are not moved yet; None if unknown
     """
 

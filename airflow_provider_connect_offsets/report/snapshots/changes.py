@@ -51,7 +51,7 @@ class SnapshotChanges:
 
     @property
     def previous_at(self) -> datetime | None:
-        """When the snapshot before was taken; None if there is none."""
+        """When the previous snapshot was taken; None for the first snapshot."""
         at = self.summary["previous_at"]
         return None if at is None else datetime.fromisoformat(at)
 

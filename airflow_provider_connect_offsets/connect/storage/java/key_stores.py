@@ -1,6 +1,6 @@
 """Converts Java's key stores to PEM texts for librdkafka.
 
-PKCS12 is read directly. JKS and JCEKS, which are Java's own, are converted by ``keytool``. The first bytes of a file
+PKCS12 is read directly. ``keytool`` converts JKS and JCEKS, which are Java's own formats. The first bytes of a file
 reveal its format: keytool writes PKCS12 since Java 9, and Java reads both as "JKS" (``keystore.type.compat``).
 Certificates are trusted by the rules of ``sun.security.util.TrustStoreUtil``.
 """
@@ -32,8 +32,8 @@ class KeyStore:
     Attributes:
         setting: The setting that names it, for messages.
         path: Its file.
-        password: Its password; None for none.
-        key_password: Password of its keys; None if they have none of their own.
+        password: Its password; None if it has no password.
+        key_password: Password of its keys; None if they have no password of their own.
     """
 
     setting: str
@@ -42,7 +42,7 @@ class KeyStore:
     key_password: str | None = field(default=None, repr=False)
 
     def trusted(self) -> str:
-        """Return the certificates that Java trusts with this trust store, as PEM.
+        """Return the certificates in this trust store that Java trusts, as PEM.
 
         Raises:
             InvalidInput: The file can't be read, or has no certificate.

@@ -1,4 +1,4 @@
-"""Texts about consumer groups that a failover or its restore has left as they are."""
+"""Texts about consumer groups that a failover or its restore did not move."""
 
 from __future__ import annotations
 

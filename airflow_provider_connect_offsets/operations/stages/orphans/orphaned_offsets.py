@@ -132,7 +132,7 @@ def existing_on(control: ConnectorControl, topic: OffsetsTopic) -> Exist:
 
 
 def keep_found(directory: OrphansDirectory, orphans: Sequence[Orphan]) -> str:
-    """Write the dataset ``orphans`` without a snapshot, and return its digest, for the approval."""
+    """Write the dataset ``orphans`` of a run that takes no snapshot, and return the digest to approve."""
     write_dataset(directory.orphans, ORPHANS, [asdict(orphan) for orphan in orphans])
     return plan_digest(orphan.digest() for orphan in orphans)
 
@@ -140,10 +140,10 @@ def keep_found(directory: OrphansDirectory, orphans: Sequence[Orphan]) -> str:
 def remove_approved(
     directory: OrphansDirectory, topic: OffsetsTopic, *, exist: Exist, digest: str, keep: Keep | None = None
 ) -> Removal:
-    """Write a tombstone for every approved orphan, and prove that no offset of them is left; may be repeated.
+    """Write a tombstone for every approved orphan, and prove that no orphan has an offset any more; may be repeated.
 
-    Everything is observed once more first, and the removed offsets are kept in ``removed.json``, to be imported if the
-    removal is to be undone. A connector is left alone if it exists again, or an offset of it was written since.
+    First observes everything again. Keeps the removed offsets in ``removed.json``, which can be imported to undo the
+    removal. Leaves a connector alone if it exists again, or if one of its offsets was written since.
 
     Args:
         directory: Directory of the run.
