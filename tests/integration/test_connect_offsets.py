@@ -202,7 +202,7 @@ def test_what_a_connector_would_not_take_is_refused(crowd: ConnectWorker, sandbo
     assert orphans.code == 0
     assert "gone" in orphans.out
     assert "lines-01" not in orphans.out
-    assert "offsets of 0 connectors" in run("orphans", "--config", crowd.settings).err
+    assert "offsets of 0 deleted connectors" in run("orphans", "--config", crowd.settings).err
 
 
 def test_a_bar_is_shown_on_a_terminal_only(crowd: ConnectWorker) -> None:

@@ -125,7 +125,7 @@ def test_a_group_of_its_own_is_not_shared(sandbox: Sandbox, target_changer: Chan
     sink = running(sandbox, target_changer, **{"consumer.override.group.id": group})
     copied = CopiedSink.of(sink)
 
-    with pytest.raises(InvalidRequest, match=rf"both would have the consumer group '{group}'.*Give consumer.override"):
+    with pytest.raises(InvalidRequest, match=rf"both would have the consumer group '{group}'.*Set consumer.override"):
         copied.copy()
     assert not copied.exists
 

@@ -44,7 +44,7 @@ def test_a_mirror_source_that_begins_at_the_end(
         new = NewConnector(name, config, offsets)
         assert create_delete.create(new, clients, owner()) == (0 if by_setting else 1)
 
-    said = f"never replicated (now {OLD:,} offsets in 2 partitions without one)"
+    said = f"never replicated (now {OLD:,} offsets in 2 partitions)"
     assert (said in caplog.text) == by_setting
     sandbox.source.produce(topic, ["new"], partition=0)
     wait_for(lambda: values(sandbox, f"{mark}.{topic}"), ["new"], 60, "it replicates otherwise")

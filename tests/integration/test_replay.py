@@ -108,7 +108,7 @@ def test_a_clone_that_fails_is_removed_and_the_message_says_how_far_it_came(
     sandbox.connect.update_config(sink.name, poisoned)
 
     with pytest.raises(
-        NotApplied, match=r"not delivered completely.*has failed: .*0 of 20 offsets of the interval were"
+        NotApplied, match=r"not delivered completely.*has failed \(.*0 of 20 offsets of the interval were"
     ) as e:
         sink.replay(run, owner())
 
