@@ -122,7 +122,9 @@ def test_a_clone_that_stalls_ends_with_the_time_limit(sink: Replayed) -> None:
     request = replace(sink.request(day=1), limit_seconds=0.0)
     run, _summary = sink.plan(request)
 
-    with pytest.raises(NotApplied, match=r"The time limit of 0 s \(replay_limit\) has passed. The clone .* is deleted"):
+    with pytest.raises(
+        NotApplied, match=r"The time limit of 0 s \(replay_limit\) has passed. The clone .* are deleted"
+    ):
         sink.replay(run, owner())
 
     assert sink.left() == []
@@ -157,7 +159,7 @@ def test_what_can_not_be_replayed_is_refused_before_anything_is_created(
     sandbox.connect.create(
         summary["clone"], {**sandbox.connect.config(sink.name), "name": summary["clone"], "topics": "others"}
     )
-    with pytest.raises(InvalidRequest, match=f"a connector '{summary['clone']}' exists"):
+    with pytest.raises(InvalidRequest, match=f"a connector '{summary['clone']}' already exists"):
         sink.replay(run, owner())
     assert sandbox.connect.config(summary["clone"])["topics"] == "others"
     sandbox.connect.delete(summary["clone"])
