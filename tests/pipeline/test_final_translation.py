@@ -89,7 +89,8 @@ def test_more_rereads_than_the_preview_said_close_the_gate(
 
     assert summary["max_rereads"] > before
     assert len(summary["errors"]) == 1
-    assert summary["errors"][0].startswith("More records would be read again than in the preview: group 'between', ")
+    assert summary["errors"][0].startswith("More records would be read again than in the preview: up to ")
+    assert "instead of 0 in group 'between', topic 'here.orders', partition 0." in summary["errors"][0]
     for allowed, errors in ((summary["max_rereads"], 0), (summary["max_rereads"] - 1, 1)):
         request = {**read_json(final.request), "max_rereads": allowed}
         files.write_json(final.request, request)
