@@ -17,6 +17,7 @@ from sandbox import tree
 from sandbox.errors import SandboxError
 from sandbox.process import ServerProcess
 from sandbox.sandbox import Sandbox
+from sandbox.tether import PROCESSES
 from sandbox.waiting import wait_until
 
 if TYPE_CHECKING:
@@ -173,7 +174,7 @@ class AirflowStandalone(Airflow):
     def __init__(
         self, sandbox: Sandbox, *, workspace: Path, dags: Path = DAGS, settings: Mapping[str, str] | None = None
     ) -> None:
-        self._home = sandbox.root / "processes" / "airflow"
+        self._home = sandbox.root / PROCESSES / "airflow"
         recipe = _Recipe(sandbox, workspace, dags, dict(settings or {}))
         self.process = ServerProcess("airflow", self._home, recipe, grace=15)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from sandbox.errors import SandboxError
 from sandbox.process import ServerProcess
+from sandbox.tether import PROCESSES
 
 #: The login of a connector, and its password, which only this machine can use; and its database.
 USER, PASSWORD, DATABASE = "debezium", "s3cret-word", "orders"
@@ -27,7 +28,7 @@ class MariaDb:
     """A server whose binlog has rows, with its files below ``root``; ``close`` its process to end and remove it."""
 
     def __init__(self, root: Path) -> None:
-        home = root / "processes" / "mariadb"
+        home = root / PROCESSES / "mariadb"
         self.process = ServerProcess("mariadb", home, _MariaDbRecipe())
         self._socket = home / "socket"
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from sandbox.errors import SandboxError
 from sandbox.process import ServerProcess
+from sandbox.tether import PROCESSES
 
 #: Who owns the database, and the password that is not checked: only this machine reaches the server.
 USER, PASSWORD, DATABASE = "postgres", "s3cret-word", "postgres"
@@ -32,7 +33,7 @@ class Postgres:
     """A server of one database, whose files are below ``root``; ``close`` its process to end it and remove them."""
 
     def __init__(self, root: Path) -> None:
-        home = root / "processes" / "postgres"
+        home = root / PROCESSES / "postgres"
         self.process = ServerProcess("postgres", home, _PostgresRecipe())
 
     @property

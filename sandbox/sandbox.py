@@ -18,6 +18,7 @@ from sandbox.java import java
 from sandbox.mirror_maker import MirrorMaker
 from sandbox.parts import airflow_connections
 from sandbox.process import ServerProcess
+from sandbox.tether import PROCESSES
 from sandbox.waiting import wait_until
 from sandbox.worker import ConnectWorker, Mode
 
@@ -149,7 +150,7 @@ class Sandbox:
         self.connect.process.start()
 
     def _home(self, name: str) -> Path:
-        return self.root / "processes" / name
+        return self.root / PROCESSES / name
 
     def _worker(
         self, name: str, properties: Mapping[str, str] | None = None, mode: Mode = Mode.DISTRIBUTED

@@ -27,7 +27,7 @@ TASK_BYTES = 16 * 2**20
 # Fewest tasks on a cluster, which may add cores while a job runs.
 CLUSTER_TASKS = 8
 
-# Up to so many bytes of datasets, Spark plans queries for longer than it runs them.
+# Bytes of datasets up to which Spark plans a job's queries for longer than it runs them.
 SMALL_BYTES = 2**20
 # For these on one machine: one task per stage, joins without a job that broadcasts a side, plans that are not adapted,
 # and no class that a compiler has to make before a row is read. A translation takes three quarters of the time, a plan
@@ -52,8 +52,8 @@ class Job:
         usage: its arguments, for the usage message
         run: what it does, with a session and its arguments
         takes: how many arguments there may be; the first one is the run directory
-        tasks: into how many tasks a shuffle of small datasets is divided on one machine; 0: one per core, so that all
-            end at the same time
+        tasks: fewest tasks of a shuffle on one machine, unless the datasets are small; 0: one per core, so that all end
+            at the same time
         defaults: further Spark settings, each used only if the user has not set it
     """
 
@@ -131,7 +131,8 @@ def fit(spark: SparkSession, uri: str, *, tasks: int = 0) -> None:
     if is_local and size <= SMALL_BYTES:
         settings = SMALL
     else:
-        least, needed = tasks or cores if is_local else max(CLUSTER_TASKS, cores), math.ceil(size / TASK_BYTES)
+        least = tasks or cores if is_local else max(CLUSTER_TASKS, cores)
+        needed = math.ceil(size / TASK_BYTES)
         settings = {"spark.sql.shuffle.partitions": str(max(least, needed))}
         if is_local and needed <= least:
             settings["spark.sql.adaptive.enabled"] = "false"

@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from sandbox.kubernetes.binaries import etcd, kube_apiserver
 from sandbox.kubernetes.cluster import Cluster
 from sandbox.process import ServerProcess
+from sandbox.tether import PROCESSES
 
 #: The user who may do everything.
 ADMIN = "admin"
@@ -43,8 +44,8 @@ class ApiServer:
         self.root = Path(tempfile.gettempdir(), f"connect-offsets-kubernetes-{uuid.uuid4().hex[:12]}")
         self._tokens = {name: secrets.token_urlsafe() for name in (ADMIN, *users)}
         # Two levels down, as a tether needs it.
-        self._etcd = ServerProcess("etcd", self.root / "processes" / "etcd", _EtcdRecipe())
-        home = self.root / "processes" / "api-server"
+        self._etcd = ServerProcess("etcd", self.root / PROCESSES / "etcd", _EtcdRecipe())
+        home = self.root / PROCESSES / "api-server"
         self._certificate = home / "certificates" / "apiserver.crt"  # which the server makes for itself
         recipe = _ApiServerRecipe(self._etcd, self._tokens, self._certificate)
         self._server = ServerProcess("kube-apiserver", home, recipe)

@@ -5,7 +5,7 @@ Spark takes seconds to plan a translation, whatever the number of its rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, islice
 from typing import Any
@@ -107,3 +107,8 @@ def _partition(number: int, case: _Case) -> dict[str, Any]:
     world, question = case
     row = partition_row(number, world, question.read, there=world.ending is not Ending.BROKEN)
     return {**row, **question.said}
+
+
+def shortest(wrong: Iterable[Answer]) -> str:
+    """The simplest of those that are wrong."""
+    return min((str(answer) for answer in wrong), key=len, default="")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pyspark
 import requests
@@ -24,12 +23,12 @@ _OPTIONS = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-Use
 
 @dataclass
 class _Daemon:
-    """A master, or a worker of the master at ``master``; its web page tells its state as JSON."""
+    """A master, or a worker, whose ``arguments`` then name its master; its web page shows its state as JSON."""
 
     main_class: str
     arguments: tuple[str, ...] = ()
     ports: int = 2
-    chosen: Sequence[int] = field(default=())
+    chosen: Sequence[int] = ()
 
     def prepare(self, home: Path, ports: Sequence[int]) -> list[list[str]]:
         home.joinpath("work").mkdir(exist_ok=True)
@@ -54,28 +53,26 @@ class _Daemon:
 @contextmanager
 def spark_cluster(workers: int = 2) -> Iterator[str]:
     """Start a cluster with one core a worker, and yield the address of its master."""
-    root = Path(tempfile.mkdtemp(prefix="connect-offsets-spark-"))
-    started: list[ServerProcess] = []
-    try:
-        master = _start("master", root, _Daemon("master.Master"), started)
+    with ExitStack() as cluster:
+        root = Path(
+            cluster.enter_context(TemporaryDirectory(prefix="connect-offsets-spark-", ignore_cleanup_errors=True))
+        )
+        master = cluster.enter_context(_started("master", root, _Daemon("master.Master")))
         address = f"spark://127.0.0.1:{master.ports[0]}"
         room = ("--cores", "1", "--memory", "1g", "--work-dir", "{home}/work", address)
         for number in range(workers):
-            _start(f"worker-{number}", root, _Daemon("worker.Worker", room), started)
+            cluster.enter_context(_started(f"worker-{number}", root, _Daemon("worker.Worker", room)))
         late = "the workers have not joined the master"
         wait_until(lambda: _state(master.ports[1]).get("aliveworkers") == workers, 60, late, progress=master.work)
         yield address
-    finally:
-        for server in reversed(started):
-            server.close()
-        shutil.rmtree(root, ignore_errors=True)
 
 
-def _start(name: str, root: Path, recipe: _Daemon, started: list[ServerProcess]) -> ServerProcess:
+@contextmanager
+def _started(name: str, root: Path, recipe: _Daemon) -> Iterator[ServerProcess]:
     server = ServerProcess(name, root / PROCESSES / name, recipe)
-    started.append(server)
-    server.start()
-    return server
+    with closing(server):
+        server.start()
+        yield server
 
 
 def _state(page: int) -> dict[str, object]:
