@@ -23,7 +23,7 @@ from airflow_provider_connect_offsets.clock import retrying
 from airflow_provider_connect_offsets.exceptions import InvalidInput, StoreError
 from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
 from airflow_provider_connect_offsets.kafka.remaining import RemainingRecords
-from airflow_provider_connect_offsets.kafka.spans import Isolation, Span, Spans
+from airflow_provider_connect_offsets.kafka.spans import Isolation, Spans
 from airflow_provider_connect_offsets.kafka.topic_reader import FullRecord, TopicReader, TopicRecord
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 
@@ -78,7 +78,7 @@ class KafkaCluster(RemainingRecords):
             yield from reader.records()
 
     def full_records(
-        self, spans: Mapping[TopicPartition, Span], isolation: Isolation = Isolation.READ_UNCOMMITTED
+        self, spans: Mapping[TopicPartition, range], isolation: Isolation = Isolation.READ_UNCOMMITTED
     ) -> Generator[FullRecord, None, None]:
         """Yield the records of the spans as a sink receives them, in order in each partition; raises store errors.
 
@@ -86,7 +86,7 @@ class KafkaCluster(RemainingRecords):
         """
         if isolation is Isolation.READ_COMMITTED:
             ends = self.stable_ends(spans)
-            spans = {where: Span(span.start, min(span.end, ends[where])) for where, span in spans.items()}
+            spans = {where: range(span.start, min(span.stop, ends[where])) for where, span in spans.items()}
         with self.spans(isolation) as logs:
             for passed in logs.read(spans):
                 if passed.message is not None:

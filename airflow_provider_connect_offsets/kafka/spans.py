@@ -46,13 +46,6 @@ class Isolation(StrEnum):
     READ_COMMITTED = "read_committed"
 
 
-class Span(NamedTuple):
-    """A part of a log: from offset ``start`` up to the offset before ``end``."""
-
-    start: int
-    end: int
-
-
 class Passed(NamedTuple):
     """Progress in a partition: all before ``offset`` is read; ``message`` is the record just before it, if any."""
 
@@ -76,14 +69,14 @@ class Spans(Brokers):
         super().__init__(config, timeout=timeout)
         self._isolation = isolation
 
-    def read(self, spans: Mapping[TopicPartition, Span]) -> Iterator[Passed]:
+    def read(self, spans: Mapping[TopicPartition, range]) -> Iterator[Passed]:
         """Read all spans, each in order, and also yield gaps at their ends. Raises store errors.
 
         A span must not start before the log start offset.
         """
         # Plain tuples, because a topic may have millions of records.
         ends: dict[_Partition, tuple[TopicPartition, int]] = {
-            (one.topic, one.partition): (one, span.end) for one, span in spans.items() if span.end > span.start
+            (one.topic, one.partition): (one, span.stop) for one, span in spans.items() if span
         }
         unread = {where for where, _end in ends.values()}
         with reading(self._config, self._isolation, **_LARGE) as consumer:
@@ -105,12 +98,12 @@ class Spans(Brokers):
                         # Otherwise this partition would be read on until all others are at their ends.
                         consumer.pause([_at(where, reached)])
 
-    def batches(self, spans: Mapping[TopicPartition, Span]) -> Iterator[list[Message]]:
+    def batches(self, spans: Mapping[TopicPartition, range]) -> Iterator[list[Message]]:
         """Read all spans, in librdkafka's order; records after the end of a span may be among them.
 
         It is faster than :meth:`read`. A batch may be empty. Raises store errors.
         """
-        unread = {where: span.end for where, span in spans.items() if span.end > span.start}
+        unread = {where: span.stop for where, span in spans.items() if span}
         with reading(self._config, self._isolation, **_LARGE) as consumer:
             consumer.assign([_at(where, spans[where].start) for where in unread])
             for messages in consumed(self, consumer, unread):
@@ -122,7 +115,7 @@ class Spans(Brokers):
                         del unread[where]
                 yield [one for one in messages if one.error() is None] if ends else messages
 
-    def digests(self, spans: Mapping[TopicPartition, Span], *, timed: Mapping[str, bool]) -> Iterator[Digest]:
+    def digests(self, spans: Mapping[TopicPartition, range], *, timed: Mapping[str, bool]) -> Iterator[Digest]:
         """Read all spans and yield a digest of each record.
 
         Args:

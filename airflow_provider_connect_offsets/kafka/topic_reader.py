@@ -14,7 +14,7 @@ from confluent_kafka import IsolationLevel, KafkaError, KafkaException, Message
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
-from airflow_provider_connect_offsets.kafka.spans import Span, Spans, raw
+from airflow_provider_connect_offsets.kafka.spans import Spans, raw
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 
 # Called with the number of offsets read so far, and of all offsets to read.
@@ -84,7 +84,7 @@ class TopicReader(Spans):
         """
         spans = self._spans()
         reached = {where: span.start for where, span in spans.items()}
-        ends = {where: span.end for where, span in spans.items()}
+        ends = {where: span.stop for where, span in spans.items()}
         begin = sum(reached.values())
         for count, (where, offset, message) in enumerate(self.read(spans), start=1):
             if message is not None:
@@ -108,11 +108,11 @@ class TopicReader(Spans):
                 last.update(zip(map(Message.key, messages), messages, strict=True))
         return (_record(message.partition() or 0, message.offset() or 0, message) for message in last.values())
 
-    def _spans(self) -> dict[TopicPartition, Span]:
+    def _spans(self) -> dict[TopicPartition, range]:
         """Return log start offset and last stable offset of each partition."""
         return self.ask(f"read topic {self.topic!r}", self._bounds)
 
-    def _bounds(self, client: AdminClient) -> dict[TopicPartition, Span]:
+    def _bounds(self, client: AdminClient) -> dict[TopicPartition, range]:
         metadata = client.list_topics(self.topic, timeout=self.timeout).topics[self.topic]
         if metadata.error is not None:
             if metadata.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
@@ -123,7 +123,7 @@ class TopicReader(Spans):
             self.request_offsets(client, dict.fromkeys(partitions, spec), IsolationLevel.READ_COMMITTED)
             for spec in (OffsetSpec.earliest(), OffsetSpec.latest())  # type: ignore[no-untyped-call]
         )
-        return {where: Span(starts[where].result().offset, ends[where].result().offset) for where in partitions}
+        return {where: range(starts[where].result().offset, ends[where].result().offset) for where in partitions}
 
 
 @contextmanager

@@ -27,6 +27,7 @@ from airflow_provider_connect_offsets.kafka.remaining import Remaining
 from airflow_provider_connect_offsets.kafka.spans import Isolation
 from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.offsets.family import Noun
 from airflow_provider_connect_offsets.offsets.requests.guards import DEFAULT_GUARDS, Guards
 from airflow_provider_connect_offsets.workspace.journal_store import JournalStore
 from airflow_provider_connect_offsets.workspace.layout import journal_root
@@ -54,9 +55,9 @@ class Origin(StrEnum):
         return self in {Origin.REST, Origin.STRIMZI}
 
     @property
-    def noun(self) -> str:
-        """What people call the things whose offsets it has."""
-        return "consumer group" if self is Origin.GROUP else "connector"
+    def noun(self) -> Noun:
+        """What messages call the things whose offsets it has."""
+        return Noun.GROUP if self is Origin.GROUP else Noun.CONNECTOR
 
 
 class Logs(Protocol):
@@ -175,8 +176,8 @@ class Clients:
         return self.clusters
 
     @property
-    def noun(self) -> str:
-        """What people call the things whose offsets these clients change."""
+    def noun(self) -> Noun:
+        """What messages call the things whose offsets these clients change."""
         return self.origin.noun
 
     def logs_of(self, connector: str) -> Logs:

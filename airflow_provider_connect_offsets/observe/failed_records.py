@@ -17,7 +17,6 @@ from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, Co
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
-from airflow_provider_connect_offsets.kafka.spans import Span
 from airflow_provider_connect_offsets.kafka.topic_reader import FullRecord
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.lag import isolation_of
@@ -168,7 +167,7 @@ def read_unconvertible(sink: FailedSink, kafka: KafkaCluster, *, most: int) -> l
         return []
     converters = Converters.of(sink.info.config)
     spans = {
-        where: Span(sink.start(where), min(sink.bounds[where].log_end, sink.start(where) + most))
+        where: range(sink.start(where), min(sink.bounds[where].log_end, sink.start(where) + most))
         for where in sink.unread
         if sink.positions[where] is not None
     }
@@ -218,7 +217,7 @@ def read_reported(
     """
     where = TopicPartition(topic, 0)
     end = reports_end(clients, topic)
-    reports = kafka.full_records({where: Span(since, end)}) if end > since else iter(())
+    reports = kafka.full_records({where: range(since, end)}) if end > since else iter(())
     by_place = {place: headers for place, headers in map(_report, reports) if place[0] in sink.positions}
     return [one for place, headers in by_place.items() for one in _located(sink, kafka, *place, headers)]
 
@@ -241,7 +240,7 @@ def _located(
     start = sink.start(where)
     if offset < start:
         return
-    records = kafka.full_records({where: Span(start, offset + 1)}, isolation_of(sink.info))
+    records = kafka.full_records({where: range(start, offset + 1)}, isolation_of(sink.info))
     before = [one for one in records if one.offset <= offset]
     if before and before[-1].offset == offset:
         by, error = (_simple(headers.get(name, "")) for name in ("class.name", "exception.class.name"))

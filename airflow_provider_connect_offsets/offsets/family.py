@@ -24,6 +24,18 @@ class Signed(int):
     """The type of a field that may be negative: a value of a table's column, not a position in a log."""
 
 
+class Noun(StrEnum):
+    """What messages call something that has offsets."""
+
+    CONNECTOR = "connector"
+    GROUP = "consumer group"
+
+    @property
+    def param(self) -> str:
+        """The Param that selects several of them."""
+        return "groups" if self is Noun.GROUP else "connectors"
+
+
 class ConnectorType(StrEnum):
     """Connect's two kinds of connectors, and the consumer groups of plain applications."""
 
@@ -32,9 +44,9 @@ class ConnectorType(StrEnum):
     GROUP = "group"
 
     @property
-    def noun(self) -> str:
-        """Its name in messages."""
-        return "consumer group" if self is ConnectorType.GROUP else "connector"
+    def noun(self) -> Noun:
+        """What messages call it."""
+        return Noun.GROUP if self is ConnectorType.GROUP else Noun.CONNECTOR
 
 
 #: Value of ``isolation.level``.

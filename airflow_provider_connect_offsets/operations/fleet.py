@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.exceptions import (
     UnknownConnector,
 )
 from airflow_provider_connect_offsets.observe.partitions import first_few
-from airflow_provider_connect_offsets.offsets.families import ConnectorType
+from airflow_provider_connect_offsets.offsets.family import Noun
 from airflow_provider_connect_offsets.offsets.requests.patterns import typed_pattern
 from airflow_provider_connect_offsets.words import counted
 
@@ -25,7 +25,7 @@ _NAMED = 5
 
 
 def select(
-    connectors: Iterable[str], pattern: str, *, noun: str = "connector", unlisted: Mapping[str, str] | None = None
+    connectors: Iterable[str], pattern: str, *, noun: Noun = Noun.CONNECTOR, unlisted: Mapping[str, str] | None = None
 ) -> list[str]:
     """Return the connectors whose whole name matches ``pattern``; raises :class:`InvalidRequest` if none does.
 
@@ -35,7 +35,7 @@ def select(
         noun: What they are: connectors, or consumer groups.
         unlisted: Name → sentence that says why it is left out; the sentences of matching names are shown.
     """
-    param = "groups" if noun == ConnectorType.GROUP.noun else "connectors"
+    param = noun.param
     names, requested = sorted(connectors), typed_pattern(pattern, param=param)
     selected = [name for name in names if requested.matches(name)]
     left_out = [sentence for name, sentence in (unlisted or {}).items() if requested.matches(name)]
@@ -50,7 +50,7 @@ def select(
     return selected
 
 
-def refuse_incomplete(ended: Mapping[str, object], connectors: Sequence[str], *, noun: str = "connector") -> None:
+def refuse_incomplete(ended: Mapping[str, object], connectors: Sequence[str], *, noun: Noun = Noun.CONNECTOR) -> None:
     """Raise an error that names the connectors that were not begun or have failed; do nothing if there are none.
 
     Args:

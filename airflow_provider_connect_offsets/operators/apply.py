@@ -117,7 +117,7 @@ class BeginOffsetChangeOperator(ReportedOperator):
     def checked(self, clients: Clients, run: str) -> list[OffsetPlan]:
         """Return the plans of all connectors; raises if one may not be begun now by ``run``."""
         from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
-        from airflow_provider_connect_offsets.observe.clients import Origin
+        from airflow_provider_connect_offsets.offsets.family import Noun
         from airflow_provider_connect_offsets.operations.connector.plans import read_plan, refuse_stale
         from airflow_provider_connect_offsets.operations.groups.group_stages import refuse_moved
         from airflow_provider_connect_offsets.operations.registry import journal_of
@@ -132,7 +132,7 @@ class BeginOffsetChangeOperator(ReportedOperator):
             refuse_stale(directory, ttl=timedelta(seconds=self.given(PlanAgeParams).plan_ttl))
             journal_of(clients, plan.connector).refuse_overlap(run)
             refuse_moved(clients, run)
-            if plan.request.noun == Origin.GROUP.noun and plan.changed_rows():
+            if plan.request.noun is Noun.GROUP and plan.changed_rows():
                 clients.control.stop(plan.connector)  # which only requires that it has no members
             plans.append(plan)
         return plans

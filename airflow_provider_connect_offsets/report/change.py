@@ -14,7 +14,7 @@ from airflow_provider_connect_offsets.offsets.plan import Action, PlanRow
 from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.offsets.verdicts import Severity, Verdict
 from airflow_provider_connect_offsets.report import standing
-from airflow_provider_connect_offsets.report.moves import Log, PositionMove, moves
+from airflow_provider_connect_offsets.report.moves import PositionMove, moves
 from airflow_provider_connect_offsets.report.standing import Pending, Standing
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, read_dataset_if_any
@@ -107,7 +107,7 @@ class Change:
     summary: Summary | None = None
     rows: tuple[PlanRow, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
-    bounds: Mapping[TopicPartition, Log] = field(default_factory=dict)
+    bounds: Mapping[TopicPartition, range] = field(default_factory=dict)
     recorded: Outcome | None = None
     pending: Pending | None = None
     title: str = ""
@@ -221,6 +221,8 @@ def _observed(run: RunDirectory, connector: str) -> ConnectorBefore | None:
     return next((ConnectorBefore(row["connector_class"], row["state"], row["observed_at"]) for row in rows), None)
 
 
-def _bounds(run: RunDirectory, topics: Collection[str]) -> dict[TopicPartition, Log]:
+def _bounds(run: RunDirectory, topics: Collection[str]) -> dict[TopicPartition, range]:
     rows = read_dataset_if_any(run.log_bounds, LOG_BOUNDS, topic=topics) if topics else []
-    return {TopicPartition(row["topic"], row["kafka_partition"]): Log(row["log_start"], row["log_end"]) for row in rows}
+    return {
+        TopicPartition(row["topic"], row["kafka_partition"]): range(row["log_start"], row["log_end"]) for row in rows
+    }

@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.console import Group
 
+from airflow_provider_connect_offsets.offsets.family import Noun
 from airflow_provider_connect_offsets.offsets.plan import plan_digest
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.report import words
@@ -74,9 +75,9 @@ class FleetChange:
             return cls(fleet, {name: Change.read(run, pending=pending) for name, run in fleet.members().items()})
 
     @property
-    def noun(self) -> str:
+    def noun(self) -> Noun:
         """What its members are: connectors, or consumer groups."""
-        return next((change.request.noun for change in self.members.values()), "connector")
+        return next((change.request.noun for change in self.members.values()), Noun.CONNECTOR)
 
     @property
     def digest(self) -> str:

@@ -12,20 +12,6 @@ from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.workspace.outcome import MovedOffset
 
 
-@dataclass(frozen=True, slots=True)
-class Log:
-    """Offsets from ``start`` to before ``end``."""
-
-    start: int
-    end: int
-
-    def __len__(self) -> int:
-        return self.end - self.start
-
-    def __str__(self) -> str:
-        return f"{self.start:,} to {self.end:,}"
-
-
 class ReadBack(StrEnum):
     """Comparison of the offset read back."""
 
@@ -46,7 +32,7 @@ class PositionMove:
     """
 
     row: PlanRow
-    log: Log | None = None
+    log: range | None = None
     proved: MovedOffset | None = None
     faulty: bool = False
 
@@ -91,14 +77,19 @@ class PositionMove:
         return self.faulty or self.read_back is ReadBack.NEITHER
 
     @property
-    def between(self) -> Log | None:
+    def log_ends(self) -> str:
+        """Both ends of the log, as text; empty without a log."""
+        return "" if self.log is None else f"{self.log.start:,} to {self.log.stop:,}"
+
+    @property
+    def between(self) -> range | None:
         """The part of the log between both positions; None if unknown."""
         before, after = self.moved.before_position, self.moved.after_position
         if before is None or after is None or self.log is None:
             return None
         low, high = sorted((before, after))
-        start = min(max(low, self.log.start), self.log.end)
-        return Log(start, max(start, min(high, self.log.end)))
+        start = min(max(low, self.log.start), self.log.stop)
+        return range(start, max(start, min(high, self.log.stop)))
 
     @property
     def records_again(self) -> int | None:
@@ -115,7 +106,7 @@ class PositionMove:
         """On which side of the log the requested position lies; empty if it lies within."""
         if self.log is None or self.moved.after_position is None:
             return ""
-        if self.moved.after_position > self.log.end:
+        if self.moved.after_position > self.log.stop:
             return "beyond the log end"
         return "before the log start" if self.moved.after_position < self.log.start else ""
 
@@ -143,7 +134,7 @@ class PositionMove:
 
 def moves(
     rows: Iterable[PlanRow],
-    bounds: Mapping[TopicPartition, Log],
+    bounds: Mapping[TopicPartition, range],
     proved: Iterable[MovedOffset],
     faulty: Collection[str],
 ) -> tuple[PositionMove, ...]:
@@ -162,13 +153,13 @@ def moves(
     return tuple(sorted(unsorted, key=_badness))
 
 
-def _log(row: PlanRow, bounds: Mapping[TopicPartition, Log], proved: MovedOffset | None) -> Log | None:
+def _log(row: PlanRow, bounds: Mapping[TopicPartition, range], proved: MovedOffset | None) -> range | None:
     log = None if row.where is None else bounds.get(row.where)
     if log is None or proved is None or proved.before_position is None or row.before_position is None:
         return log
     # The connector read until it was stopped, so the log had grown at least that far.
     progressed = proved.before_position > row.before_position
-    return Log(log.start, max(log.end, proved.before_position)) if progressed else log
+    return range(log.start, max(log.stop, proved.before_position)) if progressed else log
 
 
 def _badness(move: PositionMove) -> tuple[bool, int, int, str, int, str]:

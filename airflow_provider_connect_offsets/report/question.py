@@ -93,7 +93,7 @@ class Rows:
 def move_rows(moves: Sequence[PositionMove], *, uri: str) -> Rows:
     """Return rows for moves of partitions; ``uri``: URI of the plan."""
     headings = ("Partition", "Log", "Before", "After", "Records")
-    logs = ["" if move.log is None else str(move.log) for move in moves]
+    logs = [move.log_ends for move in moves]
     rows = [(move.where, log, move.before, move.after, move.effect) for move, log in zip(moves, logs, strict=True)]
     return Rows("partitions", headings, rows, range(1, 5), uri)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from airflow_provider_connect_offsets.offsets.family import Noun
 from airflow_provider_connect_offsets.words import counted
 from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
 
@@ -62,7 +63,7 @@ _WAITS = {
 }
 
 
-def ended(outcome: Outcome, *, noun: str = "connector") -> Standing:
+def ended(outcome: Outcome, *, noun: Noun = Noun.CONNECTOR) -> Standing:
     """Return the banner of a change that has ended, of a connector or a consumer group (``noun``)."""
     if outcome.result is Result.APPLIED:
         return _applied(outcome, noun)
@@ -91,12 +92,12 @@ def requested(*, snapshot: bool) -> Standing:
     return Standing("Not planned yet", Tone.CALM, "Nothing has been read, stopped or changed.")
 
 
-def _applied(outcome: Outcome, noun: str) -> Standing:
+def _applied(outcome: Outcome, noun: Noun) -> Standing:
     """Return the banner of an applied change; the connector must also be back in its prior state."""
     prior, final = outcome.prior_state, outcome.final_state
     if prior != final:
         headline = f"Applied, but the connector is not {prior or 'in its prior state'}: check now"
         return Standing(headline, Tone.ALARM, outcome.message, applied=True)
-    if final is None and noun == "connector":  # a consumer group has no state that is restored
+    if final is None and noun is Noun.CONNECTOR:  # a consumer group has no state that is restored
         return Standing("Applied; the connector's state is not recorded", Tone.CALM, outcome.message, applied=True)
     return Standing("Applied", Tone.GOOD, outcome.message, applied=True)

@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 from confluent_kafka import Producer
 
-from airflow_provider_connect_offsets.kafka.spans import _TOGETHER, Isolation, Span, Spans
+from airflow_provider_connect_offsets.kafka.spans import _TOGETHER, Isolation, Spans
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from sandbox import Sandbox, wait_for
 
@@ -44,7 +44,7 @@ def test_single_records(sandbox: Sandbox, topic: str, isolation: Isolation, ther
     sandbox.source.delete_records(topic, {0: 7})
     requested = {many: [1199, 3, 1199, *range(10, 1100, 13), 600, 601], few: [0, 2, 3, 4, 5, 6], none: [0]}
     with Spans({"bootstrap.servers": sandbox.source.bootstrap}, isolation=isolation) as spans:
-        whole = set(spans.digests({many: Span(7, RECORDS), few: Span(0, 6)}, timed={}))
+        whole = set(spans.digests({many: range(7, RECORDS), few: range(6)}, timed={}))
 
         found = list(spans.digests_at(requested, timed={}))
 
@@ -73,7 +73,7 @@ def test_single_records_of_many_partitions(sandbox: Sandbox) -> None:
 
 def test_batches_hold_records_only(sandbox: Sandbox, topic: str) -> None:
     """Also where a batch ends with the end of a partition, which librdkafka reports by a message that is an error."""
-    requested = {TopicPartition(topic, 0): Span(0, RECORDS), TopicPartition(topic, 1): Span(0, 6)}
+    requested = {TopicPartition(topic, 0): range(RECORDS), TopicPartition(topic, 1): range(6)}
     with Spans({"bootstrap.servers": sandbox.source.bootstrap}) as spans:
         messages = [message for batch in spans.batches(requested) for message in batch]
 

@@ -10,7 +10,7 @@ from threading import Event
 from typing import Any
 
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
-from airflow_provider_connect_offsets.kafka.spans import Digest, Span
+from airflow_provider_connect_offsets.kafka.spans import Digest
 from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
     ReadFrom,
@@ -119,11 +119,11 @@ def _is_true(one: RemotePartition, records: Records, claim: OffsetMapping) -> bo
     return all(exist) and is_same(records, claim)
 
 
-def _span(start: int, log: LogBounds | None) -> Span:
+def _span(start: int, log: LogBounds | None) -> range:
     if log is None:
-        return Span(start, start)
+        return range(start, start)
     first = max(start, log.log_start)
-    return Span(first, max(log.log_end, first))
+    return range(first, max(log.log_end, first))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from typing import Any
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
-from airflow_provider_connect_offsets.kafka.spans import Span
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.observe.flow.compared import write_checked_claims, write_compared
@@ -221,7 +220,7 @@ def _ended(clusters: Clusters, forward: Iterable[RemotePartition], evidence: Hom
         return []
     timed = timed_topics([one for one, _, _ in searched.values()])
     with source.spans(clusters.isolation) as logs:
-        spans = {where: Span(stored, stored + 1) for where, (_, _, stored) in searched.items()}
+        spans = {where: range(stored, stored + 1) for where, (_, _, stored) in searched.items()}
         expected = {one.where: one.digest for one in logs.digests(spans, timed=timed)}
     with clusters.target.spans() as logs:
         spans = {one.on_target: _search_span(log, last[one.where], stored) for one, log, stored in searched.values()}
@@ -235,10 +234,10 @@ def _ended(clusters: Clusters, forward: Iterable[RemotePartition], evidence: Hom
     ]
 
 
-def _search_span(log: LogBounds, sync: OffsetMapping, stored: int) -> Span:
+def _search_span(log: LogBounds, sync: OffsetMapping, stored: int) -> range:
     """Return where the copy of the record at ``stored`` may be: after the sync, with room for gaps and repetitions."""
     start = min(max(sync.downstream, log.log_start), log.log_end)
-    return Span(start, min(start + 2 * max(stored - sync.upstream, 0) + _BEYOND, log.log_end))
+    return range(start, min(start + 2 * max(stored - sync.upstream, 0) + _BEYOND, log.log_end))
 
 
 def _copies(
@@ -250,7 +249,7 @@ def _copies(
     """
     source = clusters.source
     beyond = {
-        one.where: Span(max(one.stored + 1, one.source.log_start), one.source.log_end)
+        one.where: range(max(one.stored + 1, one.source.log_start), one.source.log_end)
         for one in forward
         if one.source is not None and one.stored is not None and one.stored + 1 < one.source.log_end
     }
@@ -267,7 +266,7 @@ def _copies(
     with clusters.target.spans() as logs:
         for number in range(2):  # the first record produced away takes precedence over the first of the whole log
             spans = {
-                one.on_target: Span(both[number], both[number] + 1)
+                one.on_target: range(both[number], both[number] + 1)
                 for one, both in starts
                 if both[number] < logs_away[one.on_target].log_end
             }

@@ -9,7 +9,7 @@ from typing import Any
 
 from airflow_provider_connect_offsets.exceptions import DatasetError
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
-from airflow_provider_connect_offsets.kafka.spans import Digest, Span
+from airflow_provider_connect_offsets.kafka.spans import Digest
 from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
     ReadFrom,
@@ -144,7 +144,7 @@ def read_whole(request: FailoverRequest, remote_partitions: Iterable[RemoteParti
 def _write_digests(
     target: KafkaCluster, whole: Sequence[RemotePartition], directory: FailoverDirectory
 ) -> dict[TopicPartition, ReadFrom]:
-    spans = {one.on_target: Span(one.target.log_start, one.target.log_end) for one in whole if one.target}
+    spans = {one.on_target: range(one.target.log_start, one.target.log_end) for one in whole if one.target}
     names = {one.on_target: one.where for one in whole}
     with target.spans() as logs:
         rows = (

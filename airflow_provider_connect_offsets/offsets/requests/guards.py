@@ -13,7 +13,7 @@ from enum import StrEnum
 from urllib.parse import urlsplit
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
-from airflow_provider_connect_offsets.offsets.families import ConnectorType
+from airflow_provider_connect_offsets.offsets.family import Noun
 from airflow_provider_connect_offsets.offsets.requests.patterns import NamePattern, typed_pattern
 from airflow_provider_connect_offsets.offsets.requests.place import To
 from airflow_provider_connect_offsets.offsets.requests.request import Request
@@ -30,6 +30,11 @@ class Named(StrEnum):
     CONNECTOR = "connector"
     GROUP = "group"
     TOPIC = "topic"
+
+    @classmethod
+    def of(cls, noun: Noun) -> Named:
+        """Return the kind of name that a connector or a consumer group has."""
+        return cls.GROUP if noun is Noun.GROUP else cls.CONNECTOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +78,7 @@ class Guards:
 
     def refuse(self, request: Request) -> None:
         """Raise :class:`InvalidRequest` if a change is not allowed, whatever it would find."""
-        is_connector = request.noun == ConnectorType.SINK.noun
-        self.refuse_names(Named.CONNECTOR if is_connector else Named.GROUP, [request.connector])
+        self.refuse_names(Named.of(request.noun), [request.connector])
         if request.to is To.FILE and request.reference:
             self.refuse_unreadable(request.reference, param="value")
         if request.to is To.QUERY and not self.catalogs:

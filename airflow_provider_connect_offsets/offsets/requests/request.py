@@ -8,7 +8,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
-from airflow_provider_connect_offsets.offsets.families import MAX_LONG, ConnectorType
+from airflow_provider_connect_offsets.offsets.document import MAX_LONG
+from airflow_provider_connect_offsets.offsets.family import Noun
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.offsets.requests.fields import fields_of
 from airflow_provider_connect_offsets.offsets.requests.place import ResumePoint, To
@@ -50,11 +51,11 @@ class Request(ResumePoint, JsonRecord):
     amount: int | None = None
     moment: datetime | None = None
     reference: str | None = None
-    noun: str = ConnectorType.SINK.noun
+    noun: Noun = Noun.CONNECTOR
     catalogs: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, place: ResumePoint, connector: str, *, now: datetime, noun: str = ConnectorType.SINK.noun) -> Request:
+    def of(cls, place: ResumePoint, connector: str, *, now: datetime, noun: Noun = Noun.CONNECTOR) -> Request:
         """Return the request that ``connector`` resumes at a place.
 
         Args:
@@ -66,7 +67,7 @@ class Request(ResumePoint, JsonRecord):
         Raises:
             InvalidRequest: The values don't fit together; the message says what is expected.
         """
-        if not connector or ("/" in connector and noun == ConnectorType.SINK.noun):
+        if not connector or ("/" in connector and noun is Noun.CONNECTOR):
             raise InvalidRequest(
                 f"connector: Connect's REST API can't reach the name {connector!r} (it is empty, or has a '/' in it)"
             )

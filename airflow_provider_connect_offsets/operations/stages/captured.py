@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 from dataclasses import dataclass
 
 from airflow_provider_connect_offsets.connect.protocols import State
@@ -13,6 +12,7 @@ from airflow_provider_connect_offsets.observe.log_positions import LogPosition
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.operations.stages import steps
+from airflow_provider_connect_offsets.operations.stages.handling import ORIGIN, handling
 from airflow_provider_connect_offsets.saga import (
     Captures,
     Progress,
@@ -34,9 +34,8 @@ PLACE, START, DELIVER = "place_clone", "start_clone", "deliver_interval"
 HALT, REMOVE = "stop_clone", "remove_clone"
 SET = "set_state"
 IMPORT, MOVE, ORPHANS = "import_offsets", "move_groups", "remove_orphans"
-# Keys of a stage's specification: the Airflow connections of what it changes, and which store it changes if that isn't
-# a connector's.
-CONNECTIONS, ORIGIN = "connections", "origin"
+# Key of a stage's specification: the Airflow connections of what it changes.
+CONNECTIONS = "connections"
 # Addresses of the Connect cluster, whose name in journals another cluster may have as well.
 ADDRESSES = "addresses"
 
@@ -152,14 +151,7 @@ def by_hand(clients: Clients, connector: str, alteration: Alteration, undoing: U
     except Exception:  # of any file system: the message must still name what is stored
         log.exception("The prior offsets of %r could not be kept in a file. They are: %s", connector, json.dumps(body))
         kept = ""
-    if clients.origin is Origin.REST:
-        where = f"kept in {kept}" if kept else "that the log of this task shows"
-        return f"send PATCH /connectors/{connector}/offsets with the body {where}"
-    where = kept or "a file with the offsets that the log of this task shows"
-    if clients.origin is Origin.GROUP:
-        return f"run group_offsets_change with groups={re.escape(connector)}, to=file and value={where}"
-    control = "strimzi" if clients.origin is Origin.STRIMZI else "storage"
-    return f"run connector_offsets_change with control={control}, to=file and value={where}"
+    return handling(clients).restored_by_hand(connector, kept)
 
 
 def then_resume(clients: Clients, connector: str, alteration: Alteration) -> str:

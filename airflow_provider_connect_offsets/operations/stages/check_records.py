@@ -5,7 +5,7 @@ from __future__ import annotations
 from airflow_provider_connect_offsets.exceptions import StoreError
 from airflow_provider_connect_offsets.observe import log_positions
 from airflow_provider_connect_offsets.operations.stages.captured import ALTER, CHECK, Alteration
-from airflow_provider_connect_offsets.operations.stages.group_words import again, since
+from airflow_provider_connect_offsets.operations.stages.handling import handling
 from airflow_provider_connect_offsets.operations.stages.reached import ConnectorStage
 from airflow_provider_connect_offsets.saga import Captures, Done, Found, JsonMap, Kind, StageState, stage_name
 
@@ -32,12 +32,11 @@ class CheckRecords(ConnectorStage):
             return Done((f"{error} It is unknown whether records at the positions of {self.subject!r} were deleted.",))
         if not out_of_log:
             return Done()
-        gone = log_positions.described(self.subject, out_of_log)
+        gone, handled = log_positions.described(self.subject, out_of_log), handling(self._clients)
         deleted = (
-            f"The offsets of {self.subject!r} were changed and read back{again(self._clients, alteration.prior_state)},"
-            f" but records at its positions were deleted {since(self._clients)}: {gone} Deleted records that it had "
-            "not read can't be delivered any more. Compare what has arrived, and raise retention.ms of the topic "
-            "before a new run."
+            f"The offsets of {self.subject!r} were changed and read back{handled.again(alteration.prior_state)}, but "
+            f"records at its positions were deleted {handled.since}: {gone} Deleted records that it had not read can't "
+            "be delivered any more. Compare what has arrived, and raise retention.ms of the topic before a new run."
         )
         return Done(facts={"deleted": deleted})
 

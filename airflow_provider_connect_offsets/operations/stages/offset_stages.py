@@ -18,14 +18,13 @@ from airflow_provider_connect_offsets.exceptions import (
     UnknownConnector,
 )
 from airflow_provider_connect_offsets.observe import log_positions, slots
-from airflow_provider_connect_offsets.observe.clients import Clients, Origin
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.offsets.requests.guards import Named
 from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import (
     ALTER,
-    ORIGIN,
     Alteration,
     PriorState,
     by_hand,
@@ -37,18 +36,11 @@ from airflow_provider_connect_offsets.operations.stages.connector_stages import 
     StopConnector,
     deleted_by_others,
 )
-from airflow_provider_connect_offsets.operations.stages.group_words import (
-    has_gone_on,
-    interference,
-    left_down,
-    whole_changes,
-)
+from airflow_provider_connect_offsets.operations.stages.handling import handling
 from airflow_provider_connect_offsets.operations.stages.reached import ConnectorStage
 from airflow_provider_connect_offsets.saga import Captures, Done, Found, JsonMap, Kind, StageState, Undoing
 
 log = logging.getLogger(__name__)
-# Seconds for which a proof by Strimzi's operator counts: the operator needs a pass for each, with the connector down.
-_COUNTS = 5.0
 # Called with the offsets at the stop and the plan fitted to them, before anything is written.
 AtStop = Callable[[Offsets, OffsetPlan], None]
 
@@ -85,7 +77,8 @@ class AlterOffsets(ConnectorStage):
         self._at_stop = at_stop
         self.optional = optional
         self.fitted: OffsetPlan | None = None
-        self._counts_until = 0.0
+        self._handling = handling(clients)
+        self._proof_lasts_until = 0.0
 
     def changed(self) -> Iterable[tuple[Named, str]]:
         """Return the connector or group, and the topics in which a position changes."""
@@ -95,16 +88,14 @@ class AlterOffsets(ConnectorStage):
 
     def spec(self) -> JsonMap:
         """Return the specification of the base class, and whether the offsets are a consumer group's."""
-        of_group = {ORIGIN: Origin.GROUP.value} if self._clients.origin is Origin.GROUP else {}
-        return {**super().spec(), **of_group}
+        return {**super().spec(), **self._handling.spec}
 
     def capture(self, earlier: Captures) -> JsonMap:
         """Capture an :class:`Alteration`; raises :class:`Drift` and store errors."""
         if self._plan is None:
             raise ValueError(f"{self.name} was not begun, and only the run that has its plan can begin it")
         before = PriorState.before(earlier, self.subject, cluster=self.cluster)
-        if self._clients.origin is Origin.GROUP:
-            self._clients.control.stop(self.subject)  # which only requires that it has no members
+        self._handling.require_down(self._clients, self.subject)
         at_stop = self._at_stop_of(self._plan)
         steps.refuse_reconfigured(self.subject, self._plan.config, self._clients)
         plan = steps.rebase(self._plan, self._clients, at_stop, moving=before.state is State.RUNNING)
@@ -113,27 +104,21 @@ class AlterOffsets(ConnectorStage):
         if self._at_stop is not None:
             self._at_stop(at_stop, plan)
         self.fitted = plan
-        changes = plan.changes()
-        if self._clients.origin is Origin.GROUP:
-            changes = whole_changes(changes, at_stop)
+        changes = self._handling.to_write(plan.changes(), at_stop)
         return Alteration(before.state, at_stop, changes, positions).as_json()
 
     def _at_stop_of(self, plan: OffsetPlan) -> Offsets:
-        """Read the offsets, and read them again if a changed partition has no offset.
-
-        A partition that was first written a moment ago may be missing in Strimzi's answer (``ConnectStrimzi``).
-        """
+        """Read the offsets; by Strimzi's resources (``ConnectStrimzi``), again if a changed partition has no offset."""
         offsets = self._clients.offsets.read_offsets(self.subject)
         is_known = {row.partition for row in plan.changed_rows()} <= offsets.stored().keys()
-        if is_known or self._clients.origin is not Origin.STRIMZI:
+        if is_known or not self._handling.reads_twice:
             return offsets
         return self._clients.offsets.read_offsets(self.subject)
 
     def do(self, captured: JsonMap) -> Done:
         """Write the changes, and read them back; raises :class:`NotApplied`."""
         reply = self.write(Alteration.from_json(captured))
-        if self._clients.origin is Origin.STRIMZI:
-            self._counts_until = self._clients.clock.now() + _COUNTS
+        self._proof_lasts_until = self._clients.clock.now() + self._handling.proof_lasts
         return Done((reply.message,) if reply is not None and reply.externally_managed else ())
 
     def write(self, alteration: Alteration) -> WriteReply | None:
@@ -145,8 +130,8 @@ class AlterOffsets(ConnectorStage):
         alteration = Alteration.from_json(captured)
         try:
             if self._is_resumed(alteration):
-                return StageState(Found.FOREIGN, Interfered(f"{self.subject!r}: {interference(self._clients)}."))
-            if self._clients.clock.now() >= self._counts_until:
+                return StageState(Found.FOREIGN, Interfered(f"{self.subject!r}: {self._handling.interference}."))
+            if self._clients.clock.now() >= self._proof_lasts_until:
                 steps.prove(self._clients, self.subject, alteration.expected)
         except UnknownConnector as error:  # a worker knows the state of a deleted connector for a moment longer
             return StageState(Found.DONE) if self.optional else StageState(Found.FOREIGN, deleted_by_others(error))
@@ -233,7 +218,7 @@ class AlterOffsets(ConnectorStage):
             repair = by_hand(self._clients, self.subject, alteration, undoing)
             repair += then_resume(self._clients, self.subject, alteration)
             raise LeftStopped(
-                f"{left_down(self._clients, self.subject)}: neither the planned nor the prior offsets could be proved. "
+                f"{self._handling.left_down(self.subject)}: neither the planned nor the prior offsets could be proved. "
                 f"{error} To restore the prior offsets, run the task again, or {repair}."
             ) from error
 
@@ -241,7 +226,7 @@ class AlterOffsets(ConnectorStage):
         """Raise an error of this kind for a connector that runs again, because nothing can be written then."""
         if self._is_resumed(alteration):
             raise kind(
-                f"The change of {self.subject!r} was under way when {interference(self._clients)}. Its offsets are "
+                f"The change of {self.subject!r} was under way when {self._handling.interference}. Its offsets are "
                 "left as they are now. To restore the prior offsets, "
                 f"{self._clients.control.by_hand(self.subject, State.STOPPED)} and "
                 f"{by_hand(self._clients, self.subject, alteration, undoing)}."
@@ -250,10 +235,9 @@ class AlterOffsets(ConnectorStage):
     def _is_resumed(self, alteration: Alteration) -> bool:
         if steps.lasting_status(self._clients, self.subject).state is not State.STOPPED:
             return True
-        if self._clients.origin is not Origin.GROUP:
-            return False
-        stored = self._clients.offsets.read_offsets(self.subject)
-        return has_gone_on(stored, alteration.prior_offsets, alteration.expected)
+        return self._handling.has_run(
+            self._clients, self.subject, prior=alteration.prior_offsets, expected=alteration.expected
+        )
 
     def _reads(self, expected: Offsets) -> bool:
         return not steps.differences(self._clients.offsets.read_offsets(self.subject), expected)

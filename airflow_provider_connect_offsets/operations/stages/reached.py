@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
-from airflow_provider_connect_offsets.observe.clients import Clients, Origin
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.requests.guards import Named
 from airflow_provider_connect_offsets.operations.stages.captured import ADDRESSES, CONNECTIONS
 from airflow_provider_connect_offsets.saga import JsonMap, Stage, StageRecord
@@ -68,8 +68,7 @@ class ConnectorStage(ReachedStage):
 
     def changed(self) -> Iterable[tuple[Named, str]]:
         """Return the connector, or the consumer group."""
-        kind = Named.GROUP if self._clients.origin is Origin.GROUP else Named.CONNECTOR
-        return [(kind, self.subject)]
+        return [(Named.of(self._clients.noun), self.subject)]
 
     def spec(self) -> JsonMap:
         """Return the connections, the addresses of the Connect cluster, and the values of ``arguments``."""

@@ -20,7 +20,7 @@ from airflow_provider_connect_offsets.exceptions import (
     StoreError,
 )
 from airflow_provider_connect_offsets.kafka.group_kinds import left_alone
-from airflow_provider_connect_offsets.observe.clients import Clients, Origin
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.lag import next_records
 from airflow_provider_connect_offsets.observe.log_positions import positions_in
 from airflow_provider_connect_offsets.observe.partitions import first_few
@@ -31,6 +31,7 @@ from airflow_provider_connect_offsets.offsets.family import Config
 from airflow_provider_connect_offsets.offsets.kept_config import reconfigured
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.offsets.requests.place import To
+from airflow_provider_connect_offsets.operations.stages.handling import handling
 from airflow_provider_connect_offsets.words import counted
 
 log = logging.getLogger(__name__)
@@ -167,7 +168,7 @@ def refuse_reconfigured(connector: str, planned: Config | None, clients: Clients
 
     ``planned``: the kept settings from which it was made; None: they are unknown.
     """
-    if planned is None or clients.origin in {Origin.GROUP, Origin.FILE}:  # which store no configuration
+    if planned is None or not handling(clients).has_config:
         return
     info = clients.control.info(connector)
     if changed := reconfigured(planned, info.config, also=info.family.settings):

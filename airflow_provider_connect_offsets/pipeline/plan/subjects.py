@@ -17,6 +17,7 @@ from airflow_provider_connect_offsets.offsets.families import (
     OffsetReset,
     family_named,
 )
+from airflow_provider_connect_offsets.offsets.family import Noun
 from airflow_provider_connect_offsets.offsets.requests.place import To
 from airflow_provider_connect_offsets.offsets.requests.request import Request, suffix_of
 from airflow_provider_connect_offsets.offsets.verdicts import Verdict
@@ -49,8 +50,8 @@ class Subject:
     task_states: tuple[str, ...]
 
     @property
-    def noun(self) -> str:
-        """What people call it: connector, or consumer group."""
+    def noun(self) -> Noun:
+        """What messages call it."""
         return self.type.noun
 
     @property

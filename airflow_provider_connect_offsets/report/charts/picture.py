@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from airflow_provider_connect_offsets.report.charts.svg import LARGE, WIDTH, Anchor, Drawing, Ink
-from airflow_provider_connect_offsets.report.moves import Log, PositionMove
+from airflow_provider_connect_offsets.report.moves import PositionMove
 
 LEFT, RIGHT = 128.0, 592.0
 HEIGHT, LENS_HEIGHT = 78.0, 126.0
@@ -35,15 +35,15 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """Positions on a bar from ``window.start`` to ``window.end``."""
+    """Positions on a bar from ``window.start`` to ``window.stop``."""
 
-    window: Log
+    window: range
 
     def x(self, position: int) -> float:
         """Return the x of a position; a position outside of the window is drawn next to the bar."""
         if position < self.window.start:
             return LEFT - _GAP
-        if position > self.window.end:
+        if position > self.window.stop:
             return RIGHT + _GAP
         return LEFT + (position - self.window.start) / max(1, len(self.window)) * (RIGHT - LEFT)
 
@@ -90,7 +90,7 @@ def _height(move: PositionMove) -> float:
     return LENS_HEIGHT if is_enlarged(move) else HEIGHT
 
 
-def _draw_band(drawing: Drawing, top: float, move: PositionMove, log: Log, names: Names) -> None:
+def _draw_band(drawing: Drawing, top: float, move: PositionMove, log: range, names: Names) -> None:
     """Draw the band of ``move`` below ``top``."""
     _head(drawing, top, move)
     if not move.between or not is_enlarged(move):
@@ -127,10 +127,10 @@ def _head(drawing: Drawing, top: float, move: PositionMove) -> None:
     drawing.text((WIDTH, top + 10), move.effect, size=LARGE, color=ink, anchor=Anchor.RIGHT, bold=True)
 
 
-def _bar(drawing: Drawing, y: float, thickness: float, window: Log) -> None:
+def _bar(drawing: Drawing, y: float, thickness: float, window: range) -> None:
     drawing.bar((LEFT, y), (RIGHT - LEFT, thickness), fill=Ink.LOG, edge=Ink.MUTED, line=0.6)
     drawing.text((LEFT - 2 * _GAP, y), f"{window.start:,}", color=Ink.MUTED, anchor=Anchor.RIGHT)
-    drawing.text((RIGHT + 2 * _GAP, y), f"{window.end:,}", color=Ink.MUTED)
+    drawing.text((RIGHT + 2 * _GAP, y), f"{window.stop:,}", color=Ink.MUTED)
 
 
 def _journey(drawing: Drawing, y: float, scale: _Scale, move: PositionMove, names: Names) -> None:
@@ -152,29 +152,29 @@ def _journey(drawing: Drawing, y: float, scale: _Scale, move: PositionMove, name
 def _span(drawing: Drawing, y: float, thickness: float, scale: _Scale, move: PositionMove) -> None:
     if move.between:
         low = min(scale.x(move.between.start), RIGHT - 2)
-        high = max(scale.x(move.between.end), low + 2)  # wide enough to be visible
+        high = max(scale.x(move.between.stop), low + 2)  # wide enough to be visible
         drawing.records((low, y), (high - low, thickness), again=bool(move.records_again))
 
 
-def _cells(drawing: Drawing, y: float, window: Log) -> None:
+def _cells(drawing: Drawing, y: float, window: range) -> None:
     """Draw lines between records, if there are few records."""
     if not 1 < len(window) <= _CELLS:
         return
     scale = _Scale(window)
-    for position in range(window.start + 1, window.end):
+    for position in range(window.start + 1, window.stop):
         x = scale.x(position)
         drawing.line([(x, y - _THICK / 2), (x, y + _THICK / 2)], color=Ink.MUTED, width=0.6)
 
 
-def _window(way: Log, log: Log) -> Log:
+def _window(way: range, log: range) -> range:
     """Return a short piece of the log around a short move, which fills a third of that piece at most."""
     length = min(max(8, 3 * len(way)), len(log))
-    start = min(max(log.start, (way.start + way.end - length) // 2), log.end - length)
-    return Log(start, start + length)
+    start = min(max(log.start, (way.start + way.stop - length) // 2), log.stop - length)
+    return range(start, start + length)
 
 
-def _lens(drawing: Drawing, upper: float, lower: float, scale: _Scale, window: Log) -> None:
-    corners = [(scale.x(window.start), upper), (scale.x(window.end), upper), (RIGHT, lower), (LEFT, lower)]
+def _lens(drawing: Drawing, upper: float, lower: float, scale: _Scale, window: range) -> None:
+    corners = [(scale.x(window.start), upper), (scale.x(window.stop), upper), (RIGHT, lower), (LEFT, lower)]
     drawing.area(corners, fill=Ink.LENS)
     drawing.text((WIDTH, (upper + lower) / 2), "enlarged", color=Ink.MUTED, anchor=Anchor.RIGHT)
 

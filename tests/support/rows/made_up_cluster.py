@@ -12,7 +12,7 @@ from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.groups import Committed, GroupState, GroupStatus
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
 from airflow_provider_connect_offsets.kafka.remaining import Remaining
-from airflow_provider_connect_offsets.kafka.spans import Digest, Isolation, Span
+from airflow_provider_connect_offsets.kafka.spans import Digest, Isolation
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, canonical
@@ -80,10 +80,10 @@ class MadeUpCluster:
         del isolation
         yield self
 
-    def digests(self, spans: Mapping[TopicPartition, Span], *, timed: Mapping[str, bool]) -> Iterator[Digest]:
+    def digests(self, spans: Mapping[TopicPartition, range], *, timed: Mapping[str, bool]) -> Iterator[Digest]:
         assert {where.topic for where in spans} <= timed.keys()
         for where, span in spans.items():
-            yield from self._digests(where, range(span.start, span.end))
+            yield from self._digests(where, range(span.start, span.stop))
 
     def digests_at(
         self, offsets: Mapping[TopicPartition, Iterable[int]], *, timed: Mapping[str, bool]

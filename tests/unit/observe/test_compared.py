@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_connect_offsets.exceptions import DatasetError, StoreError
-from airflow_provider_connect_offsets.kafka.spans import Digest, Span
+from airflow_provider_connect_offsets.kafka.spans import Digest
 from airflow_provider_connect_offsets.observe.flow import compared
 from airflow_provider_connect_offsets.observe.flow.compared import write_checked_claims, write_compared
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import remote_partitions_of
@@ -31,7 +31,7 @@ LOG = MadeUpLog.of(*LETTERS)
 class Unreadable(MadeUpCluster):
     """A cluster whose records can't be read to their end."""
 
-    def digests(self, spans: Mapping[TopicPartition, Span], *, timed: Mapping[str, bool]) -> Iterator[Digest]:
+    def digests(self, spans: Mapping[TopicPartition, range], *, timed: Mapping[str, bool]) -> Iterator[Digest]:
         yield next(super().digests(spans, timed=timed))
         raise StoreError("nothing came")
 

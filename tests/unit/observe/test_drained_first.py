@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_connect_offsets.exceptions import NotDrained
-from airflow_provider_connect_offsets.kafka.spans import Digest, Span
+from airflow_provider_connect_offsets.kafka.spans import Digest
 from airflow_provider_connect_offsets.observe.flow.failover import observe_failover
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow
@@ -21,7 +21,7 @@ from tests.support.rows.made_up_cluster import MadeUpFlow, MadeUpLog, WithReader
 class Unread(WithReader):
     """A cluster with one group, whose logs must not be read as a whole."""
 
-    def digests(self, spans: Mapping[TopicPartition, Span], *, timed: Mapping[str, bool]) -> Iterator[Digest]:
+    def digests(self, spans: Mapping[TopicPartition, range], *, timed: Mapping[str, bool]) -> Iterator[Digest]:
         del timed
         pytest.fail(f"{spans} were read")
 

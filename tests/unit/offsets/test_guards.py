@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
+from airflow_provider_connect_offsets.offsets.family import Noun
 from airflow_provider_connect_offsets.offsets.requests.guards import Guards, Named, NamePatterns, is_within
 from airflow_provider_connect_offsets.offsets.requests.request import Request
 
@@ -120,7 +121,7 @@ def test_a_pattern_that_is_none_names_its_option() -> None:
         ({"to": "file", "value": "/etc/shadow"}, "value: '/etc/shadow' may not be read here"),
         ({"to": "query", "value": "SELECT 1"}, "to=query is disabled here"),
         ({"to": "earliest", "connector": "payments"}, "connector 'payments' is protected here"),
-        ({"to": "earliest", "connector": "payments", "noun": "consumer group"}, "group 'payments' is protected"),
+        ({"to": "earliest", "connector": "payments", "noun": Noun.GROUP}, "group 'payments' is protected"),
     ],
 )
 def test_a_request_is_refused_before_anything_is_read(request_: dict[str, str], message: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
-from airflow_provider_connect_offsets.operations.stages.group_words import has_gone_on, whole_changes
+from airflow_provider_connect_offsets.operations.stages.handling import OfGroup, has_gone_on
 
 STORED = Offsets.of([Entry("a", "1"), Entry("b", "2")])
 
@@ -12,19 +12,19 @@ def test_offsets_that_are_replaced_are_written_alone() -> None:
     """Neither the change nor its undo removes one, so no other offset is touched."""
     changes = Offsets.of([Entry("a", "5")])
 
-    assert whole_changes(changes, STORED) == changes
+    assert OfGroup().to_write(changes, STORED) == changes
 
 
 def test_a_removal_is_part_of_all_offsets() -> None:
     """The change deletes the group to remove one: all that stay are written again."""
-    changes = whole_changes(Offsets.of([Entry("a", None)]), STORED)
+    changes = OfGroup().to_write(Offsets.of([Entry("a", None)]), STORED)
 
     assert {one.partition: one.offset for one in changes} == {"a": None, "b": "2"}
 
 
 def test_a_first_offset_is_part_of_all_offsets() -> None:
     """Its undo removes it."""
-    changes = whole_changes(Offsets.of([Entry("c", "3")]), STORED)
+    changes = OfGroup().to_write(Offsets.of([Entry("c", "3")]), STORED)
 
     assert {one.partition: one.offset for one in changes} == {"a": "1", "b": "2", "c": "3"}
 
