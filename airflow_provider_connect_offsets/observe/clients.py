@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 import tenacity
 from tenacity.retry import retry_base
@@ -15,12 +15,13 @@ from tenacity.retry import retry_base
 from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock, polled, retrying
 from airflow_provider_connect_offsets.connect.protocols import (
     ConnectorControl,
+    ConnectorRegistry,
     ConnectorStatus,
     OffsetStore,
     StatusTest,
 )
 from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
-from airflow_provider_connect_offsets.exceptions import InvalidRequest
+from airflow_provider_connect_offsets.exceptions import InvalidRequest, Unsupported
 from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
 from airflow_provider_connect_offsets.kafka.logs import LogBounds, Retention
 from airflow_provider_connect_offsets.kafka.remaining import Remaining
@@ -179,6 +180,15 @@ class Clients:
     def noun(self) -> Noun:
         """What messages call the things whose offsets these clients change."""
         return self.origin.noun
+
+    def registry(self) -> ConnectorRegistry:
+        """Return what creates, restarts and deletes connectors; raises :class:`Unsupported` if there is nothing."""
+        if not self.origin.has_states:
+            raise Unsupported(
+                "Nothing was changed: a connector can't be created, configured, restarted or deleted where only its "
+                "offsets are stored. Use Connect's REST API (control=rest) or Strimzi's resources (control=strimzi)."
+            )
+        return cast("ConnectorRegistry", self.control)
 
     def logs_of(self, connector: str) -> Logs:
         """Return the cluster whose logs a connector's positions refer to; raises :class:`InvalidRequest` without it."""

@@ -20,7 +20,7 @@ from airflow_provider_connect_offsets.offsets.requests.replay import ReplayReque
 from airflow_provider_connect_offsets.operations.registry import journal_of, on_connector, reached, settle_of
 from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import HALT
-from airflow_provider_connect_offsets.operations.stages.existence_stages import CreateConnector, registry_of
+from airflow_provider_connect_offsets.operations.stages.existence_stages import CreateConnector
 from airflow_provider_connect_offsets.operations.stages.replay_stages import (
     DeliverInterval,
     PlaceClone,
@@ -70,7 +70,7 @@ def replay(plan: ReplayPlan, clients: Clients, owner: Owner) -> ReplayOutcome:
     def stages(_left: Sequence[Left]) -> list[Stage]:
         clients.guards.refuse_names(Named.CONNECTOR, [plan.request.connector])
         clients.guards.refuse_names(Named.TOPIC, plan.topics())
-        registry_of(clients)
+        clients.registry()
         steps.refuse_reconfigured(plan.request.connector, plan.config, clients)
         info = clients.control.info(plan.request.connector)
         refuse_unbounded(info.name, info.family, info.config)

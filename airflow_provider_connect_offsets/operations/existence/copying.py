@@ -25,7 +25,6 @@ from airflow_provider_connect_offsets.operations.stages.connector_stages import 
 from airflow_provider_connect_offsets.operations.stages.existence_stages import (
     CreateConnector,
     DeleteConnector,
-    registry_of,
 )
 from airflow_provider_connect_offsets.operations.stages.explained import CopyExplained
 from airflow_provider_connect_offsets.saga import Left, Owner, SagaState, Stage, operate
@@ -149,7 +148,7 @@ def _not_running(copying: Copying, error: NotRunning, clients: Clients) -> NotRu
     rest = f"{copying.connector!r} is deleted" if copying.rename else f"{copying.connector!r} keeps its own"
     return NotRunning(
         f"{error} {copying.new_name!r} exists with its offsets, and {rest}. Correct the configuration of "
-        f"{copying.new_name!r} ({registry_of(clients).configure_by_hand(copying.new_name)}), then run the task again: "
+        f"{copying.new_name!r} ({clients.registry().configure_by_hand(copying.new_name)}), then run the task again: "
         "it resumes the connector."
     )
 

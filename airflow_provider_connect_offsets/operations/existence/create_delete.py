@@ -25,7 +25,6 @@ from airflow_provider_connect_offsets.operations.stages.connector_stages import 
 from airflow_provider_connect_offsets.operations.stages.existence_stages import (
     CreateConnector,
     DeleteConnector,
-    registry_of,
 )
 from airflow_provider_connect_offsets.saga import (
     Captures,
@@ -80,7 +79,7 @@ def create_checked(
             *([] if new.state is State.STOPPED else [StartConnector(new.name, clients, new.state)]),
         ]
 
-    how = _Created(name, registry_of(clients))
+    how = _Created(name, clients.registry())
     creation = on_connector(clients, name, "the creation", stages, key=_key(owner, CREATE), explanation=how)
     return stored_in(operate(replace(creation, others=[journal_of(clients, one) for one in others]), owner).saga)
 
@@ -105,7 +104,7 @@ def delete(connector: str, clients: Clients, owner: Owner, *, kept: str) -> int:
     """
 
     def stages(_left: Sequence[Left]) -> list[Stage]:
-        registry_of(clients)
+        clients.registry()
         return [
             StopConnector(connector, clients, for_offsets=True),
             RemovedOffsets(connector, clients, kept),

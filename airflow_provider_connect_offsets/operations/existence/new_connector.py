@@ -14,7 +14,6 @@ from airflow_provider_connect_offsets.observe.waiting import consumed_partitions
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import MirrorSource, OffsetReset, TopicPartition
 from airflow_provider_connect_offsets.operations.stages import steps
-from airflow_provider_connect_offsets.operations.stages.existence_stages import registry_of
 from airflow_provider_connect_offsets.words import counted
 
 
@@ -128,7 +127,7 @@ def checked(new: NewConnector, clients: Clients) -> ConnectorInfo:
 def installed(name: str, config: Mapping[str, str], clients: Clients) -> ConnectorInfo:
     """Return what a connector with these settings would be; raises :class:`InvalidRequest` for an unknown class."""
     class_name = config.get("connector.class", "")
-    types = {kind for one, kind in registry_of(clients).plugins().items() if _is_named(one, class_name)}
+    types = {kind for one, kind in clients.registry().plugins().items() if _is_named(one, class_name)}
     if len(types) != 1:
         raise InvalidRequest(
             f"Nothing was created: connector.class {class_name!r} of {name!r} is not installed on the worker. "

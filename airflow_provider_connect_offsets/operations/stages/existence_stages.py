@@ -7,9 +7,8 @@ import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from types import MappingProxyType
-from typing import cast
 
-from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, ConnectorRegistry, State
+from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, State
 from airflow_provider_connect_offsets.exceptions import (
     Drift,
     Interfered,
@@ -17,7 +16,6 @@ from airflow_provider_connect_offsets.exceptions import (
     NotApplied,
     OutcomeUnknown,
     UnknownConnector,
-    Unsupported,
 )
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.kept_config import kept_config
@@ -39,7 +37,7 @@ class ExistenceStage(ConnectorStage):
 
     def _delete(self) -> None:
         """Delete the connector and wait until it is gone; raises :class:`NotApplied` and store errors."""
-        registry = registry_of(self._clients)
+        registry = self._clients.registry()
         with suppress(UnknownConnector, OutcomeUnknown):  # what is there afterwards decides
             registry.delete(self.subject)
         if self._clients.settle(self._existing, until=lambda existing: existing is None) is not None:
@@ -95,7 +93,7 @@ class CreateConnector(ExistenceStage):
 
     def do(self, captured: JsonMap) -> Done:
         """Create it; raises :class:`Rejected` for an invalid configuration, and other store errors."""
-        registry_of(self._clients).create(self.subject, self._config, initial_state=State.STOPPED, like=self._like)
+        self._clients.registry().create(self.subject, self._config, initial_state=State.STOPPED, like=self._like)
         status = self._clients.await_status(self.subject, lambda observed: observed.is_stopped)
         if not status.is_stopped:
             raise NotApplied(f"{self.subject!r} was created as STOPPED, but is {status.state}.")
@@ -160,16 +158,6 @@ class DeleteConnector(ExistenceStage):
         if self._existing() is None:
             return StageState(Found.DONE)
         return StageState(Found.FOREIGN, Drift(f"A connector {self.subject!r} has been created again."))
-
-
-def registry_of(clients: Clients) -> ConnectorRegistry:
-    """Return the client that creates and deletes connectors; raises :class:`Unsupported` with ``control`` storage."""
-    if not clients.origin.has_states:
-        raise Unsupported(
-            "Nothing was changed: a connector can't be created, configured or deleted in a storage. Use Connect's REST "
-            "API (control=rest) or Strimzi's resources (control=strimzi)."
-        )
-    return cast("ConnectorRegistry", clients.control)
 
 
 def _digest(connector: str, config: Mapping[str, str]) -> str:

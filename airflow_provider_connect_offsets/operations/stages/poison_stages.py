@@ -12,7 +12,6 @@ from airflow_provider_connect_offsets.observe.failed_records import FailedSink, 
 from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import ONE_BY_ONE
 from airflow_provider_connect_offsets.operations.stages.connector_stages import deleted_by_others
-from airflow_provider_connect_offsets.operations.stages.existence_stages import registry_of
 from airflow_provider_connect_offsets.operations.stages.reached import ConnectorStage
 from airflow_provider_connect_offsets.saga import Captures, Done, Found, JsonMap, Kind, StageState, Undoing
 
@@ -136,7 +135,7 @@ class RunOneByOne(ConnectorStage):
         others = {name: value for name, value in config.items() if name not in settings}
         given = {name: value for name, value in settings.items() if value is not None}
         try:
-            registry_of(self._clients).update_config(self.subject, {**others, **given})
+            self._clients.registry().update_config(self.subject, {**others, **given})
         except OutcomeUnknown as error:
             log.warning("%s Reading back the configuration.", error)
 

@@ -21,7 +21,6 @@ from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.operations.existence.create_delete import _Created
 from airflow_provider_connect_offsets.operations.stages.captured import STOP, Alteration, PriorState, then_resume
-from airflow_provider_connect_offsets.operations.stages.existence_stages import registry_of
 from airflow_provider_connect_offsets.operations.stages.explained import ConnectorExplained
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.record import Progress, SagaRecord, StageRecord
@@ -142,8 +141,8 @@ def test_what_creates_connectors(origin: Origin) -> None:
     """Neither a storage nor consumer groups can."""
     clients = Clients(NOBODY, KUBECTL, origin=origin)
     if origin in {Origin.REST, Origin.STRIMZI}:
-        assert registry_of(clients) is KUBECTL
+        assert clients.registry() is KUBECTL
         return
 
-    with pytest.raises(Unsupported, match=r"in a storage.*control=rest\) or Strimzi's resources \(control=strimzi\)"):
-        registry_of(clients)
+    with pytest.raises(Unsupported, match=r"where only its offsets are stored.*control=rest\) or Strimzi's resources \(control=strimzi\)"):
+        clients.registry()
