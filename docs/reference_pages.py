@@ -26,6 +26,7 @@ OPERATORS = {
     "Steps on one connector": (
         "StopConnectorOperator",
         "PauseConnectorOperator",
+        "RestartConnectorOperator",
         "ResumeConnectorOperator",
         "GetConnectorOffsetsOperator",
         "AlterConnectorOffsetsOperator",

@@ -216,7 +216,7 @@ class ConnectorControl(Protocol):
 
 
 class ConnectorRegistry(Protocol):
-    """Creates, configures and deletes connectors; a storage of offsets can do none of that."""
+    """Creates, configures, restarts and deletes connectors; a storage of offsets can do none of that."""
 
     def plugins(self) -> Mapping[str, ConnectorType]:
         """Return the connector classes that are installed, with their types."""
@@ -226,6 +226,9 @@ class ConnectorRegistry(Protocol):
 
     def update_config(self, name: str, config: Mapping[str, str]) -> ConnectorInfo:
         """Replace the whole configuration of a connector; its state stays."""
+
+    def restart(self, name: str, *, failed_only: bool) -> None:
+        """Request a restart of the connector and its tasks (KIP-745), or of those that have failed; its state stays."""
 
     def delete(self, name: str) -> None:
         """Delete a connector; the offsets of a source stay stored."""

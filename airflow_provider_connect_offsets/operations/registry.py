@@ -18,6 +18,7 @@ from airflow_provider_connect_offsets.operations.stages.captured import (
 )
 from airflow_provider_connect_offsets.operations.stages.check_records import CheckRecords
 from airflow_provider_connect_offsets.operations.stages.connector_stages import (
+    RestartConnector,
     ResumeConnector,
     SetState,
     StopConnector,
@@ -65,7 +66,7 @@ _SETTLES = "That finishes or undoes it (a dry run does not). Then try again."
 _STAGES: Mapping[str, type[ReachedStage]] = {
     one.title: one
     for one in (
-        *(StopConnector, AlterOffsets, ResumeConnector, CheckRecords, SetState),
+        *(StopConnector, AlterOffsets, ResumeConnector, CheckRecords, SetState, RestartConnector),
         *(CreateConnector, DeleteConnector, RunOneByOne, EmptyTopics),
         *(PlaceClone, StartClone, DeliverInterval, StopClone, RemoveClone),
         *(ImportOffsets, MoveGroups, RemoveOrphans),

@@ -13,6 +13,7 @@ _MODULES = {
         "GetConnectorOffsetsOperator",
         "PauseConnectorOperator",
         "ResetConnectorOffsetsOperator",
+        "RestartConnectorOperator",
         "ResumeConnectorOperator",
         "StopConnectorOperator",
     ),

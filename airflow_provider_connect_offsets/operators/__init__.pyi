@@ -28,6 +28,7 @@ __all__ = [
     "ReleasePoisonedSinkOperator",
     "RenameConnectorOperator",
     "ResetConnectorOffsetsOperator",
+    "RestartConnectorOperator",
     "RestoreConnectorOffsetsOperator",
     "RestoreGroupOffsetsOperator",
     "ResumeConnectorOperator",
@@ -150,6 +151,22 @@ class ResetConnectorOffsetsOperator(BaseOperator):
     def __init__(
         self,
         *,
+        connector: str | XComArg,
+        control: Literal["rest", "storage", "strimzi", "strimzi+rest"] | XComArg = ...,
+        connect_conn_id: str | XComArg = ...,
+        kubernetes_conn_id: str | XComArg = ...,
+        kafka_conn_id: str | XComArg = ...,
+        database_conn_id: str | XComArg = ...,
+        timeout: float | str | XComArg | None = ...,
+        **kwargs: Unpack[_BaseOperator],
+    ) -> None: ...
+
+class RestartConnectorOperator(BaseOperator):
+    """Restart the failed tasks of a connector, and the connector if it has failed, and wait until all run again."""
+    def __init__(
+        self,
+        *,
+        failed_only: bool | str | XComArg = ...,
         connector: str | XComArg,
         control: Literal["rest", "storage", "strimzi", "strimzi+rest"] | XComArg = ...,
         connect_conn_id: str | XComArg = ...,

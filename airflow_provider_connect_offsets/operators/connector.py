@@ -12,7 +12,7 @@ from airflow.providers.common.compat.sdk import conf
 from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.connect.protocols import State
-from airflow_provider_connect_offsets.exceptions import InvalidDocument, InvalidRequest
+from airflow_provider_connect_offsets.exceptions import InvalidDocument, InvalidRequest, NotRunning
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly, raise_failure
 from airflow_provider_connect_offsets.hooks.runs import directory_of
 from airflow_provider_connect_offsets.hooks.settings import GuardedParameters
@@ -31,6 +31,7 @@ from airflow_provider_connect_offsets.parameters.tasks import (
     OffsetsFileParams,
     OneConnectorParams,
     RequestedStateParams,
+    RestartParams,
     WaitingParams,
     WrittenOffsetsParams,
 )
@@ -185,6 +186,30 @@ class ResumeConnectorOperator(_StateOperator):
     def target(self) -> State:
         """Return the requested state; raises :class:`InvalidRequest` for any other than these three."""
         return requested_state(self.connector, self.state)
+
+
+class RestartConnectorOperator(ConnectorOperator):
+    """Restart the failed tasks of a connector, and the connector if it has failed, and wait until all run again.
+
+    Returns how many had failed; if none had, nothing is restarted. With ``failed_only=False`` everything is restarted;
+    Connect does not tell when that happens to a task that runs. Fails if something fails again.
+    """
+
+    parameters: ClassVar[Models] = (*ConnectorOperator.parameters, RestartParams)
+
+    def execute(self, context: Context) -> int:
+        """Restart what is requested; what fails again may be retried, as its cause may pass."""
+        with failing_clearly(except_for=NotRunning), self._open() as clients:
+            return self.step(clients, context)
+
+    def step(self, clients: Clients, context: Context) -> int:
+        """Restart what is requested."""
+        from airflow_provider_connect_offsets.operations.connector import stepwise
+
+        given = self.given(RestartParams)
+        failed = stepwise.restart(self.connector, clients, owner_of(context), failed_only=given.failed_only)
+        self.log.info("%r is as it was before; of it and its tasks %d had failed.", self.connector, failed)
+        return failed
 
 
 class GetConnectorOffsetsOperator(ConnectorOperator):

@@ -87,6 +87,14 @@ class RequestedStateParams(Parameters):
     state: Text = argument("RUNNING, PAUSED or STOPPED. A sensor can also wait for FAILED.", default="RUNNING")
 
 
+class RestartParams(Parameters):
+    """What of a connector is restarted."""
+
+    failed_only: Flag = argument(
+        "Whether to restart only tasks that have failed, and the connector if it has failed.", default=True
+    )
+
+
 class OffsetsFileParams(Parameters):
     """Where offsets are written to, and which plan they are compared with."""
 

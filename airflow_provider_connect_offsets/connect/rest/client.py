@@ -147,6 +147,11 @@ class ConnectRest(ConnectorControl):
         """Request RUNNING."""
         self._transport.send(_call("PUT", connector, "/resume", "resume"))
 
+    def restart(self, name: str, *, failed_only: bool) -> None:
+        """Request a restart (KIP-745); workers carry it out after they have answered."""
+        asked = f"/restart?includeTasks=true&onlyFailed={str(failed_only).lower()}"
+        self._transport.send(_call("POST", name, asked, "restart"))
+
     def read_offsets(self, connector: str) -> Offsets:
         """Return all offsets: the last *flushed* offsets of a source, or the committed offsets of a sink's group.
 

@@ -29,6 +29,7 @@ from airflow_provider_connect_offsets.exceptions import (
     Rejected,
     UnknownConnector,
     Unreachable,
+    Unsupported,
 )
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
 
@@ -127,6 +128,18 @@ class StrimziControl:
     def resume(self, connector: str) -> None:
         """Request RUNNING in the resource; a state that was not set before we set one is removed again."""
         self._request(connector, State.RUNNING)
+
+    def restart(self, name: str, *, failed_only: bool) -> None:
+        """Refuse it: Strimzi's annotations restart all of a connector or one task, and nothing tells when that is done.
+
+        Raises:
+            Unsupported: Always; the message names the control that can.
+        """
+        del failed_only
+        raise Unsupported(
+            f"{name!r} was not restarted: that needs Connect's REST API. Use control=strimzi+rest, or "
+            "autoRestart in its resource."
+        )
 
     def _request(self, connector: str, state: State) -> None:
         self.require_state_changes()

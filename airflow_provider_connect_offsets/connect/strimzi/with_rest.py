@@ -103,6 +103,10 @@ class StrimziWithRest:
         """Request RUNNING in the resource."""
         self._strimzi.resume(connector)
 
+    def restart(self, name: str, *, failed_only: bool) -> None:
+        """Request a restart over REST; the operator does not revert it, as the state stays."""
+        self._rest.restart(name, failed_only=failed_only)
+
     def plugins(self) -> dict[str, ConnectorType]:
         """Return the connector classes that are installed, with their types."""
         return self._rest.plugins()

@@ -10,15 +10,16 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 
 from airflow_provider_connect_offsets.connect.protocols import State
-from airflow_provider_connect_offsets.exceptions import NotStopped
+from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotStopped
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.operations.connector import outcomes
 from airflow_provider_connect_offsets.operations.connector.plans import refuse_outdated
 from airflow_provider_connect_offsets.operations.registry import journal_of, on_connector, reached, settle_of
+from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import RESUME, PriorState, alteration_in
-from airflow_provider_connect_offsets.operations.stages.connector_stages import SetState
+from airflow_provider_connect_offsets.operations.stages.connector_stages import RestartConnector, SetState
 from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets, change_stages
 from airflow_provider_connect_offsets.saga import Executor, Left, Owner, Stage, continued, open_saga, operate
 from airflow_provider_connect_offsets.words import counted
@@ -68,6 +69,33 @@ def set_state(connector: str, state: State, clients: Clients, owner: Owner, *, s
             stage.do({})
     else:
         operate(on_connector(clients, connector, f"the request for {state}", lambda _left: [stage]), owner)
+
+
+def restart(connector: str, clients: Clients, owner: Owner, *, failed_only: bool) -> int:
+    """Restart a connector and its tasks, or what of them has failed, and wait until it has its state again.
+
+    What a dead run left of the connector is undone first.
+
+    Returns:
+        How many had failed: the connector itself counts as one.
+
+    Raises:
+        InvalidRequest: It is STOPPED; nothing was restarted.
+        Unsupported: Only its offsets are reached, or only its resource; nothing was restarted.
+        Overlap: Another run changes the connector.
+        NotRunning: Something has failed again, or is not restarted in time.
+        StoreError: Connect does not answer, or refuses.
+    """
+    clients.registry()
+    status = steps.lasting_status(clients, connector)
+    if status.state is State.STOPPED:
+        raise InvalidRequest(f"Nothing was restarted: {connector!r} is STOPPED. Resume it instead.")
+    failed = [status.state, *(task.state for task in status.tasks)].count(State.FAILED)
+    if failed or not failed_only:
+        stage = RestartConnector(connector, clients, failed_only=failed_only)
+        operate(on_connector(clients, connector, "the restart", lambda _left: [stage]), owner)
+        steps.await_restarted(clients, connector, tasks=len(status.tasks))
+    return failed
 
 
 def refuse_unless_stopped(clients: Clients, connector: str) -> None:

@@ -224,6 +224,37 @@ class SetState(ConnectorStage):
         return StageState(Found.DONE if state == self.state else Found.BEFORE)
 
 
+class RestartConnector(ConnectorStage):
+    """Requests a restart of a connector and its tasks; it is not undone, and does not wait for the restart.
+
+    Args:
+        connector: Its name.
+        clients: Clients of its Connect cluster.
+        failed_only: Whether what has not failed runs on.
+    """
+
+    title = "restart_connector"
+    kind = Kind.FORWARD
+    arguments = ("failed_only",)
+
+    def __init__(self, connector: str, clients: Clients, *, failed_only: bool) -> None:
+        super().__init__(connector, clients)
+        self.failed_only = failed_only
+
+    def do(self, captured: JsonMap) -> Done:
+        """Request the restart; raises store errors."""
+        steps.request_restart(self._clients, self.subject, failed_only=self.failed_only)
+        return Done()
+
+    def find(self, captured: JsonMap) -> StageState:
+        """Return BEFORE if something has failed, else DONE: nobody else has anything left to do."""
+        try:
+            has_failed = self._clients.control.status(self.subject).has_failed
+        except UnknownConnector:
+            return StageState(Found.DONE)
+        return StageState(Found.BEFORE if has_failed else Found.DONE)
+
+
 def deleted_by_others(error: UnknownConnector) -> Interfered:
     """Return the error for a connector that someone has deleted while it was STOPPED."""
     return Interfered(f"{error} Someone has deleted it, so its prior state can't be restored.")

@@ -38,6 +38,8 @@ log = logging.getLogger(__name__)
 
 # Workers write these; nobody can request them.
 _TRANSIENT = frozenset({State.UNASSIGNED, State.RESTARTING})
+# Seconds in which a worker begins a restart that it has accepted.
+_RESTART_BEGINS = 20.0
 _ANSWER_LOST = tenacity.retry_if_exception_type(OutcomeUnknown)
 
 
@@ -186,6 +188,31 @@ def request_state(clients: Clients, connector: str, state: State) -> None:
         State.STOPPED: clients.control.stop,
     }
     clients.retrying(_ANSWER_LOST)(requests[state], connector)
+
+
+def request_restart(clients: Clients, connector: str, *, failed_only: bool) -> None:
+    """Request a restart; repeats the request if its answer is lost, as a second restart does no harm."""
+    clients.retrying(_ANSWER_LOST)(clients.registry().restart, connector, failed_only=failed_only)
+
+
+def await_restarted(clients: Clients, connector: str, *, tasks: int) -> ConnectorStatus:
+    """Wait until a connector that was requested to restart has its state again, with ``tasks`` tasks.
+
+    A worker answers before it restarts anything, so for a while FAILED is the state from before.
+
+    Raises:
+        NotRunning: Something has failed again, or is not restarted in time.
+        StoreError: Connect does not answer, or refuses.
+    """
+    patience = min(_RESTART_BEGINS, clients.timeout)
+    status = clients.control.await_status(
+        connector, lambda one: not one.has_failed, timeout=patience, clock=clients.clock
+    )
+    if status.has_failed:
+        raise NotRunning(
+            f"{connector!r} has still or again failed, {patience:.0f} s after its restart was requested: {status.cause}"
+        )
+    return await_state(clients, connector, intended_state(status), tasks=tasks)
 
 
 def until_restored(clients: Clients) -> tenacity.Retrying:
