@@ -25,7 +25,7 @@ NO_SUITE     := not faults and not processes and not mirror and not jobs and not
 # From uv's cache alone where that suffices, which takes seconds: not every package index says what may be cached.
 uv_pip = @$(UV) pip $(1) --quiet --offline >/dev/null 2>&1 || $(UV) pip $(1) --quiet >/dev/null
 
-.PHONY: setup demo test unit test-processes test-browser pictures test-mirror test-cluster test-jobs test-kubernetes test-steps test-faults test-histories test-versions test-fuzz test-lowest test-pythons test-quickstart test-newest coverage up down bench lint format lock docs reference clean
+.PHONY: setup demo test unit test-processes test-browser pictures test-mirror test-cluster test-jobs test-kubernetes test-sample databases test-steps test-faults test-histories test-versions test-fuzz test-lowest test-pythons test-quickstart test-newest coverage up down bench lint format lock docs reference clean
 
 setup: $(VENV)/ready  ## .venv with locked packages, and Kafka's jars in the cache
 	@$(BIN)/python -m sandbox jars
@@ -73,12 +73,18 @@ test-mirror: setup  ## flows of MirrorMaker 2 as a whole: failovers at full scal
 test-cluster: setup  ## each Spark job on a standalone cluster whose workers have none of our packages
 	$(BIN)/python -m pytest -m cluster tests/pipeline
 
-test-jobs: setup  ## the jobs that people come with, from end to end: schedules, poison records, replays, databases
+test-jobs: setup databases  ## the jobs that people come with, from end to end: schedules, poison records, replays, databases
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m jobs
+
+test-sample: setup databases  ## of the large suites that need no API server, one test in SUITE_SHARE, in one session
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder \
+	  -m "jobs or cluster or processes or mirror or faults and not long"
+
+databases:
 	@ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v initdb >/dev/null || \
 	  (apt-get update -qq && apt-get install -qq --yes --no-install-recommends postgresql)
 	@ls /usr/sbin/mariadbd >/dev/null 2>&1 || command -v mariadbd >/dev/null || \
 	  (apt-get update -qq && apt-get install -qq --yes --no-install-recommends mariadb-server)
-	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m jobs
 
 test-kubernetes: setup  ## offsets through Strimzi's resources: a real API server, built with Go, and a real Connect worker
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m kubernetes
