@@ -18,6 +18,9 @@ LOWEST_TOOLS := hypothesis|pytest|pytest-rerunfailures|pytest-timeout|pytest-xdi
 PYTHONS      ?= 3.12 3.13
 # The Python of `make coverage`: from 3.12 on Python itself reports which lines run (sys.monitoring), which costs no time.
 COVERED      := .venv-3.12
+# Of `make bench`: runs of each side of a row, and the part of the records and partitions that is measured.
+RUNS  ?= 3
+SCALE ?= 1
 # Percent of the package's lines that tests/unit alone run; the floor of `make test` is in pyproject.toml.
 UNIT_FLOOR   := 50
 # The tests that belong to no suite of their own: pyproject.toml lists the suites' markers.
@@ -152,15 +155,8 @@ format: setup  ## put the code into shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: setup  ## timings, as ratios
-	$(BIN)/python benchmarks/parse_dags.py
-	$(BIN)/python benchmarks/downtime.py
-	$(BIN)/python benchmarks/plan_job.py
-	$(BIN)/python benchmarks/export.py
-	$(BIN)/python benchmarks/translation.py
-	$(BIN)/python benchmarks/stopped_time.py
-	$(BIN)/python benchmarks/snapshot.py
-	$(BIN)/python benchmarks/strimzi.py
+bench: setup  ## timings, as ratios, in one table; ROW=export: only those of benchmarks/export.py
+	$(BIN)/python benchmarks/table.py $(ROW) --runs $(RUNS) --scale $(SCALE)
 
 reference: setup  ## the parts of docs/reference that are made from the code
 	$(BIN)/python -m docs.reference_pages

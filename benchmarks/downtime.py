@@ -1,30 +1,24 @@
 """Downtime of a change, compared with a shell loop of curl: stop, wait, patch, resume, wait.
 
-Both move the same partition of the same connector in turn; prints the ratio of their medians for a sink and for a
-MirrorSource. Downtime lasts from the accepted stop (ours: from before it is sent) until all tasks are RUNNING::
-
-    make bench
+Both move the same partition of the same connector in turn, for a sink and for a MirrorSource. Downtime lasts from the
+accepted stop (ours: from before it is sent) until all tasks are RUNNING.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
-import statistics
 import subprocess
-import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
 from pyspark import SparkConf
 from pyspark.sql import SparkSession
+from rows import Row
 
 from sandbox import Sandbox
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
-
 from tests.support.faults.fault_flow import SET_TO, FaultFlow, MirrorFaults, SinkFaults
 from tests.support.flows.flows import Changer
 
@@ -47,28 +41,23 @@ echo $(( $(date +%s%N) - began ))
 """
 
 
-def main() -> int:
-    """Print one line for each kind of connector."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--runs", type=int, default=15)
-    options = parser.parse_args()
+def rows(runs: int, scale: float) -> Iterator[Row]:
+    """Return a row for each kind of connector; five times as many runs, which take seconds."""
+    del scale
     spark = SparkSession.builder.master("local[2]").config(conf=SparkConf().setAll(list(SPARK.items()))).getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     with Sandbox() as sandbox, tempfile.TemporaryDirectory() as scratch:
         for kind in (SinkFaults, MirrorFaults):
             flow = kind.start(sandbox)
             changer = Changer(spark, Path(scratch).as_uri(), sandbox.connect.url, flow.kafka)
-            theirs, ours = _measure(flow, changer, options.runs)
-            ratio = (
-                f"{ours / theirs:.2f} times a loop of curl ({ours:.3f} s, {theirs:.3f} s; medians of {options.runs})"
-            )
-            print(f"{kind.__name__.removesuffix('Faults')}: {ratio}")
+            theirs, ours = _measure(flow, changer, 5 * runs)
+            name = kind.__name__.removesuffix("Faults")
+            yield Row(f"downtime of a change, {name}", ours, "a shell loop of curl", theirs, goal=1.0)
     spark.stop()
-    return 0
 
 
-def _measure(flow: FaultFlow, changer: Changer, runs: int) -> tuple[float, float]:
-    """Medians in seconds: theirs, ours."""
+def _measure(flow: FaultFlow, changer: Changer, runs: int) -> tuple[list[float], list[float]]:
+    """Seconds of each run: theirs, ours."""
     run, _summary = changer.plan(flow.name, "offset", str(SET_TO), partitions="0")
     theirs, ours = [], []
     for _ in range(runs):
@@ -76,7 +65,7 @@ def _measure(flow: FaultFlow, changer: Changer, runs: int) -> tuple[float, float
         theirs.append(_curl(flow))
         flow.wait_until_caught_up()
         ours.append(changer.apply(run, name=f"bench/{uuid4().hex}").downtime_seconds or 0.0)
-    return statistics.median(theirs), statistics.median(ours)
+    return theirs, ours
 
 
 def _curl(flow: FaultFlow) -> float:
@@ -90,7 +79,3 @@ def _curl(flow: FaultFlow) -> float:
         env={**os.environ, **names, "no_proxy": "*"},
     )
     return int(done.stdout) / 1e9
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,22 +1,19 @@
 """``connect-offsets --export``, compared with a bare librdkafka consumer that reads the same topic to its end.
 
-Both run in turn as whole processes, on an offsets topic of 25 partitions with 113,000 records of as many source
-partitions, and on one with 113,000 records of 5,000. Then measures the memory of an export of 1,000,000 records::
-
-    make bench
+Both run in turn as whole processes, on an offsets topic of 25 partitions.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
-import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+
+from rows import Row
 
 from sandbox import Broker, Sandbox
 
@@ -35,21 +32,21 @@ consumer.close()
 """
 
 
-def main() -> int:
-    """Print a line for each topic."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--runs", type=int, default=7)
-    options = parser.parse_args()
+def rows(runs: int, scale: float) -> Iterator[Row]:
+    """Return a row for each topic."""
+    few, many = round(RECORDS * scale), round(MANY * scale)
     with Sandbox() as sandbox:
-        for distinct in (RECORDS, 5_000):
-            topic = _filled(sandbox.target, RECORDS, distinct=distinct)
-            pairs = [(_floor(sandbox, topic), _export(sandbox, topic)[0]) for _ in range(options.runs)]
-            least, ours = (statistics.median(times) for times in zip(*pairs, strict=True))
-            of = f"{RECORDS:,} records, {distinct:,} source partitions"
-            sys.stdout.write(f"{of}: {ours / least:.2f} times a bare consumer ({ours:.2f} s, {least:.2f} s)\n")
-        seconds, megabytes = _export(sandbox, _filled(sandbox.target, MANY, distinct=MANY))
-        sys.stdout.write(f"{MANY:,} records: {megabytes:.0f} MB at most ({seconds:.1f} s)\n")
-    return 0
+        for records, distinct in ((few, few), (few, min(few, 5_000)), (many, many)):
+            topic = _filled(sandbox.target, records, distinct=distinct)
+            theirs, ours = zip(*[(_floor(sandbox, topic), _export(sandbox, topic)) for _ in range(runs)], strict=True)
+            yield Row(
+                f"export of {records:,} records of {distinct:,} source partitions",
+                [seconds for seconds, _megabytes in ours],
+                "a bare librdkafka consumer",
+                theirs,
+                goal=1.5,
+                shows=f"{max(megabytes for _seconds, megabytes in ours):,.0f} MB at most",
+            )
 
 
 def _filled(broker: Broker, count: int, *, distinct: int) -> str:
@@ -92,7 +89,3 @@ def _run(command: list[str]) -> tuple[float, float]:
     if process.returncode:
         raise SystemExit(f"{command} ended with {process.returncode}")
     return time.perf_counter() - began, used.ru_maxrss / 1024
-
-
-if __name__ == "__main__":
-    sys.exit(main())

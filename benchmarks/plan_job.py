@@ -1,20 +1,18 @@
-"""Time of the job ``plan`` compared with a Spark job that does nothing, by number of partitions.
+"""Time of the job ``plan``, by number of offsets, compared with Spark jobs that do as little as possible.
 
-Both run in turn as ``spark-submit --master local[2]``; prints the ratio of their medians::
-
-    make bench
+All run in turn as ``spark-submit --master local[2]``.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 import tempfile
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from timing import medians, submit
+from rows import Row
+from timing import submit, timed
 
 from airflow_provider_connect_offsets.offsets.document import canonical
 from airflow_provider_connect_offsets.offsets.requests.request import Request
@@ -25,29 +23,43 @@ from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 from airflow_provider_connect_offsets.workspace.schemas import CONNECTOR_OFFSETS, CONNECTORS, LOG_BOUNDS
 
 NOW = datetime(2026, 1, 31, tzinfo=UTC)
-FLOOR = "from pyspark.sql import SparkSession\nSparkSession.builder.getOrCreate().range(1).count()\n"
+SIZES = (10, 10_000, 100_000, 1_000_000)
+NOTHING = "from pyspark.sql import SparkSession\nSparkSession.builder.getOrCreate().range(1).count()\n"
+GROUPING = """
+import sys
+from pyspark.sql import SparkSession, functions as F
+spark = SparkSession.builder.getOrCreate()
+rows = spark.read.parquet(sys.argv[1])
+grouped = rows.groupBy("topic", "kafka_partition").agg(F.max_by(F.struct("*"), "position").alias("row"))
+grouped.select("row.*").write.mode("overwrite").parquet(sys.argv[2])
+"""
 
 
-def main() -> int:
-    """Print one line for each size."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--partitions", type=int, nargs="+", default=[10, 10_000, 100_000])
-    parser.add_argument("--runs", type=int, default=3)
-    options = parser.parse_args()
+def rows(runs: int, scale: float) -> Iterator[Row]:
+    """Return a row for each size, and one for the growth between the largest two."""
     with tempfile.TemporaryDirectory() as scratch:
-        floor_job = Path(scratch, "floor.py")
-        floor_job.write_text(FLOOR)
+        programs = {name: Path(scratch, f"{name}.py") for name in ("nothing", "grouping")}
+        programs["nothing"].write_text(NOTHING)
+        programs["grouping"].write_text(GROUPING)
         shipped = write_py_files(Path(scratch, "connect_offsets.zip"))
-        for partitions in options.partitions:
-            run = _snapshot(Path(scratch, str(partitions)), partitions)
-            floor, job = medians(
-                options.runs,
-                partial(submit, str(floor_job)),
+        taken: dict[int, list[float]] = {}
+        for size in SIZES:
+            partitions = max(1, round(size * scale))
+            run = _snapshot(Path(scratch, str(size)), partitions)
+            nothing, grouping, taken[size] = timed(
+                runs,
+                partial(submit, str(programs["nothing"])),
+                partial(submit, str(programs["grouping"]), run.connector_offsets, f"{run.uri}/grouped"),
                 partial(submit, "--py-files", str(shipped), str(job_path()), "plan", run.uri),
             )
-            ratio = f"{job / floor:.2f} times a job that does nothing ({job:.1f} s, {floor:.1f} s)"
-            print(f"{partitions:>8,} partitions: {ratio}")
-    return 0
+            name = f"plan of {partitions:,} offsets"
+            if size == SIZES[0]:
+                yield Row(name, taken[size], "a Spark job that does nothing", nothing, goal=1.25)
+            else:
+                shows = f"a job that does nothing: {min(nothing):.3g} s"
+                yield Row(name, taken[size], "Spark reads, groups and writes the same", grouping, goal=2.0, shows=shows)
+        *_, less, most = SIZES
+        yield Row(f"plan of {most:,} offsets", taken[most], f"of {less:,}", taken[less], goal=10.0)
 
 
 def _snapshot(root: Path, partitions: int) -> RunDirectory:
@@ -84,7 +96,3 @@ def _snapshot(root: Path, partitions: int) -> RunDirectory:
 
 def _topic(number: int) -> str:
     return f"topic-{number // 10}"
-
-
-if __name__ == "__main__":
-    sys.exit(main())

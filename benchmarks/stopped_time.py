@@ -4,15 +4,11 @@ One topic of many partitions and its remote topic are on one broker; at one offs
 were copied twice. Compaction has deleted the offset syncs, so only the ends of the logs are known. In half of the
 partitions a group has a few hundred records left to read, as groups have that keep up; in the others almost all. While
 the flow is stopped, the last observation and the final translation run, as whole programs; the first ones, which search
-those offsets, are timed, too. Each offset must be proved whose records are within ``compared_total``. Exit code 1 if a
-promise is broken::
-
-    make bench
+those offsets, are timed, too. Each offset must be proved whose records are within ``compared_total``.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import tempfile
@@ -23,7 +19,8 @@ from itertools import accumulate
 from pathlib import Path
 
 from confluent_kafka import Consumer, Producer, TopicPartition
-from timing import judged, run, submit
+from rows import Row
+from timing import run, submit
 
 from airflow_provider_connect_offsets.offsets.requests.failover import DEFAULT_COMPARED_TOTAL
 from airflow_provider_connect_offsets.pipeline.shipping import job_path, write_py_files
@@ -31,13 +28,11 @@ from airflow_provider_connect_offsets.pipeline.translate.records import MARGIN
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from sandbox import Broker
 
-PARTITIONS, RECORDS, AGAIN, LEFT = 1_000, 100_000, 7, 500
-BY_CONSUMER_AT_LEAST, MEMORY_AT_MOST, SECONDS_AT_MOST = 1, 1024, 60
-SUPPORT = str(Path(__file__).parents[1] / "tests" / "support")
-OBSERVE = f"""
+FEW, MANY = (100, 10_000), (1_000, 100_000)
+AGAIN, LEFT = 7, 500
+OBSERVE = """
 import resource, sys
 from dataclasses import replace
-sys.path.insert(0, {SUPPORT!r})
 from tests.support.rows.made_up_cluster import MadeUpCluster, MadeUpFlow
 from airflow_provider_connect_offsets.observe.flow.failover import observe_failover
 from airflow_provider_connect_offsets.observe.clusters import Clusters
@@ -47,12 +42,12 @@ from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 bootstrap, partitions, stored, uri, *before = sys.argv[1:]
 connect = MadeUpFlow(
-    MadeUpCluster({{}}), MadeUpCluster({{}}), {{("orders", one): int(stored) for one in range(int(partitions))}}
+    MadeUpCluster({}), MadeUpCluster({}), {("orders", one): int(stored) for one in range(int(partitions))}
 )
 request = FailoverRequest.parse(
     planned=True, groups="reader", flow=Flow.of(connect.info().config), source_connector="mirror"
 )
-settings = {{"bootstrap.servers": bootstrap}}
+settings = {"bootstrap.servers": bootstrap}
 with KafkaCluster(settings) as source, KafkaCluster(settings) as target:
     ranges = FailoverDirectory(before[0]) if before else None
     clients = replace(connect.clients, clusters=Clusters(source, target))
@@ -167,42 +162,31 @@ class Failover:
         return (self.scratch / name).as_uri()
 
 
-def main() -> int:
-    """Print the figures and the broken promises."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--partitions", type=int, default=PARTITIONS)
-    parser.add_argument("--records", type=int, default=RECORDS)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch:
-        broker = Broker("both", Path(scratch, "processes", "both"))
-        broker.process.start()
-        try:
-            flow = Replicated.fill(broker, options.partitions, options.records)
-            return _measure(flow, Failover(flow, Path(scratch)))
-        finally:
-            broker.process.close()
+def rows(runs: int, scale: float) -> Iterator[Row]:
+    """Return a row for a few partitions, and one for many; each of one run."""
+    del runs
+    for partitions, records in (FEW, MANY):
+        with tempfile.TemporaryDirectory() as scratch:
+            broker = Broker("both", Path(scratch, "processes", "both"))
+            broker.process.start()
+            try:
+                flow = Replicated.fill(broker, max(2, round(partitions * scale)), records)
+                yield _measured(flow, Failover(flow, Path(scratch)))
+            finally:
+                broker.process.close()
 
 
-def _measure(flow: Replicated, failover: Failover) -> int:
+def _measured(flow: Replicated, failover: Failover) -> Row:
     first, memory_first = failover.observe("before")
     preview = failover.translate("before")
     last, memory = failover.observe("after", "before")
     final = failover.translate("after", "before")
-    floor, exact = flow.read_by_consumer(), failover.exact("after")
-    print(f"{flow.partitions:,} partitions of {flow.records:,} records with one gap each, on either side")
-    print(f"  before the stop: observation {first:6.1f} s ({memory_first:,} MB), translation {preview:6.1f} s")
-    stopped = last + final
-    print(f"  stopped:         observation {last:6.1f} s ({memory:,} MB), translation {final:6.1f} s: {stopped:.1f} s")
-    print(f"  both logs read by a bare consumer: {floor:.1f} s, {floor / stopped:.1f} times as long")
-    print(f"  proved: {exact:,} of {flow.partitions:,}, within compared_total: {flow.provable():,}")
-    promises = {
-        "each partition is proved that is within compared_total": exact >= flow.provable(),
-        f"at least {BY_CONSUMER_AT_LEAST} times as fast as a bare consumer": floor >= BY_CONSUMER_AT_LEAST * stopped,
-        f"at most {SECONDS_AT_MOST} s stopped": stopped <= SECONDS_AT_MOST,
-        f"at most {MEMORY_AT_MOST:,} MB": max(memory, memory_first) <= MEMORY_AT_MOST,
-    }
-    return judged(promises)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    floor, exact, provable = flow.read_by_consumer(), failover.exact("after"), flow.provable()
+    if exact < provable:
+        raise SystemExit(f"{exact} partitions are proved, but {provable} are within compared_total")
+    shows = (
+        f"observation {last:.1f} s, final translation {final:.1f} s; before that {first:.1f} s and {preview:.1f} s; "
+        f"{exact:,} partitions proved; {max(memory, memory_first):,} MB at most"
+    )
+    name = f"stopped time of a failover, {flow.partitions:,} partitions of {flow.records:,} records"
+    return Row(name, [last + final], "a bare consumer that reads both logs", [floor], goal=1.0, shows=shows)

@@ -2,16 +2,11 @@
 
 A real API server and a real Connect worker; between them the operator of the tests, which acts on events at once and
 has nothing else to do. All ways move the same partition of the same connector in turn, at two distances from the API
-server; prints the ratio of each median to that of the manual change, and the calls while the connector was down::
-
-    make bench
+server.
 """
 
 from __future__ import annotations
 
-import argparse
-import statistics
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -22,6 +17,7 @@ from uuid import uuid4
 
 from pyspark import SparkConf
 from pyspark.sql import SparkSession
+from rows import Row
 from strimzi_by_hand import ByHand, Distance
 
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
@@ -105,14 +101,12 @@ class Case:
     offset: Callable[[int], Mapping[str, Any]]
 
 
-def main() -> int:
-    """Print a line for each kind of connector, distance and way."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--runs", type=int, default=3)
-    options = parser.parse_args()
+def rows(runs: int, scale: float) -> Iterator[Row]:
+    """Return a row for each kind of connector, distance and way; none without Go and Java 21."""
+    del scale
     if reason := missing():
         print(reason)
-        return 0
+        return
     spark = SparkSession.builder.master("local[2]").config(conf=SparkConf().setAll(list(SPARK.items()))).getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     with (
@@ -126,10 +120,9 @@ def main() -> int:
             for case in _cases(sandbox, strimzi):
                 for seconds in DISTANCES:
                     changer = Changer(spark, Path(scratch).as_uri(), sandbox.connect.url, case.kafka, timeout=300.0)
-                    _print(case, seconds, _measure(case, changer, strimzi, server, seconds, options.runs))
+                    yield from _rows(case, seconds, _measure(case, changer, strimzi, server, seconds, runs))
             strimzi.delete("KafkaMirrorMaker2", FLOW)
     spark.stop()
-    return 0
 
 
 def _cases(sandbox: Sandbox, strimzi: Strimzi) -> Iterator[Case]:
@@ -166,8 +159,8 @@ def _mirror_case(title: str, flow: MirrorFlow, sandbox: Sandbox, resource: tuple
 
 def _measure(
     case: Case, changer: Changer, strimzi: Strimzi, server: ApiServer, seconds: float, runs: int
-) -> dict[str, tuple[float, int]]:
-    """Return the median downtime of each way, in seconds, and its calls of the API server meanwhile."""
+) -> dict[str, tuple[list[float], int]]:
+    """Return the downtimes of each way, in seconds, and its calls of the API server meanwhile."""
     distances = {way: Distance(seconds) for way in ("by hand", *WAYS)}
     by_hand = Cluster(server.kubeconfig())
     distances["by hand"].to(by_hand.client)
@@ -184,7 +177,7 @@ def _measure(
         taken["by hand"].append(manual.change([case.offset(OTHER)]))
     manual.clean()
     by_hand.close()
-    return {way: (statistics.median(taken[way]), distances[way].down) for way in taken}
+    return {way: (taken[way], distances[way].down) for way in taken}
 
 
 def _way(changer: Changer, control: Control, strimzi: Strimzi, cluster: str, distance: Distance) -> Way:
@@ -201,14 +194,10 @@ def _way(changer: Changer, control: Control, strimzi: Strimzi, cluster: str, dis
     )
 
 
-def _print(case: Case, seconds: float, measured: Mapping[str, tuple[float, int]]) -> None:
-    manual = measured["by hand"][0]
-    for way, (downtime, calls) in measured.items():
-        print(
-            f"{case.title}, {seconds * 1000:g} ms a call: {way} {downtime / manual:.2f} times by hand "
-            f"({downtime:.3f} s, {calls} calls while down)"
-        )
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def _rows(case: Case, seconds: float, measured: Mapping[str, tuple[list[float], int]]) -> Iterator[Row]:
+    by_hand, calls_by_hand = measured["by hand"]
+    for way in WAYS:
+        ours, calls = measured[way]
+        name = f"downtime of a change by Strimzi, {case.title}, {seconds * 1000:g} ms a call, {way}"
+        shows = f"{calls} calls while down, {calls_by_hand} by hand"
+        yield Row(name, ours, "the same by hand", by_hand, goal=1.0, shows=shows)

@@ -1,9 +1,8 @@
-"""Shared by the benchmarks: time whole programs in turn, and check promises."""
+"""Shared by the benchmarks: time programs and calls in turn."""
 
 from __future__ import annotations
 
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -12,16 +11,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from airflow_provider_connect_offsets.pipeline.class_archive import quick_start
-
-
-def medians(runs: int, *actions: Callable[[], object]) -> list[float]:
-    """Median seconds of each action; see :func:`timed`."""
-    return [statistics.median(taken) for taken in timed(runs, *actions)]
-
-
-def fastest(runs: int, *actions: Callable[[], object]) -> list[float]:
-    """Fewest seconds of each action, for times that are subtracted, where noise would add up; see :func:`timed`."""
-    return [min(taken) for taken in timed(runs, *actions)]
 
 
 def timed(runs: int, *actions: Callable[[], object]) -> list[list[float]]:
@@ -49,11 +38,3 @@ def run(*command: str, cwd: str | None = None, env: Mapping[str, str] | None = N
     if done.returncode:
         raise SystemExit(f"{command[0]} ended with {done.returncode}: {done.stderr[-2000:]}")
     return done.stdout
-
-
-def judged(promises: Mapping[str, bool]) -> int:
-    """Print the broken promises; the benchmark's exit code."""
-    broken = [promise for promise, kept in promises.items() if not kept]
-    for promise in broken:
-        print(f"BROKEN: {promise}", file=sys.stderr)
-    return 1 if broken else 0
