@@ -29,7 +29,7 @@ def connector_asset(cluster: str, connector: str) -> Asset:
             standalone worker that is changed in its storage, the path of its offsets file.
         connector: The connector's name.
     """
-    return _asset(cluster, _encoded(connector))
+    return _asset(cluster, _encode(connector))
 
 
 def group_asset(kafka_cluster: str, group: str) -> Asset:
@@ -39,7 +39,7 @@ def group_asset(kafka_cluster: str, group: str) -> Asset:
         kafka_cluster: Id of the Kafka cluster.
         group: The group's name.
     """
-    return _asset(kafka_cluster, f"{_GROUPS}/{_encoded(group)}")
+    return _asset(kafka_cluster, f"{_GROUPS}/{_encode(group)}")
 
 
 def moved_groups_asset(kafka_cluster: str) -> Asset:
@@ -47,25 +47,25 @@ def moved_groups_asset(kafka_cluster: str) -> Asset:
     return _asset(kafka_cluster, f"{_GROUPS}/{_ALL}")
 
 
-def normalized(uri: SplitResult) -> SplitResult:
+def normalize(uri: SplitResult) -> SplitResult:
     """Return ``uri`` with exactly those characters percent-encoded that the other functions encode.
 
     Airflow calls it for each asset with this scheme. Raises :class:`ValueError` for a URI that names no connector and
     no group.
     """
-    parts = [part if part == _ALL else _encoded(unquote(part)) for part in uri.path.split("/")[1:]]
+    parts = [part if part == _ALL else _encode(unquote(part)) for part in uri.path.split("/")[1:]]
     is_group = len(parts) == 2 and parts[0] == _GROUPS
     if not uri.netloc or not (is_group or len(parts) == 1) or not all(parts):
         raise ValueError(
             f"{uri.geturl()!r} can't be the URI of an asset. Write {SCHEME}://<cluster>/<connector> or "
             f"{SCHEME}://<cluster>/{_GROUPS}/<group>, with percent-encoded names."
         )
-    return uri._replace(netloc=_encoded(unquote(uri.netloc)), path=f"/{'/'.join(parts)}")
+    return uri._replace(netloc=_encode(unquote(uri.netloc)), path=f"/{'/'.join(parts)}")
 
 
 def _asset(cluster: str, path: str) -> Asset:
-    return Asset(uri=f"{SCHEME}://{_encoded(cluster)}/{path}")
+    return Asset(uri=f"{SCHEME}://{_encode(cluster)}/{path}")
 
 
-def _encoded(name: str) -> str:
+def _encode(name: str) -> str:
     return quote(name, safe="")

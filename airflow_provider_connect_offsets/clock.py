@@ -35,7 +35,7 @@ class Clock:
 SYSTEM_CLOCK = Clock()
 
 
-def retrying(
+def make_attempts(
     retry: retry_base,
     *,
     timeout: float,
@@ -63,11 +63,13 @@ def retrying(
     )
 
 
-def polled(
+def poll(
     read: Callable[[], Reading], until: Callable[[Reading], bool], *, timeout: float, clock: Clock = SYSTEM_CLOCK
 ) -> Reading:
     """Repeat ``read`` until ``until`` accepts the result or ``timeout`` seconds have passed; return the last."""
-    return retrying(tenacity.retry_if_result(lambda reading: not until(reading)), timeout=timeout, clock=clock)(read)
+    return make_attempts(tenacity.retry_if_result(lambda reading: not until(reading)), timeout=timeout, clock=clock)(
+        read
+    )
 
 
 def at_intervals(clock: Clock = SYSTEM_CLOCK, *, seconds: float = _REPORTED_EVERY) -> Callable[[], bool]:

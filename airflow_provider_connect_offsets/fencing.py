@@ -20,16 +20,16 @@ _QUESTION: ContextVar[Question | None] = ContextVar("fencing question", default=
 
 
 @contextmanager
-def fenced(question: Question) -> Iterator[None]:
+def fence(question: Question) -> Iterator[None]:
     """Ask ``question`` before each changing request in this block, after the question of an enclosing block."""
     enclosing = _QUESTION.get()
 
-    def both() -> None:
+    def ask_both() -> None:
         if enclosing is not None:
             enclosing()
         question()
 
-    token = _QUESTION.set(both)
+    token = _QUESTION.set(ask_both)
     try:
         yield
     finally:

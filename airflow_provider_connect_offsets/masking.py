@@ -37,10 +37,10 @@ _MOST_BEGINNINGS = 50
 
 def one_line(text: str) -> str:
     """Mask a text of another system, and replace control characters, which would end or colour its line in a log."""
-    return masked(_CONTROL.sub(" ", text))
+    return mask_text(_CONTROL.sub(" ", text))
 
 
-def masked(text: str) -> str:
+def mask_text(text: str) -> str:
     """Mask the secrets in a text.
 
     These are logins in addresses, values of settings and parameters that are named like secrets, passwords in SQL,

@@ -24,7 +24,7 @@ def option(name: str, default: str = "") -> str:
     except (FileNotFoundError, NotADirectoryError):
         return default
     except OSError as error:
-        raise _unreadable(file, error) from error
+        raise _unreadable_error(file, error) from error
     return dict(_section(file, changed)).get(name) or default
 
 
@@ -51,9 +51,9 @@ def _section(file: Path, _changed: int) -> tuple[tuple[str, str], ...]:
         with file.open(encoding="utf-8") as lines:  # parser.read would pass over a file that this user may not read
             parser.read_file(lines)
     except (Error, OSError, UnicodeDecodeError) as error:
-        raise _unreadable(file, error) from error
+        raise _unreadable_error(file, error) from error
     return tuple(parser.items(_SECTION)) if parser.has_section(_SECTION) else ()
 
 
-def _unreadable(file: Path, error: Exception) -> InvalidInput:
+def _unreadable_error(file: Path, error: Exception) -> InvalidInput:
     return InvalidInput(f"{file} can't be read, so it is unknown which changes are allowed: {error}")

@@ -13,7 +13,7 @@ from confluent_kafka import TopicPartition as KafkaPartition
 from rows import Row
 from timing import timed
 
-from airflow_provider_connect_offsets.clock import retrying
+from airflow_provider_connect_offsets.clock import make_attempts
 from airflow_provider_connect_offsets.exceptions import StoreError
 from airflow_provider_connect_offsets.kafka.logs import KafkaLogs
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
@@ -29,7 +29,9 @@ def rows(runs: int, scale: float) -> Iterator[Row]:
             where = _created(sandbox.target, max(1, round(size * scale)))
             with KafkaLogs(sandbox.target.client_settings()) as logs, _consumer(sandbox.target) as consumer:
                 at_once, one_by_one = partial(logs.bounds, where), partial(_one_by_one, consumer, where)
-                retrying(tenacity.retry_if_exception_type(StoreError), timeout=60)(at_once)  # until each has a leader
+                make_attempts(tenacity.retry_if_exception_type(StoreError), timeout=60)(
+                    at_once
+                )  # until each has a leader
                 one_by_one()  # so that both are connected
                 ours, theirs = timed(runs, at_once, one_by_one)
             yield Row(f"log ends of {len(where):,} partitions", ours, "a call for each", theirs, goal=1 / 50)

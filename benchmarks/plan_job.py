@@ -14,7 +14,7 @@ from pathlib import Path
 from rows import Row
 from timing import submit, timed
 
-from airflow_provider_connect_offsets.offsets.document import canonical
+from airflow_provider_connect_offsets.offsets.document import canonical_json
 from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.pipeline.shipping import job_path, write_py_files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
@@ -76,8 +76,8 @@ def _snapshot(root: Path, partitions: int) -> RunDirectory:
         (
             {
                 **common,
-                "partition": canonical({"kafka_topic": _topic(number), "kafka_partition": number % 10}),
-                "offset": canonical({"kafka_offset": 100}),
+                "partition": canonical_json({"kafka_topic": _topic(number), "kafka_partition": number % 10}),
+                "offset": canonical_json({"kafka_offset": 100}),
                 "topic": _topic(number),
                 "kafka_partition": number % 10,
                 "position": 100,

@@ -66,7 +66,7 @@ def rows(runs: int, scale: float) -> Iterator[Row]:
         took = ", ".join(f"{part} {seconds:.1f} s" for part, seconds in parts.items())
         name = f"restore of {len(names)} connectors, {MAX_DOWN} at once"
         yield Row(name, [parts["apply"]], "a loop that reads, patches and reads", [by_hand], goal=1.0, shows=took)
-        stored = dict(zip(names, map(sandbox.connect.stored, names), strict=True))
+        stored = dict(zip(names, map(sandbox.connect.stored_offsets, names), strict=True))
     _require(changed == 2 * len(names), f"each partition is found to have moved back, not {changed}")
     _require(restored == len(names), f"each connector is restored, not {restored}")
     _require(stored == {name: [{"kafka_offset": THEN}] * 2 for name in names}, "offsets are those of the snapshot")

@@ -27,7 +27,7 @@ from airflow_provider_connect_offsets.connect.strimzi.with_rest import StrimziWi
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.parameters.connections import Control
 from sandbox import Broker, Sandbox
-from sandbox.kubernetes import ApiServer, Cluster, Release, crds, missing
+from sandbox.kubernetes import ApiServer, Cluster, Release, crds, why_missing
 from tests.support.flows.flows import Changer, MirrorFlow, SinkFlow
 from tests.support.strimzi.owned import Owned
 from tests.support.strimzi.scene import Strimzi
@@ -104,7 +104,7 @@ class Case:
 def rows(runs: int, scale: float) -> Iterator[Row]:
     """Return a row for each kind of connector, distance and way; none without Go and Java 21."""
     del scale
-    if reason := missing():
+    if reason := why_missing():
         print(reason)
         return
     spark = SparkSession.builder.master("local[2]").config(conf=SparkConf().setAll(list(SPARK.items()))).getOrCreate()

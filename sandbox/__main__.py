@@ -49,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _up(daemon: Daemon) -> int:
-    running = daemon.running()
+    running = daemon.read_running()
     if running:
         _out.print("The sandbox is already running.")
     else:
@@ -68,7 +68,7 @@ def _show(running: Running) -> None:
 
 
 def _status(daemon: Daemon) -> int:
-    running = daemon.running()
+    running = daemon.read_running()
     if running is None:
         _out.print("The sandbox is not running.")
         return 1

@@ -40,6 +40,9 @@ def airflow_environment(home: Path, *, sandbox_env: Mapping[str, str], workspace
         "AIRFLOW_HOME": str(home),
         "AIRFLOW__CORE__DAGS_FOLDER": str(DAGS),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        # On a busy machine a task needs more than 30 s to parse its DAG file, and fails for good if it happens twice.
+        "AIRFLOW__CORE__DAGBAG_IMPORT_TIMEOUT": "300",
+        "AIRFLOW__DAG_PROCESSOR__DAG_FILE_PROCESSOR_TIMEOUT": "330",
         "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
         "AIRFLOW__CORE__TEST_CONNECTION": "Enabled",  # the button in the connection's form
         "AIRFLOW__API__DEFAULT_WRAP": "True",  # a message is longer than the log's view is wide
@@ -72,7 +75,7 @@ def parse_dags(path: Path) -> dict[str, DAG]:
         from airflow.dag_processing.dagbag import DagBag  # noqa: PLC0415 - takes seconds
     except ModuleNotFoundError:  # before Airflow 3.2
         return _parse_and_enter(path)
-    return _parsed(DagBag(str(path)))
+    return _parse(DagBag(str(path)))
 
 
 def _parse_and_enter(path: Path) -> dict[str, DAG]:
@@ -81,14 +84,14 @@ def _parse_and_enter(path: Path) -> dict[str, DAG]:
     from airflow.models.dagbag import DagBag, sync_bag_to_db  # noqa: PLC0415
 
     bag = DagBag(str(path))
-    dags = _parsed(bag)
+    dags = _parse(bag)
     bundles = DagBundlesManager()  # type: ignore[no-untyped-call]
     bundles.sync_bundles_to_db()
     sync_bag_to_db(bag, next(iter(bundles.get_all_dag_bundles())).name, None)
     return dags
 
 
-def _parsed(bag: Any) -> dict[str, DAG]:
+def _parse(bag: Any) -> dict[str, DAG]:
     if bag.import_errors:
         raise SandboxError("\n".join(f"{file}: {why}" for file, why in bag.import_errors.items()))
     return dict(bag.dags)

@@ -29,7 +29,7 @@ class Broker(Kafka):
         return _address(self.process.ports)
 
     @property
-    def secured(self) -> dict[str, str]:
+    def secured_listeners(self) -> dict[str, str]:
         """``host:port`` of each secured listener, by its name."""
         names = self._recipe.secured.listeners
         return {name: _at(port) for name, port in zip(names, self.process.ports[2:], strict=True)}

@@ -106,7 +106,7 @@ class Connect(ABC):
         offsets: list[dict[str, Any]] = self.call("GET", path)["offsets"]
         return offsets
 
-    def stored(self, name: str) -> list[dict[str, Any] | None]:
+    def stored_offsets(self, name: str) -> list[dict[str, Any] | None]:
         """A connector's offsets without their partitions."""
         return [entry["offset"] for entry in self.offsets(name)]
 

@@ -66,7 +66,7 @@ class Daemon:
         owner = _read(self._owner)
         return owner["pid"] if owner and _is_process(owner["pid"], owner["created"]) else None
 
-    def running(self) -> Running | None:
+    def read_running(self) -> Running | None:
         """The sandbox, if it is up and ready."""
         stored = _read(self._running) if self.pid else None
         if not stored:
@@ -80,12 +80,12 @@ class Daemon:
             child = self._spawn(log)
         try:
             late, work = "the sandbox was not ready in time", work_of_server(child.pid, self._log)
-            wait_until(lambda: child.poll() is not None or self.running(), _START_TIMEOUT, late, progress=work)
+            wait_until(lambda: child.poll() is not None or self.read_running(), _START_TIMEOUT, late, progress=work)
         except BaseException:
             child.terminate()
             child.wait(_STOP_TIMEOUT)
             raise
-        if not (running := self.running()):
+        if not (running := self.read_running()):
             raise SandboxError(f"The sandbox could not be started:\n{self._log.read_text(errors='replace')}")
         # The child outlives this process; Popen would warn that nobody waited for it.
         child.returncode = 0
@@ -93,7 +93,7 @@ class Daemon:
 
     def down(self) -> bool:
         """Stop the sandbox and remove its files; returns whether there was one."""
-        pid, running = self.pid, self.running()
+        pid, running = self.pid, self.read_running()
         if pid:
             os.kill(pid, signal.SIGTERM)
             try:
@@ -117,13 +117,13 @@ class Daemon:
 
     def own(self) -> None:
         """Own a sandbox: keep it up until this process gets TERM or INT."""
-        with self.owned(), Sandbox() as sandbox:
+        with self.hold(), Sandbox() as sandbox:
             self.publish(sandbox)
             while True:
                 signal.pause()
 
     @contextmanager
-    def owned(self) -> Iterator[None]:
+    def hold(self) -> Iterator[None]:
         """Own the sandbox during the block; TERM and INT leave it by :class:`SystemExit`."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, _end)

@@ -80,7 +80,7 @@ def jars_of(directory: Path, expected: Sequence[str]) -> Path:
     if is_complete(directory, expected):
         return directory
     directory.parent.mkdir(parents=True, exist_ok=True)
-    with locked(directory.with_name(f"{directory.name}.lock")):
+    with lock(directory.with_name(f"{directory.name}.lock")):
         if not is_complete(directory, expected):
             _publish(directory, expected)
     return directory
@@ -98,7 +98,7 @@ def is_complete(directory: Path, expected: Sequence[str]) -> bool:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def lock(path: Path) -> Iterator[None]:
     """Hold the lock of this file, for which other processes wait."""
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -122,7 +122,7 @@ def _fetch(expected: Sequence[str], into: Path, scratch: Path) -> None:
     """Have Ivy resolve the modules from its default repository, and copy their jars to ``into``."""
     settings, listed = scratch / "ivysettings.xml", scratch / "ivy.xml"
     settings.write_text(_SETTINGS.format(cache=scratch / "cache"))
-    listed.write_text(_listed(expected))
+    listed.write_text(_ivy_file(expected))
     command = [str(java()), "-jar", str(ivy_jar()), "-settings", str(settings), "-ivy", str(listed)]
     command += ["-retrieve", f"{into}/[artifact]-[revision](-[classifier]).[ext]", "-types", "jar", "bundle"]
     # Ivy does not retry; what a failed attempt has fetched is in its cache for the next one.
@@ -145,7 +145,7 @@ def ivy_jar() -> Path:
     raise SandboxError("PySpark, which ships the Ivy that fetches Kafka's jars, is not installed: make setup")
 
 
-def _listed(expected: Sequence[str]) -> str:
+def _ivy_file(expected: Sequence[str]) -> str:
     dependencies = "".join(
         '<dependency org="{}" name="{}" rev="{}" conf="default->default"/>'.format(*module.split(":"))
         for module in expected

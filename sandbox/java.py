@@ -29,7 +29,7 @@ def java() -> Path:
     if binary_path is None:
         where = f"JAVA_HOME ({home})" if home else "the path"
         raise SandboxError(f"There is no java in {where}; a JDK 17 or 21 is needed: {install_hint()}")
-    return _checked(Path(binary_path))
+    return _check(Path(binary_path))
 
 
 def java_from(version: int) -> Path:
@@ -57,7 +57,7 @@ def _settings(binary: Path) -> str:
 
 
 @functools.cache
-def _checked(binary: Path) -> Path:
+def _check(binary: Path) -> Path:
     settings = _settings(binary)
     version = re.search(r"java\.specification\.version = (\d+)", settings)
     home = re.search(r"java\.home = (.+)", settings)

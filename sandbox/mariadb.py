@@ -71,13 +71,13 @@ class _MariaDbRecipe:
         settings = home / "mariadb.cnf"
         settings.write_text(_SETTINGS.format(port=ports[0], data=data, socket=home / "socket"))
         # It runs the server itself, which must not write its bootstrap to the binlog.
-        return [[str(_found("mariadb-install-db")), f"--defaults-file={settings}", *_AS_ROOT_DOES, *_owner()]]
+        return [[str(_find("mariadb-install-db")), f"--defaults-file={settings}", *_AS_ROOT_DOES, *_owner()]]
 
     def command(self, home: Path) -> list[str]:
-        return [str(_found("mariadbd")), f"--defaults-file={home / 'mariadb.cnf'}", *_owner()]
+        return [str(_find("mariadbd")), f"--defaults-file={home / 'mariadb.cnf'}", *_owner()]
 
     def is_ready(self, ports: Sequence[int]) -> bool:
-        command = [str(_found("mariadb-admin")), "--no-defaults", "-h", "127.0.0.1", "-P", str(ports[0]), "ping"]
+        command = [str(_find("mariadb-admin")), "--no-defaults", "-h", "127.0.0.1", "-P", str(ports[0]), "ping"]
         # A login that does not exist yet is refused, by a server that is ready.
         return subprocess.run(command, capture_output=True, check=False, timeout=_WITHIN).returncode == 0
 
@@ -91,7 +91,7 @@ def _program(name: str) -> Path | None:
     return Path(found) if found else None
 
 
-def _found(name: str) -> Path:
+def _find(name: str) -> Path:
     program = _program(name)
     if program is None:
         raise SandboxError("MariaDB is not installed: apt-get install mariadb-server")
@@ -103,7 +103,7 @@ def _owner() -> list[str]:
 
 
 def _mariadb(socket: Path, statement: str, database: str) -> subprocess.CompletedProcess[str]:
-    command = [str(_found("mariadb")), "--no-defaults", "-S", str(socket), "-u", "root"]
+    command = [str(_find("mariadb")), "--no-defaults", "-S", str(socket), "-u", "root"]
     command += ["--batch", "--skip-column-names", "-e", statement, database]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=_WITHIN)
 

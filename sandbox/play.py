@@ -30,7 +30,7 @@ def main() -> int:
     daemon = Daemon(STATE)
     try:
         daemon.make_way()
-        with daemon.owned():
+        with daemon.hold():
             _play(daemon)
     except SandboxError as error:
         Console(stderr=True, highlight=False, markup=False, soft_wrap=True).print(str(error), style="red")

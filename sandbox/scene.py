@@ -43,7 +43,7 @@ class Scene:
     readings: Sequence[Reading] = field(default_factory=seattle_2010)
 
     @property
-    def first(self) -> list[Reading]:
+    def first_readings(self) -> list[Reading]:
         """The readings that are produced at the start."""
         return [reading for reading in self.readings if reading.key != self.readings[-1].key]
 
@@ -83,7 +83,7 @@ class Scene:
     def create_topic(self) -> None:
         """Create the topic and fill it with all but the last day."""
         self.sandbox.source.create_topic(TOPIC, partitions=PARTITIONS, config=_TOPIC_CONFIG)
-        self.produce(self.first)
+        self.produce(self.first_readings)
 
     def start_mirror(self) -> None:
         """Replicate the topic and wait until all of it is on the target."""

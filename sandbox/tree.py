@@ -27,7 +27,7 @@ def main(arguments: list[str]) -> int:
         signal.signal(number, lambda number, _frame: _leaving.append(number))
     command = subprocess.Popen(arguments[1:], env=environment(Path(arguments[0])))
     try:
-        return _ended(command)
+        return _await_end(command)
     finally:
         end_descendants()
 
@@ -52,7 +52,7 @@ def end_descendants() -> None:
     psutil.wait_procs(halted, timeout=10)
 
 
-def _ended(command: subprocess.Popen[bytes]) -> int:
+def _await_end(command: subprocess.Popen[bytes]) -> int:
     while not _leaving:
         try:
             return command.wait(timeout=0.2)

@@ -39,9 +39,9 @@ def wait_until(
     long in all, and after polling at least once. The error has ``message``, the last values and the last change.
     """
     watched = _Watched(progress)
-    while not (answer := _polled(condition)):
+    while not (answer := _poll(condition)):
         watched.observe(within=timeout)
-        if watched.still >= timeout or watched.waited >= _AT_MOST * timeout:
+        if watched.still >= timeout or watched.waited_seconds >= _AT_MOST * timeout:
             raise NotInTime(f"{message} ({watched})")
         time.sleep(interval)
     return answer
@@ -63,11 +63,11 @@ def wait_for(
         observed[0] = read()
         return observed[0] == expected
 
-    late = f"{message}: {_shown(expected)} was expected"
+    late = f"{message}: {_shorten(expected)} was expected"
     wait_until(is_there, timeout, late, progress={"observed": lambda: observed[0], **progress}, interval=interval)
 
 
-def _polled(condition: Callable[[], T]) -> T | None:
+def _poll(condition: Callable[[], T]) -> T | None:
     try:
         return condition()
     except RestRefusal as refusal:
@@ -87,7 +87,7 @@ class _Watched:
         self._what = "nothing"
 
     @property
-    def waited(self) -> float:
+    def waited_seconds(self) -> float:
         """Seconds since the wait began."""
         return time.monotonic() - self._began
 
@@ -102,7 +102,7 @@ class _Watched:
         if not self._progress or (now - self._observed_at < _INTERVAL and self.still < within):
             return
         is_first, self._observed_at = not self._values, now
-        observed = {name: _observed(read) for name, read in self._progress.items()}
+        observed = {name: _observe(read) for name, read in self._progress.items()}
         changed = [name for name in observed if observed[name] != self._values.get(name)]
         self._values = observed
         if changed:
@@ -110,20 +110,20 @@ class _Watched:
             self._what = "nothing" if is_first else ", ".join(changed)
 
     def __str__(self) -> str:
-        text = f"waited {self.waited:.0f} s"
+        text = f"waited {self.waited_seconds:.0f} s"
         if self._progress:
             text += f", {self.still:.0f} s without progress; what changed last: {self._what}; last observed: "
-            text += "; ".join(f"{name} {_shown(value)}" for name, value in self._values.items())
+            text += "; ".join(f"{name} {_shorten(value)}" for name, value in self._values.items())
         return text
 
 
-def _observed(read: Callable[[], object]) -> object:
+def _observe(read: Callable[[], object]) -> object:
     try:
         return read()
     except Exception as error:  # noqa: BLE001 - whether the wait fails is the condition's to say
         return type(error).__name__  # and not its text, which may differ each time
 
 
-def _shown(value: object) -> str:
+def _shorten(value: object) -> str:
     text = str(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]} …"

@@ -28,10 +28,10 @@ def cpu_time(pid: int | None) -> float:
         family = [process, *process.children(recursive=True)]
     except psutil.NoSuchProcess:
         return 0.0
-    return round(sum(map(_own, family)), 2)
+    return round(sum(map(_own_seconds, family)), 2)
 
 
-def _own(process: psutil.Process) -> float:
+def _own_seconds(process: psutil.Process) -> float:
     try:
         used = process.cpu_times()
     except psutil.NoSuchProcess:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from airflow_provider_connect_offsets.cli.messages import tell
 from airflow_provider_connect_offsets.offsets.document import Offsets
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 
 
 def show(left: Mapping[str, Offsets], right: Mapping[str, Offsets], *, connectors: frozenset[str]) -> None:
@@ -16,15 +16,15 @@ def show(left: Mapping[str, Offsets], right: Mapping[str, Offsets], *, connector
     names = sorted(name for name in left.keys() | right.keys() if not connectors or name in connectors)
     count = 0
     for name in names:
-        for line in differing(left.get(name, Offsets()), right.get(name, Offsets())):
+        for line in list_differences(left.get(name, Offsets()), right.get(name, Offsets())):
             sys.stdout.write(f"{name}: {line}\n")
             count += 1
-    tell(f"Different: {counted(count, 'offset')} of {counted(len(names), 'connector')}.")
+    tell(f"Different: {quantify(count, 'offset')} of {quantify(len(names), 'connector')}.")
 
 
-def differing(before: Offsets, after: Offsets) -> Iterator[str]:
+def list_differences(before: Offsets, after: Offsets) -> Iterator[str]:
     """Yield a line for each partition whose offset differs: the partition, both offsets, and their distance."""
-    left, right = before.stored(), after.stored()
+    left, right = before.by_partition(), after.by_partition()
     for partition in sorted(left.keys() | right.keys()):
         was, now = left.get(partition), right.get(partition)
         if was != now:

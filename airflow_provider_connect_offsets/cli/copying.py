@@ -7,7 +7,7 @@ from airflow_provider_connect_offsets.cli.opened import WorkerStorage
 from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage
 from airflow_provider_connect_offsets.exceptions import InvalidInput, NotApplied
 from airflow_provider_connect_offsets.operations.stages.steps import differences
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 
 
 def copy(opened: WorkerStorage, connectors: list[str]) -> None:
@@ -35,7 +35,7 @@ def copy(opened: WorkerStorage, connectors: list[str]) -> None:
             )
     opened.refuse_running(connectors)
     for name in connectors:
-        expected = storage.second_copy(name).updated(storage.read_offsets(name))
+        expected = storage.second_copy(name).with_changes(storage.read_offsets(name))
         storage.copy_to_own_topic(name)
         difference = differences(storage.read_offsets(name), expected)
         if difference:
@@ -43,4 +43,4 @@ def copy(opened: WorkerStorage, connectors: list[str]) -> None:
                 f"The offsets topic of connector {name!r} does not have the copied offsets: {difference}. Copy them "
                 "again."
             )
-        tell(f"{name}: read back {counted(len(expected), 'offset')} from its own topic.")
+        tell(f"{name}: read back {quantify(len(expected), 'offset')} from its own topic.")

@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.cli.opened import WorkerStorage
 from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage
 from airflow_provider_connect_offsets.exceptions import StoreDamaged
 from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_text
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 
 
 def export(opened: WorkerStorage, *, connectors: frozenset[str], from_beginning: bool, target: Path | None) -> None:
@@ -34,19 +34,19 @@ def export(opened: WorkerStorage, *, connectors: frozenset[str], from_beginning:
         read = opened.history if from_beginning else opened.read_all
         stored = read(progress, names=connectors, damaged=exported.damaged.__setitem__)
         selected = ((name, offsets) for name, offsets in stored if len(offsets))
-        with _writing(target) as file:
-            for piece in kip199_text(exported.counting(selected)):
+        with _open_target(target) as file:
+            for piece in kip199_text(exported.count(selected)):
                 file.write(piece)
     for missing in sorted(connectors - exported.names - exported.damaged.keys()):
         tell(f"Connector {missing!r} has no offsets in {opened.name}.")
     if isinstance(opened.storage, TopicStorage) and opened.storage.passed_over:
-        skipped = counted(opened.storage.passed_over, "key")
+        skipped = quantify(opened.storage.passed_over, "key")
         tell(f"Skipped {skipped} in {opened.name} that can't be read as a connector and a source partition.")
-    of = counted(len(exported.names), "connector")
-    tell(f"Exported {counted(exported.entries, 'offset')} of {of} from {opened.name}.")
+    of = quantify(len(exported.names), "connector")
+    tell(f"Exported {quantify(exported.entries, 'offset')} of {of} from {opened.name}.")
     if exported.damaged:
         left_out = " ".join(map(str, exported.damaged.values()))
-        raise StoreDamaged(f"{counted(len(exported.damaged), 'connector')} could not be exported. {left_out}")
+        raise StoreDamaged(f"{quantify(len(exported.damaged), 'connector')} could not be exported. {left_out}")
 
 
 class _Counted:
@@ -57,7 +57,7 @@ class _Counted:
         self.entries = 0
         self.damaged: dict[str, StoreDamaged] = {}
 
-    def counting(self, offsets: Iterator[tuple[str, Offsets]]) -> Iterator[tuple[str, Offsets]]:
+    def count(self, offsets: Iterator[tuple[str, Offsets]]) -> Iterator[tuple[str, Offsets]]:
         for name, some in offsets:
             self.names.add(name)
             self.entries += len(some)
@@ -65,7 +65,7 @@ class _Counted:
 
 
 @contextmanager
-def _writing(target: Path | None) -> Iterator[TextIO]:
+def _open_target(target: Path | None) -> Iterator[TextIO]:
     if target is None:
         yield sys.stdout
         sys.stdout.flush()

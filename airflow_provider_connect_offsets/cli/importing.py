@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.connect.storage.config_topic import Config
 from airflow_provider_connect_offsets.exceptions import InvalidDocument, NotStopped
 from airflow_provider_connect_offsets.offsets.document import (
     Offsets,
-    given,
+    check_given,
     kip199_document,
     load_json,
     parse_kip199,
@@ -24,7 +24,7 @@ from airflow_provider_connect_offsets.offsets.families import ConnectorType, fam
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
 from airflow_provider_connect_offsets.operations.imports import Imports
 from airflow_provider_connect_offsets.operations.stages.import_stages import StoredChange, read
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 
 
 def read_document(text: str, connectors: frozenset[str]) -> dict[str, Offsets]:
@@ -37,7 +37,7 @@ def read_document(text: str, connectors: frozenset[str]) -> dict[str, Offsets]:
     missing = sorted(connectors - document.keys())
     if missing:
         raise InvalidDocument(f"Nothing was written: the document has no offsets of connector {missing[0]!r}.")
-    return {name: given(offsets) for name, offsets in document.items() if not connectors or name in connectors}
+    return {name: check_given(offsets) for name, offsets in document.items() if not connectors or name in connectors}
 
 
 def _of_rest(body: object, connectors: frozenset[str]) -> str:
@@ -64,7 +64,7 @@ def check(opened: WorkerStorage, document: Mapping[str, Offsets]) -> None:
         NotStopped: A connector runs.
         StoreError: A system does not answer, or refuses.
     """
-    configured = opened.control.configured()
+    configured = opened.control.configured_connectors()
     for name, offsets in document.items():
         if name in configured:
             _refuse_misfits(configured[name], offsets)
@@ -75,25 +75,25 @@ def plan(opened: WorkerStorage, document: Mapping[str, Offsets]) -> list[StoredC
     """Return the changes of connectors whose stored offsets differ from ``document``; raises store errors."""
     stored = read(opened.storage, document.keys())
     changes = [
-        StoredChange(name, stored[name], _differing(offsets, stored[name])) for name, offsets in document.items()
+        StoredChange(name, stored[name], _select_differing(offsets, stored[name])) for name, offsets in document.items()
     ]
     return [change for change in changes if len(change.changes)]
 
 
-def _differing(requested: Offsets, stored: Offsets) -> Offsets:
+def _select_differing(requested: Offsets, stored: Offsets) -> Offsets:
     """Return the requested entries that differ from the stored ones; the last entry of a partition counts."""
-    now, last = stored.stored(), {entry.partition: entry for entry in requested}
+    now, last = stored.by_partition(), {entry.partition: entry for entry in requested}
     return Offsets.of(entry for entry in last.values() if now.get(entry.partition) != entry.offset)
 
 
 def show(changes: list[StoredChange]) -> None:
     """Write a line for each change, and how many there are."""
     for change in changes:
-        before = change.before.stored()
+        before = change.before.by_partition()
         for entry in change.changes:
             tell(f"{change.connector}: {entry.partition}: {before.get(entry.partition)} → {entry.offset}")
-    offsets = counted(sum(len(change.changes) for change in changes), "offset")
-    tell(f"To be changed: {offsets} of {counted(len(changes), 'connector')}.")
+    offsets = quantify(sum(len(change.changes) for change in changes), "offset")
+    tell(f"To be changed: {offsets} of {quantify(len(changes), 'connector')}.")
 
 
 def backup_file(target: Path | None) -> Path:

@@ -79,7 +79,7 @@ def export(
     """
     from airflow_provider_connect_offsets.cli import exporting
 
-    opened = _opened(config, flow)
+    opened = _open_storage(config, flow)
     exporting.export(opened, connectors=_names(connectors), from_beginning=from_beginning, target=document)
 
 
@@ -105,7 +105,7 @@ def import_(  # noqa: PLR0913 - one for each option
 
     if dry_run and backup is not None:
         raise click.UsageError("--backup makes no sense with --dry-run: nothing is overwritten.")
-    opened = _opened(config, flow, forced=force or dry_run)
+    opened = _open_storage(config, flow, forced=force or dry_run)
     offsets = importing.read_document(_text(document), _names(connectors))
     importing.check(opened, offsets)
     if not dry_run and (settled := importing.settle(opened, workspace)):
@@ -117,7 +117,7 @@ def import_(  # noqa: PLR0913 - one for each option
         return
 
     def keep() -> None:
-        prior = {change.connector: change.prior for change in changes}
+        prior = {change.connector: change.prior_offsets for change in changes}
         importing.keep_before(prior, importing.backup_file(backup))
 
     importing.write(opened, changes, workspace=workspace, keep=keep)
@@ -144,7 +144,7 @@ def diff(first: Path, second: Path | None, config: Path | None, connectors: tupl
     right = (
         importing.read_document(_text(second), frozenset())
         if second is not None
-        else dict(_opened(config, flow).read_all())
+        else dict(_open_storage(config, flow).read_all())
     )
     comparing.show(left, right, connectors=names)
 
@@ -168,7 +168,7 @@ def orphans(
         raise click.UsageError("--backup makes no sense without --remove: nothing is overwritten.")
     if workspace is not None and not remove:
         raise click.UsageError("--workspace makes no sense without --remove: a list needs no journal.")
-    opened = _opened(config, flow)
+    opened = _open_storage(config, flow)
     orphaned.show(opened, connectors=_names(connectors), remove=remove, backup=backup, workspace=workspace)
 
 
@@ -185,7 +185,7 @@ def copy(config: Path | None, connectors: tuple[str, ...], flow: str | None, *, 
     """
     from airflow_provider_connect_offsets.cli import copying
 
-    copying.copy(_opened(config, flow, forced=force), sorted(_names(connectors)))
+    copying.copy(_open_storage(config, flow, forced=force), sorted(_names(connectors)))
 
 
 cli.add_command(recover)
@@ -209,7 +209,7 @@ def _exit_code(error: ConnectOffsetsError) -> int:
     return 2 if isinstance(error, InvalidInput) else 1
 
 
-def _opened(config: Path | None, flow: str | None, *, forced: bool = False) -> WorkerStorage:
+def _open_storage(config: Path | None, flow: str | None, *, forced: bool = False) -> WorkerStorage:
     from airflow_provider_connect_offsets.cli.opened import open_storage
 
     if config is None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_connect_offsets.cli.configured import guards, journal_store
 from airflow_provider_connect_offsets.connect.rest.endpoint import BasicAuth, ConnectEndpoint
-from airflow_provider_connect_offsets.connect.storage.damaged import Damaged, raised
+from airflow_provider_connect_offsets.connect.storage.damaged import Damaged, raise_damage
 from airflow_provider_connect_offsets.connect.storage.java.worker_config import WorkerConfig, read_worker_config
 from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
 from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
@@ -54,7 +54,7 @@ class WorkerStorage:
     @property
     def control(self) -> StorageControl:
         """The control over the workers' connectors; :func:`open_rest` opens its REST clients."""
-        configured = (*self.config.listeners, *_listed(os.environ.get("CONNECT_OFFSETS_URLS", "")))
+        configured = (*self.config.listeners, *_split_list(os.environ.get("CONNECT_OFFSETS_URLS", "")))
         opening = partial(open_rest, configured)
         return StorageControl(self.storage, opening, rest_urls=self.config.listeners, forced=self.forced)
 
@@ -88,7 +88,7 @@ class WorkerStorage:
         progress: Progress | None = None,
         *,
         names: frozenset[str] = frozenset(),
-        damaged: Damaged = raised,
+        damaged: Damaged = raise_damage,
     ) -> Iterator[tuple[str, Offsets]]:
         """Yield the offsets of every connector, in the order of their names; raises store errors.
 
@@ -107,7 +107,7 @@ class WorkerStorage:
         progress: Progress | None = None,
         *,
         names: frozenset[str] = frozenset(),
-        damaged: Damaged = raised,
+        damaged: Damaged = raise_damage,
     ) -> Iterator[tuple[str, Offsets]]:
         """Yield all stored offsets, also overwritten offsets; a file has only the last. Else see :meth:`read_all`."""
         if isinstance(self.storage, TopicStorage):
@@ -197,7 +197,7 @@ def open_strimzi(cluster: str, namespace: str | None, timeout: float) -> Iterato
         yield strimzi
 
 
-def _listed(text: str) -> tuple[str, ...]:
+def _split_list(text: str) -> tuple[str, ...]:
     return tuple(one.strip() for one in text.split(",") if one.strip())
 
 
@@ -205,4 +205,4 @@ def _client_of(config: WorkerConfig, connector: Mapping[str, str]) -> Mapping[st
     """Return the client settings for a connector's own offsets topic, which are its producer's."""
     prefix = "producer.override."
     override = {name.removeprefix(prefix): value for name, value in connector.items() if name.startswith(prefix)}
-    return config.override(override, trusted=_listed(os.environ.get("CONNECT_OFFSETS_BROKERS", ""))).settings
+    return config.override(override, trusted=_split_list(os.environ.get("CONNECT_OFFSETS_BROKERS", ""))).settings

@@ -22,7 +22,7 @@ from airflow_provider_connect_offsets.observe.stored_records import has_offset, 
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.requests.orphans import Orphan
 from airflow_provider_connect_offsets.offsets.storage import parse_key
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 from airflow_provider_connect_offsets.workspace.paths import join
 
@@ -74,11 +74,11 @@ def show(
 def _finish(opened: WorkerStorage, topic: OffsetsTopic, workspace: str) -> None:
     """Finish a removal whose process died: it may have written all tombstones, and a search would find nothing."""
     from airflow_provider_connect_offsets.operations.orphans import orphans_journal
-    from airflow_provider_connect_offsets.operations.registry import reached
+    from airflow_provider_connect_offsets.operations.registry import make_registry
     from airflow_provider_connect_offsets.saga import settle
 
     clients = opened.clients(workspace, topic)
-    settle(orphans_journal(clients), shell_owner("orphans --remove"), reached(clients))
+    settle(orphans_journal(clients), shell_owner("orphans --remove"), make_registry(clients))
 
 
 def _remove(
@@ -116,7 +116,7 @@ def _search(opened: WorkerStorage, topic: OffsetsTopic, progress: Progress | Non
         if before is None or before.partition == record.partition or _order(record) >= _order(before):
             last[record.key] = record
     # After the records, so that connectors which were created meanwhile are known.
-    existing = opened.control.configured()
+    existing = opened.control.configured_connectors()
     orphans: dict[str, list[Orphan]] = {}
     for orphan in _offsets(topic.topic, last.values()):
         if orphan.connector not in existing:
@@ -155,4 +155,4 @@ def _print(orphans: Orphans) -> None:
         table.add_row(name, f"{len(some):,}", f"{size:,}", written, last.offset)
     if orphans:
         Console().print(table)
-    tell(f"Orphaned: offsets of {counted(len(orphans), 'deleted connector')}.")
+    tell(f"Orphaned: offsets of {quantify(len(orphans), 'deleted connector')}.")

@@ -109,11 +109,11 @@ def recover(  # noqa: PLR0913 - one for each option
     elif workspace is None:
         raise click.UsageError("Missing option '--workspace'.")
     elif groups:
-        recovering.recover_groups(workspace, _given(systems["target_kafka"], "groups"), run=run)
+        recovering.recover_groups(workspace, _require_value(systems["target_kafka"], "groups"), run=run)
     elif group:
-        recovering.recover_group(workspace, group, _given(systems["kafka"], "group"), toward=toward, run=run)
+        recovering.recover_group(workspace, group, _require_value(systems["kafka"], "group"), toward=toward, run=run)
     elif offsets_topic:
-        where = {name: _given(systems[name], "offsets_topic") for name in ("url", "kafka")}
+        where = {name: _require_value(systems[name], "offsets_topic") for name in ("url", "kafka")}
         recovering.recover_orphans(workspace, offsets_topic, **where, run=run)
     elif connector is None or (systems["url"] is None and systems["strimzi_cluster"] is None):
         raise click.UsageError(
@@ -137,7 +137,7 @@ def _refuse_unfit(given: dict[str, object]) -> None:
         raise click.UsageError("--namespace makes no sense without --strimzi-cluster.")
 
 
-def _given(value: str | None, mode: str) -> str:
+def _require_value(value: str | None, mode: str) -> str:
     if value is None:
         raise click.UsageError(_TAKES[mode][1])
     return value

@@ -25,7 +25,7 @@ from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.operations.groups.group_clients import group_clients
 from airflow_provider_connect_offsets.operations.groups.group_stages import groups_journal
 from airflow_provider_connect_offsets.operations.orphans import orphans_journal
-from airflow_provider_connect_offsets.operations.registry import journal_of, reached
+from airflow_provider_connect_offsets.operations.registry import journal_of, make_registry
 from airflow_provider_connect_offsets.operations.stages.captured import connections_of
 from airflow_provider_connect_offsets.saga import Journal, Lease, Owner, SagaRecord, Toward, journals, settle
 
@@ -35,7 +35,7 @@ _STRIMZI_TIMEOUT = 300.0
 
 
 @contextmanager
-def opened(  # noqa: PLR0913 - one for each option
+def open_clients(  # noqa: PLR0913 - one for each option
     workspace: str,
     *,
     url: str | None = None,
@@ -100,7 +100,7 @@ def show(workspace: str | None) -> None:
     workspace = workspace or own_workspace()
     for journal in journals(journal_store(workspace)):
         try:
-            left = journal.left()
+            left = journal.read_left()
         except JournalDamaged as error:
             damaged.append(error)
             continue
@@ -121,14 +121,14 @@ def recover(workspace: str, connector: str, *, toward: Toward, run: str | None, 
         connector: The connector.
         toward: Whether to finish or undo it.
         run: The run whose lease is ended although it has not run out; None: no lease is ended.
-        systems: The systems to open, see :func:`opened`.
+        systems: The systems to open, see :func:`open_clients`.
 
     Raises:
         Overlap: Another run changes the connector.
         LeftStopped: Neither the plan nor the prior state could be proved.
         StoreError: A system does not answer, or refuses.
     """
-    with opened(workspace, **systems) as clients:
+    with open_clients(workspace, **systems) as clients:
         _settle(journal_of(clients, connector), clients, f"for connector {connector!r}", toward=toward, run=run)
 
 
@@ -143,16 +143,16 @@ def _settle(
     journal: Journal, clients: Clients, what: str, *, toward: Toward = Toward.BACK, run: str | None = None
 ) -> None:
     left = settle(
-        journal, Owner.here(run=run or "connect-offsets recover", task="recover"), reached(clients), toward=toward
+        journal, Owner.here(run=run or "connect-offsets recover", task="recover"), make_registry(clients), toward=toward
     )
     nothing = f"There is nothing to recover {what}."
-    tell(left.sentence if left else f"{nothing}{_elsewhere(clients.workspace, journal)}")
+    tell(left.sentence if left else f"{nothing}{_describe_elsewhere(clients.workspace, journal)}")
 
 
-def _elsewhere(workspace: str, journal: Journal) -> str:
+def _describe_elsewhere(workspace: str, journal: Journal) -> str:
     """Describe unfinished operations on a resource of that name in another cluster; empty if there are none."""
     segment = journal.uri.rpartition("/")[2]
-    lefts = [one.left() for one in journals(journal_store(workspace)) if one.resource == segment]
+    lefts = [one.read_left() for one in journals(journal_store(workspace)) if one.resource == segment]
     lines = [_line(*left) for left in lefts if left is not None]
     if not lines:
         return ""
@@ -173,9 +173,9 @@ def recover_orphans(workspace: str, topic: str, *, url: str, kafka: str, run: st
     """Finish what a dead run has begun to remove from an offsets topic.
 
     ``url``: a worker's REST API, which lists the existing connectors. ``kafka``: the topic's cluster, as in
-    :func:`opened`. ``run``, errors: see :func:`recover`.
+    :func:`open_clients`. ``run``, errors: see :func:`recover`.
     """
-    with opened(workspace, url=url) as connect, OffsetsTopic(_settings(kafka), topic) as stored:
+    with open_clients(workspace, url=url) as connect, OffsetsTopic(_settings(kafka), topic) as stored:
         clients = replace(connect, topic=stored)
         _settle(orphans_journal(clients), clients, f"for a removal from {topic}", run=run)
 

@@ -17,7 +17,7 @@ from airflow_provider_connect_offsets.connect.protocols import (
     WriteReply,
 )
 from airflow_provider_connect_offsets.exceptions import NotStopped, OutcomeUnknown, UnknownConnector
-from airflow_provider_connect_offsets.kafka.group_kinds import left_alone
+from airflow_provider_connect_offsets.kafka.group_kinds import why_left_alone
 from airflow_provider_connect_offsets.kafka.groups import Committed, ConsumerGroups, GroupStatus
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, ConsumerGroup, TopicPartition
@@ -43,9 +43,9 @@ class GroupOffsets(ConnectorControl):
         """Return the names of all consumer groups, sorted."""
         return self._groups.list_groups()
 
-    def unlisted(self) -> dict[str, str]:
+    def unlisted_groups(self) -> dict[str, str]:
         """Return the groups that aren't consumer groups, and why each is left alone."""
-        return {name: left_alone(name, kind) for name, kind in self._groups.other_kinds().items()}
+        return {name: why_left_alone(name, kind) for name, kind in self._groups.other_kinds().items()}
 
     def overview(self) -> dict[str, ConnectorOverview]:
         """Return all consumer groups, with the topics of their committed offsets and their state."""
@@ -56,7 +56,7 @@ class GroupOffsets(ConnectorControl):
 
         Raises :class:`UnknownConnector` for a group that does not exist or isn't a consumer group, and store errors.
         """
-        topics = sorted({where.topic for where in self._committed(connector)})
+        topics = sorted({where.topic for where in self._read_committed(connector)})
         if not topics and connector not in self.connectors():
             raise UnknownConnector(f"There is no consumer group {connector!r}.")
         return ConnectorInfo(connector, ConnectorType.GROUP, {"topics": ",".join(topics)} if topics else {})
@@ -90,7 +90,7 @@ class GroupOffsets(ConnectorControl):
 
     def read_offsets(self, connector: str) -> Offsets:
         """Return the committed offsets of a group; empty if the group does not exist. Raises store errors."""
-        committed = self._committed(connector)
+        committed = self._read_committed(connector)
         return Offsets.of(
             Entry.of(_FAMILY.partition_of(where, {}), _FAMILY.offset_at(offset)) for where, offset in committed.items()
         )
@@ -134,9 +134,9 @@ class GroupOffsets(ConnectorControl):
 
     def reset_offsets(self, connector: str) -> WriteReply:
         """Remove all offsets of a group without members."""
-        return self.write_offsets(connector, self.read_offsets(connector).removed())
+        return self.write_offsets(connector, self.read_offsets(connector).removals())
 
-    def _committed(self, group: str) -> dict[TopicPartition, int]:
+    def _read_committed(self, group: str) -> dict[TopicPartition, int]:
         committed = self._groups.offsets(group)
         if not committed:
             self._state(group)
@@ -146,7 +146,7 @@ class GroupOffsets(ConnectorControl):
         """Return the state of a group; raises :class:`UnknownConnector` if it isn't a consumer group."""
         status = self._groups.state(group)
         if status.kind:
-            raise UnknownConnector(left_alone(group, status.kind))
+            raise UnknownConnector(why_left_alone(group, status.kind))
         return status
 
 

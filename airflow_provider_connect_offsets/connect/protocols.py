@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, Protocol, TypeAlias
 
-from airflow_provider_connect_offsets.clock import Clock, polled
+from airflow_provider_connect_offsets.clock import Clock, poll
 from airflow_provider_connect_offsets.masking import one_line
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, Family, family_of
@@ -193,7 +193,7 @@ class ConnectorControl(Protocol):
 
     def await_status(self, connector: str, until: StatusTest, *, timeout: float, clock: Clock) -> ConnectorStatus:
         """Return the first status that ``until`` accepts, or the last one after ``timeout`` seconds."""
-        return polled(lambda: self.status(connector), until, timeout=timeout, clock=clock)
+        return poll(lambda: self.status(connector), until, timeout=timeout, clock=clock)
 
     def prepare(self, connector: str) -> None:
         """Prepare a change of offsets, as far as the connector need not be STOPPED for it; by default do nothing."""

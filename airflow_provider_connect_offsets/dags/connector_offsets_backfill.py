@@ -11,10 +11,10 @@ from airflow_provider_connect_offsets.dags.ready import ready_dag
 from airflow_provider_connect_offsets.parameters.backfill import BackfillParams
 from airflow_provider_connect_offsets.parameters.change import ApprovalParams, FleetLimitsParams
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams, SparkConnectionParams
-from airflow_provider_connect_offsets.parameters.taking import accepted
+from airflow_provider_connect_offsets.parameters.taking import select_accepted
 from airflow_provider_connect_offsets.sensors.backfill import BackfillTurnSensor
 from airflow_provider_connect_offsets.task_groups import bounded_replay, guarded_fleet_change, guarded_offset_change
-from airflow_provider_connect_offsets.task_groups.wiring import RETRIES, taken
+from airflow_provider_connect_offsets.task_groups.wiring import RETRIES, select_arguments
 
 try:
     from airflow.sdk import CronDataIntervalTimetable
@@ -68,13 +68,13 @@ def connector_offsets_backfill(**values: Any) -> None:
     """
     mode, connectors = values["mode"], values["connectors"]
     begins, ends = "{{ data_interval_start.isoformat() }}", "{{ data_interval_end.isoformat() }}"
-    turn = BackfillTurnSensor(task_id="turn", kind=mode, **accepted(BackfillTurnSensor, values), **RETRIES)
+    turn = BackfillTurnSensor(task_id="turn", kind=mode, **select_accepted(BackfillTurnSensor, values), **RETRIES)
     way = BranchPythonOperator(task_id="way", python_callable=_way, op_kwargs={"mode": mode, "connectors": connectors})
     start: dict[str, Any] = {"to": "datetime", "value": begins, "only_back": True}
     turn >> way
-    way >> guarded_offset_change(**taken(guarded_offset_change, values), **start)
-    way >> guarded_fleet_change(group_id="fleet", **taken(guarded_fleet_change, values), **start)
-    way >> bounded_replay(begins=begins, ends=ends, **taken(bounded_replay, values))
+    way >> guarded_offset_change(**select_arguments(guarded_offset_change, values), **start)
+    way >> guarded_fleet_change(group_id="fleet", **select_arguments(guarded_fleet_change, values), **start)
+    way >> bounded_replay(begins=begins, ends=ends, **select_arguments(bounded_replay, values))
 
 
 def _way(*, mode: str, connectors: str) -> str:

@@ -12,7 +12,7 @@ from airflow.sdk import DAG
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.offsets.requests.fields import Parameters
-from airflow_provider_connect_offsets.task_groups.form import as_arguments, params_of, pinned, preset
+from airflow_provider_connect_offsets.task_groups.form import as_arguments, params_of, pin, preset
 from airflow_provider_connect_offsets.task_groups.wiring import QUESTION
 
 #: A function that makes the tasks of a DAG from templates of its Params, by name.
@@ -45,11 +45,11 @@ def ready_dag(
         defaults: Other arguments of ``airflow.sdk.DAG``.
     """
 
-    def decorated(make: MakeTasks) -> Callable[..., DAG]:
+    def decorate(make: MakeTasks) -> Callable[..., DAG]:
         @wraps(make)
-        def made(**given: Any) -> DAG:
+        def make_dag(**given: Any) -> DAG:
             fixed = given.pop("pinned", {})
-            params = pinned(preset(params_of(*models), given.get("params", {})), fixed)
+            params = pin(preset(params_of(*models), given.get("params", {})), fixed)
             asked = {name: given.pop(name) for name in QUESTION if name in given}
             if asked and "approval" not in params:
                 raise InvalidInput(f"{make.__name__} needs no approval, so {', '.join(asked)} can't be given.")
@@ -72,10 +72,10 @@ def ready_dag(
                 make(**as_arguments(params, fixed), **asked)
             return dag
 
-        made.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        make_dag.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
             [inspect.Parameter("given", inspect.Parameter.VAR_KEYWORD)], return_annotation=DAG
         )
-        made.parameters = models  # type: ignore[attr-defined]
-        return made
+        make_dag.parameters = models  # type: ignore[attr-defined]
+        return make_dag
 
-    return decorated
+    return decorate

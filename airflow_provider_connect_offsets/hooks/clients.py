@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput, InvalidRequest
-from airflow_provider_connect_offsets.hooks.settings import configured
+from airflow_provider_connect_offsets.hooks.settings import configure_clients
 from airflow_provider_connect_offsets.parameters.connections import ConnectParams, Control, FlowConnectionParams
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 def require_control(control: str, *ways: Control, why: str) -> None:
     """Raise :class:`InvalidRequest` unless ``control`` is one of ``ways``; ``why``: a sentence that says why not."""
-    if _parsed(control) not in ways:
-        raise InvalidRequest(f"Nothing was touched: {why} So control must be {_listed(ways)}, not {control}.")
+    if _parse_control(control) not in ways:
+        raise InvalidRequest(f"Nothing was touched: {why} So control must be {_list_ways(ways)}, not {control}.")
 
 
 @contextmanager
@@ -47,7 +47,11 @@ def open_connect_cluster(
     from airflow_provider_connect_offsets.hooks.strimzi import open_strimzi
     from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 
-    control, connect_id, kubernetes_id = _parsed(reached.control), reached.connect_conn_id, reached.kubernetes_conn_id
+    control, connect_id, kubernetes_id = (
+        _parse_control(reached.control),
+        reached.connect_conn_id,
+        reached.kubernetes_conn_id,
+    )
     seconds = control.timeout if timeout is None else timeout
     hook = KafkaConnectHook(connect_id, patient=patient, **({} if rest_timeout is None else {"timeout": rest_timeout}))
     with ExitStack() as stack:
@@ -101,7 +105,7 @@ def open_clients(
     from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster
     from airflow_provider_connect_offsets.operations.groups.group_clients import group_clients
 
-    control = _parsed(reached.control)
+    control = _parse_control(reached.control)
     given = {**reached.used_connections(), "kafka_conn_id": kafka_conn_id, "database_conn_id": database_conn_id}
     database = open_database(database_conn_id) if database_conn_id else None
     with ExitStack() as stack:
@@ -116,7 +120,7 @@ def open_clients(
             cluster, also = connect.control.cluster_names()
             clients = replace(connect, logs=kafka, groups=groups, cluster=cluster, also=also)
         yield replace(
-            configured(clients),
+            configure_clients(clients),
             database=database,
             timeout=control.timeout if timeout is None else timeout,
             connections={name: conn_id for name, conn_id in given.items() if conn_id},
@@ -153,12 +157,12 @@ def open_flow(
         yield replace(clients, clusters=Clusters(source, target), connections=named)
 
 
-def _parsed(control: str) -> Control:
+def _parse_control(control: str) -> Control:
     try:
         return Control(control)
     except ValueError as error:
         raise InvalidInput(f"control must be one of {', '.join(Control)}, not {control!r}.") from error
 
 
-def _listed(ways: tuple[Control, ...]) -> str:
+def _list_ways(ways: tuple[Control, ...]) -> str:
     return f"{', '.join(ways[:-1])} or {ways[-1]}"

@@ -22,7 +22,7 @@ from airflow_provider_connect_offsets.connect.rest.endpoint import (
 )
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.get_provider_info import get_provider_info
-from airflow_provider_connect_offsets.hooks.connections import extra_of, naming
+from airflow_provider_connect_offsets.hooks.connections import extra_of, name_errors
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ def endpoint_of(connection: Connection, *, observed: tuple[str, ...] = ()) -> Co
     """
     extra = extra_of(connection)
     _mask(connection, extra)
-    with naming(connection):
+    with name_errors(connection):
         if not observed:
             return _endpoint(connection, extra, _urls(connection))
         configured = _urls(connection) if connection.host else ()

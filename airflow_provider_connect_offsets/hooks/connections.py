@@ -65,12 +65,12 @@ def extra_of(connection: Connection) -> dict[str, Any]:
 def flag_of(connection: Connection, name: str) -> bool:
     """Return a flag of the extra, given as a bool or a text; False if it is missing. Raises :class:`InvalidInput`."""
     value = extra_of(connection).get(name)
-    with naming(connection, field=f"{name}: "):
+    with name_errors(connection, field=f"{name}: "):
         return is_true(value)
 
 
 @contextmanager
-def naming(connection: Connection, *, field: str = "") -> Iterator[None]:
+def name_errors(connection: Connection, *, field: str = "") -> Iterator[None]:
     """Prefix the message of each :class:`InvalidInput` of the block with the connection and, if given, its field."""
     try:
         yield

@@ -23,7 +23,7 @@ class AirflowDatabase:
     conn_id: str
     hook: DbApiHook
 
-    def first(self, statement: str, *values: str) -> tuple[Any, ...]:
+    def fetch_first(self, statement: str, *values: str) -> tuple[Any, ...]:
         """Return the first row of a query; ``values`` replace each ``%s``. Raises :class:`DatabaseFailed`."""
         try:
             row: tuple[Any, ...] | None = self.hook.get_first(statement, parameters=values)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.hooks.clients import open_clients, require_control
-from airflow_provider_connect_offsets.hooks.settings import configured
+from airflow_provider_connect_offsets.hooks.settings import configure_clients
 from airflow_provider_connect_offsets.offsets.flow import Flow, Policy, Side
 from airflow_provider_connect_offsets.parameters.connections import ConnectParams, Control, FailoverClientsParams
 from airflow_provider_connect_offsets.parameters.failover import FailoverParams
@@ -72,11 +72,11 @@ def open_failover(
         target = stack.enter_context(kafka_cluster(target_id, patient=patient))
         source = stack.enter_context(kafka_cluster(source_id, patient=patient)) if source_id else None
         connect, forward = connect_cluster(connect_id, source_id), connect_cluster(forward_id, target_id)
-        clients = connect or configured(Clients(NO_CONNECT, NO_CONNECT))
+        clients = connect or configure_clients(Clients(NO_CONNECT, NO_CONNECT))
         yield replace(clients, clusters=Clusters(source, target), forward=forward)
 
 
-def described_flow(params: FailoverParams, info: ConnectorInfo | None) -> Flow:
+def make_flow(params: FailoverParams, info: ConnectorInfo | None) -> Flow:
     """Return the flow that a connector's configuration or Params describe.
 
     Args:

@@ -25,7 +25,7 @@ PERMANENT = (InvalidInput, AccessDenied, NobodyThere, UnknownConnector, Rejected
 
 
 @contextmanager
-def failing_clearly(*, except_for: type[ConnectOffsetsError] | None = None) -> Iterator[None]:
+def fail_clearly(*, except_for: type[ConnectOffsetsError] | None = None) -> Iterator[None]:
     """Fail a task without retries, with one readable sentence, if a retry can't help; let other errors be retried.
 
     Args:

@@ -77,7 +77,7 @@ def journal_store() -> JournalStore:
     return JournalStore(_option("journal") or journal_root(workspace_uri()), _option("journal_key"))
 
 
-def configured(clients: Clients) -> Clients:
+def configure_clients(clients: Clients) -> Clients:
     """Return ``clients`` with what is configured for all operations: workspace, journals, and what is allowed."""
     return replace(clients, workspace=workspace_uri(), guards=guards(), journal=journal_store())
 
@@ -85,9 +85,9 @@ def configured(clients: Clients) -> Clients:
 class GuardedParameters(TakesParameters):
     """Base of operators and sensors that accept readable URIs only, whoever gives them."""
 
-    def given(self, model: type[Model]) -> Model:
+    def parse_as(self, model: type[Model]) -> Model:
         """Parse as the base class does; also raises :class:`InvalidRequest` for a URI that may not be read."""
-        values = super().given(model)
+        values = super().parse_as(model)
         for name, field in fields_of(model).items():
             if URI in field.marks and (uri := getattr(values, name)):
                 guards().refuse_unreadable(uri, param=name)

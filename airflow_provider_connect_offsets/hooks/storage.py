@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.hooks.connect_endpoint import (
     endpoint_of,
     refuse_unknown_fields,
 )
-from airflow_provider_connect_offsets.hooks.connections import connection_of, extra_of, flag_of, naming
+from airflow_provider_connect_offsets.hooks.connections import connection_of, extra_of, flag_of, name_errors
 from airflow_provider_connect_offsets.hooks.kafka import kafka_config
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 
@@ -42,7 +42,7 @@ def open_storage(connect_conn_id: str) -> Clients:
     """
     connection = connection_of(connect_conn_id, conn_type=CONN_TYPE, example=EXAMPLE)
     extra = extra_of(connection)
-    with naming(connection):
+    with name_errors(connection):
         refuse_unknown_fields(extra)
     file, topic = extra.get("offsets_file"), extra.get("offsets_topic")
     if bool(file) == bool(topic):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from airflow_provider_connect_offsets.connect.strimzi.resources import GROUP, CustomResource
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.hooks.connect_endpoint import CONN_TYPE, refuse_unknown_fields, text_of
-from airflow_provider_connect_offsets.hooks.connections import connection_of, extra_of, is_there, naming
+from airflow_provider_connect_offsets.hooks.connections import connection_of, extra_of, is_there, name_errors
 from airflow_provider_connect_offsets.parameters.connections import DEFAULT_CONNECT
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def open_strimzi(
     return opened
 
 
-async def changed(kubernetes_conn_id: str, resource: CustomResource, *, seconds: float) -> bool:
+async def await_change(kubernetes_conn_id: str, resource: CustomResource, *, seconds: float) -> bool:
     """Watch a resource until it changes, for some seconds at most, without a thread.
 
     Args:
@@ -117,6 +117,6 @@ def _resource(connect_conn_id: str) -> tuple[str, str]:
         return "", ""
     connection = connection_of(connect_conn_id, conn_type=CONN_TYPE, example=_EXAMPLE)
     extra = extra_of(connection)
-    with naming(connection):
+    with name_errors(connection):
         refuse_unknown_fields(extra)
         return text_of(extra, "strimzi_cluster") or "", text_of(extra, "strimzi_namespace") or ""

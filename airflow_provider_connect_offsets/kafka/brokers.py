@@ -95,17 +95,17 @@ class Brokers:
             AccessDenied: Kafka refuses the credentials.
             StoreError: Kafka answered with another error, or the client is closed.
         """
-        self.ask("reach the cluster", self._greeted)
+        self.ask("reach the cluster", self._await_greeting)
 
-    def _greeted(self, client: AdminClient) -> None:
+    def _await_greeting(self, client: AdminClient) -> None:
         answer = client.describe_cluster(request_timeout=self.timeout)
         while not answer.done():
             client.poll(0.1)  # calls _keep_error
             if self._all_down:
-                raise self._nobody()
+                raise self._unreachable_error()
         answer.result()
 
-    def _nobody(self) -> StoreError:
+    def _unreachable_error(self) -> StoreError:
         meant = self.meaning("Can't reach the cluster", KafkaException(KafkaError(KafkaError._ALL_BROKERS_DOWN)))  # noqa: SLF001
         if not isinstance(meant, Unreachable):
             return meant

@@ -19,7 +19,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from airflow_provider_connect_offsets import fencing
-from airflow_provider_connect_offsets.clock import retrying
+from airflow_provider_connect_offsets.clock import make_attempts
 from airflow_provider_connect_offsets.exceptions import InvalidInput, StoreError
 from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
 from airflow_provider_connect_offsets.kafka.remaining import RemainingRecords
@@ -164,7 +164,7 @@ class KafkaCluster(RemainingRecords):
         purpose = f"set {_POLICY} of topic {topic!r} to {policy or 'the default'}"
         fencing.ask()
         self.ask(purpose, alter)
-        for attempt in self._until_effective():
+        for attempt in self._attempts_until_effective():
             with attempt:
                 now = self.policy(topic)
                 if now.own is (policy is None) or (policy is not None and now.value != policy):
@@ -177,7 +177,7 @@ class KafkaCluster(RemainingRecords):
             for answer in client.delete_records(before, request_timeout=self.timeout).values():
                 answer.result()
 
-        for attempt in self._until_effective():
+        for attempt in self._attempts_until_effective():
             with attempt:
                 fencing.ask()
                 try:
@@ -185,9 +185,9 @@ class KafkaCluster(RemainingRecords):
                 except StoreError as error:
                     raise _as_not_yet(error) from error
 
-    def _until_effective(self) -> tenacity.Retrying:
+    def _attempts_until_effective(self) -> tenacity.Retrying:
         """Return attempts until a setting has taken effect: brokers learn of it with a delay."""
-        return retrying(tenacity.retry_if_exception_type(_NotYet), timeout=self.timeout)
+        return make_attempts(tenacity.retry_if_exception_type(_NotYet), timeout=self.timeout)
 
 
 class _NotYet(StoreError):

@@ -24,7 +24,7 @@ COORDINATING = frozenset(
 _CONSUMER = "consumer"
 
 
-def left_alone(group: str, kind: str) -> str:
+def why_left_alone(group: str, kind: str) -> str:
     """Say that a group of another kind is not changed."""
     return f"{group!r} isn't a consumer group but {kind}, so it is left alone."
 

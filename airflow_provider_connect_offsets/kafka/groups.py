@@ -16,15 +16,15 @@ from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import AdminClient
 
 from airflow_provider_connect_offsets import fencing
-from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, retrying
+from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, make_attempts
 from airflow_provider_connect_offsets.exceptions import StoreError, Unreachable
 from airflow_provider_connect_offsets.kafka.brokers import Brokers
 from airflow_provider_connect_offsets.kafka.group_kinds import (
     COORDINATING,
     OTHER_TYPE,
-    left_alone,
     listed_groups,
     other_kinds,
+    why_left_alone,
 )
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.requests.patterns import typed_pattern
@@ -104,7 +104,7 @@ class ConsumerGroups(Brokers):
             StoreError: A broker, or a coordinator on it, does not answer in time, so that its groups are unknown.
         """
         matching = typed_pattern(pattern or ".*", param="groups")
-        names = self._until_coordinated(partial(self.ask, "list the consumer groups", self._list))
+        names = self._repeat_until_coordinated(partial(self.ask, "list the consumer groups", self._list))
         return sorted(name for name in names if matching.matches(name))
 
     def other_kinds(self, pattern: str = "") -> dict[str, str]:
@@ -114,7 +114,7 @@ class ConsumerGroups(Brokers):
         """
         matching = typed_pattern(pattern or ".*", param="groups")
         ask = partial(self.ask, "list the groups", partial(other_kinds, timeout=self.timeout))
-        return {name: kind for name, kind in self._until_coordinated(ask).items() if matching.matches(name)}
+        return {name: kind for name, kind in self._repeat_until_coordinated(ask).items() if matching.matches(name)}
 
     def state(self, group: str) -> GroupStatus:
         """Return the state of ``group``; a group that does not exist is empty. Raises store errors."""
@@ -127,19 +127,19 @@ class ConsumerGroups(Brokers):
         for start in range(0, len(names), _DESCRIBED_AT_ONCE):
             part = names[start : start + _DESCRIBED_AT_ONCE]
             describe = partial(
-                self.ask, f"describe consumer group {_named(part)}", partial(self._describe, groups=part)
+                self.ask, f"describe consumer group {_join_names(part)}", partial(self._describe, groups=part)
             )
-            statuses |= self._until_coordinated(describe)
+            statuses |= self._repeat_until_coordinated(describe)
         unnamed = {name: status for name, status in statuses.items() if status is None or status.kind}
         kinds = self.other_kinds() if unnamed else {}
         return {name: status or _ABSENT for name, status in statuses.items()} | {
             name: GroupStatus(GroupState.OTHER_KIND, 0, kinds[name]) for name in unnamed if name in kinds
         }
 
-    def _until_coordinated(self, call: Callable[[], T]) -> T:
+    def _repeat_until_coordinated(self, call: Callable[[], T]) -> T:
         """Repeat a call while a coordinator is starting, as after the first request for a group of a new cluster."""
         retry = tenacity.retry_if_exception(_is_starting)
-        return retrying(retry, timeout=self.timeout, wait=tenacity.wait_fixed(_PAUSE))(call)
+        return make_attempts(retry, timeout=self.timeout, wait=tenacity.wait_fixed(_PAUSE))(call)
 
     def offsets(self, group: str) -> dict[TopicPartition, int]:
         """Return the committed offset of each partition of ``group`` that has one."""
@@ -158,7 +158,7 @@ class ConsumerGroups(Brokers):
         # process with a segmentation fault. Describing the groups waits until it is ready, or raises.
         statuses = self.states(names)
         asked = _in_flight([name for name in names if not statuses[name].kind], self._request_offsets)
-        committed = {group: self._committed(group, answer) for group, answer in asked}
+        committed = {group: self._read_committed(group, answer) for group, answer in asked}
         return {name: committed.get(name, {}) for name in names}
 
     def commit(self, offsets: Mapping[str, Mapping[TopicPartition, int | Committed]]) -> dict[str, str]:
@@ -172,7 +172,7 @@ class ConsumerGroups(Brokers):
             partitions of a refused group may be set. A group of another kind is refused here.
         """
         statuses = self.states(offsets)  # as for reading: librdkafka does not survive a coordinator that is not ready
-        others = {name: left_alone(name, one.kind) for name, one in statuses.items() if one.kind}
+        others = {name: why_left_alone(name, one.kind) for name, one in statuses.items() if one.kind}
         refused: dict[str, StoreError] = {}
         remaining = {name: some for name, some in offsets.items() if name not in others}
         deadline = SYSTEM_CLOCK.now() + self.timeout
@@ -191,7 +191,7 @@ class ConsumerGroups(Brokers):
         failed: dict[str, StoreError] = {}
         for group, answer in _in_flight(offsets, lambda group: self._request_commit(group, offsets[group])):
             try:
-                self._answered(group, "set", answer)
+                self._await_answer(group, "set", answer)
             except StoreError as error:
                 failed[group] = error
         return failed
@@ -199,7 +199,7 @@ class ConsumerGroups(Brokers):
     def delete(self, group: str) -> None:
         """Remove a group with all its offsets; raises :class:`StoreError` if it has members, or is of another kind."""
         if kind := self.state(group).kind:
-            raise StoreError(f"Nothing was deleted: {left_alone(group, kind)}")
+            raise StoreError(f"Nothing was deleted: {why_left_alone(group, kind)}")
         fencing.ask()
         self.ask(
             f"delete consumer group {group!r}",
@@ -221,15 +221,15 @@ class ConsumerGroups(Brokers):
             lambda client: client.list_consumer_group_offsets([request], request_timeout=self.timeout)[group],
         )
 
-    def _committed(self, group: str, pending: _Answer) -> dict[TopicPartition, Committed]:
-        partitions = sorted(self._answered(group, "read", pending), key=lambda one: (one.topic, one.partition))
+    def _read_committed(self, group: str, pending: _Answer) -> dict[TopicPartition, Committed]:
+        partitions = sorted(self._await_answer(group, "read", pending), key=lambda one: (one.topic, one.partition))
         return {
             TopicPartition(one.topic, one.partition): Committed(one.offset, one.metadata or "", one.leader_epoch)
             for one in partitions
             if one.offset >= 0
         }
 
-    def _answered(self, group: str, verb: str, pending: _Answer) -> list[KafkaPartition]:
+    def _await_answer(self, group: str, verb: str, pending: _Answer) -> list[KafkaPartition]:
         """Wait for the answer on a group's partitions; raises the error of the first partition that has one."""
         answer = self.ask(f"{verb} the offsets of consumer group {group!r}", lambda _client: pending.result())
         for one in answer.topic_partitions or []:
@@ -281,7 +281,7 @@ def _to_commit(where: TopicPartition, offset: int | Committed) -> KafkaPartition
     return KafkaPartition(where.topic, where.partition, committed.offset, committed.metadata, **epoch)
 
 
-def _named(groups: Sequence[str]) -> str:
+def _join_names(groups: Sequence[str]) -> str:
     return repr(groups[0]) if len(groups) == 1 else f"{groups[0]!r} and {len(groups) - 1} more"
 
 

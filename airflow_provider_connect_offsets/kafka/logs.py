@@ -180,7 +180,7 @@ class KafkaLogs(Brokers):
 
     def _failure(self, failed: dict[TopicPartition, KafkaException]) -> StoreError:
         """Return the most useful error of all partitions."""
-        failure = f"Can't look up offsets of {_named(failed)}"
+        failure = f"Can't look up offsets of {_name_partitions(failed)}"
         by_code = {error.args[0].code(): error for error in failed.values()}
         return min((self.meaning(failure, error) for error in by_code.values()), key=_rank)
 
@@ -188,7 +188,8 @@ class KafkaLogs(Brokers):
         impossible = [where for where in partitions if not _TOPIC_NAME.fullmatch(where.topic) or where.partition < 0]
         if impossible:
             raise StoreError(
-                f"Can't look up offsets of {_named(impossible)}: the topic name or the partition number is invalid."
+                f"Can't look up offsets of {_name_partitions(impossible)}: the topic name or the partition number is "
+                "invalid."
             )
 
 
@@ -199,7 +200,7 @@ def _rank(error: StoreError) -> int:
     return 1 if type(error) is StoreError else 2
 
 
-def _named(partitions: Iterable[TopicPartition]) -> str:
+def _name_partitions(partitions: Iterable[TopicPartition]) -> str:
     names = sorted(f"topic {where.topic!r} partition {where.partition}" for where in partitions)
     more = len(names) - _NAMED_IN_ERROR
     return ", ".join(names[:_NAMED_IN_ERROR]) + (f" and {more} more" if more > 0 else "")

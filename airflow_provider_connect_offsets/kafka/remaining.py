@@ -15,7 +15,7 @@ from confluent_kafka import Consumer, IsolationLevel
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
 from airflow_provider_connect_offsets.kafka.logs import KafkaLogs, LogBounds
-from airflow_provider_connect_offsets.kafka.spans import Isolation, consumed, position_of, reading
+from airflow_provider_connect_offsets.kafka.spans import Isolation, consume, open_consumer, position_of
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 
 # Number of partitions read at the same time; only the first record of each is needed.
@@ -60,7 +60,7 @@ class RemainingRecords(KafkaLogs):
         starts = {where: _start(position, bounds[where]) for where, position in positions.items()}
         unread = iter([(where, start) for where, start in starts.items() if start < bounds[where].log_end])
         remaining: dict[TopicPartition, Remaining] = {}
-        with reading(self._config, isolation, **_SMALL) as consumer:
+        with open_consumer(self._config, isolation, **_SMALL) as consumer:
             while part := dict(islice(unread, _AT_ONCE)):
                 first = self._first_records(consumer, part)
                 undecided = {} if isolation is Isolation.READ_UNCOMMITTED else self.stable_ends(part.keys() - first)
@@ -78,7 +78,7 @@ class RemainingRecords(KafkaLogs):
         consumer.assign([confluent_kafka.TopicPartition(one.topic, one.partition, at) for one, at in starts.items()])
         records: dict[TopicPartition, Remaining] = {}
         waiting = set(starts)
-        for messages in consumed(self, consumer, waiting, at_once=_AT_ONCE):
+        for messages in consume(self, consumer, waiting, at_once=_AT_ONCE):
             for message in messages:
                 where, offset, is_record = position_of(self, message)
                 if where in waiting:

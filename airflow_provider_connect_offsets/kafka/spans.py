@@ -17,7 +17,7 @@ from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, at_intervals
 from airflow_provider_connect_offsets.exceptions import StoreError
 from airflow_provider_connect_offsets.kafka.brokers import Brokers
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 
 log = logging.getLogger(__name__)
 
@@ -79,9 +79,9 @@ class Spans(Brokers):
             (one.topic, one.partition): (one, span.stop) for one, span in spans.items() if span
         }
         unread = {where for where, _end in ends.values()}
-        with reading(self._config, self._isolation, **_LARGE) as consumer:
+        with open_consumer(self._config, self._isolation, **_LARGE) as consumer:
             consumer.assign([_at(where, spans[where].start) for where in unread])
-            for messages in consumed(self, consumer, unread):
+            for messages in consume(self, consumer, unread):
                 for message in messages:
                     error, offset = message.error(), message.offset()
                     if error is not None or offset is None:
@@ -104,9 +104,9 @@ class Spans(Brokers):
         It is faster than :meth:`read`. A batch may be empty. Raises store errors.
         """
         unread = {where: span.stop for where, span in spans.items() if span}
-        with reading(self._config, self._isolation, **_LARGE) as consumer:
+        with open_consumer(self._config, self._isolation, **_LARGE) as consumer:
             consumer.assign([_at(where, spans[where].start) for where in unread])
-            for messages in consumed(self, consumer, unread):
+            for messages in consume(self, consumer, unread):
                 # The end of a partition is a message without a record, anywhere among the others.
                 ends = _with_errors(messages)
                 for message in (messages[-1], *ends):
@@ -139,16 +139,16 @@ class Spans(Brokers):
         requested = [(where, left) for where, left in requested if left]
         if not requested:
             return
-        with reading(self._config, self._isolation, **_SINGLE) as consumer:
+        with open_consumer(self._config, self._isolation, **_SINGLE) as consumer:
             for first in range(0, len(requested), _TOGETHER):
-                yield from self._single(consumer, dict(requested[first : first + _TOGETHER]), timed)
+                yield from self._read_single(consumer, dict(requested[first : first + _TOGETHER]), timed)
 
-    def _single(
+    def _read_single(
         self, consumer: Consumer, requested: dict[TopicPartition, deque[int]], timed: Mapping[str, bool]
     ) -> Iterator[Digest]:
         """Read the records at these sorted offsets, which are removed from ``requested``."""
         consumer.assign([_at(where, left[0]) for where, left in requested.items()])
-        for (message,) in consumed(self, consumer, requested, at_once=1):
+        for (message,) in consume(self, consumer, requested, at_once=1):
             where, offset, is_record = position_of(self, message)
             left = requested.get(where)
             if left is None or (is_record and offset < left[0]):
@@ -179,7 +179,7 @@ def _at(where: TopicPartition, offset: int) -> KafkaPartition:
 
 
 @contextmanager
-def reading(config: Mapping[str, Any], isolation: Isolation, **more: Any) -> Iterator[Consumer]:
+def open_consumer(config: Mapping[str, Any], isolation: Isolation, **more: Any) -> Iterator[Consumer]:
     """Open a consumer that joins no group and commits nothing; settings in ``more`` override ``config``."""
     own = {
         "group.id": "connect-offsets",  # librdkafka requires one
@@ -196,7 +196,7 @@ def reading(config: Mapping[str, Any], isolation: Isolation, **more: Any) -> Ite
         consumer.close()
 
 
-def consumed(
+def consume(
     cluster: Brokers, consumer: Consumer, unread: Collection[TopicPartition], *, at_once: int = _AT_ONCE
 ) -> Iterator[list[Message]]:
     """Yield messages until ``unread``, from which the caller removes partitions, is empty.
@@ -206,7 +206,7 @@ def consumed(
     received, reports, among = SYSTEM_CLOCK.now(), at_intervals(), len(unread)
     while unread:
         if reports():
-            partitions = counted(among, "partition")
+            partitions = quantify(among, "partition")
             log.info("%s: %d of %s have been read.", cluster.servers, among - len(unread), partitions)
         if messages := consumer.consume(at_once, _WAIT):
             received = SYSTEM_CLOCK.now()

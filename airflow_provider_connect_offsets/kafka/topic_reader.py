@@ -94,7 +94,7 @@ class TopicReader(Spans):
                 if count % _PROGRESS_EVERY == 0 or reached == ends:
                     progress(sum(reached.values()) - begin, sum(ends.values()) - begin)
 
-    def latest(self) -> Iterator[TopicRecord]:
+    def read_latest(self) -> Iterator[TopicRecord]:
         """Return the last record of each key, which compaction leaves; raises as :meth:`records` does.
 
         For compacted topics in which each key has one partition: the records are held in memory. Records that are
@@ -102,7 +102,7 @@ class TopicReader(Spans):
         """
         last: dict[bytes | str | None, Message] = {}
         spans = self._spans()
-        with _uncollected():
+        with _pause_collection():
             for messages in self.batches(spans):
                 # No Python loop, because a topic may have millions of records and few keys.
                 last.update(zip(map(Message.key, messages), messages, strict=True))
@@ -127,7 +127,7 @@ class TopicReader(Spans):
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
+def _pause_collection() -> Iterator[None]:
     """Pause garbage collection, which would traverse all held messages repeatedly although they have no cycles."""
     paused = gc.isenabled()
     gc.disable()

@@ -15,7 +15,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 
 from airflow_provider_connect_offsets import fencing
 from airflow_provider_connect_offsets.exceptions import ChangeError, OutcomeUnknown, StoreError
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 
 log = logging.getLogger(__name__)
 _FLUSH = 30.0
@@ -69,7 +69,7 @@ class TopicWriter:
             first.commit_transaction(_FLUSH)
         except KafkaException as error:
             self._abort(first)
-            raise self._unconfirmed(whose, len(records), _reason(error)) from error
+            raise self._unconfirmed_error(whose, len(records), _reason(error)) from error
         except (OutcomeUnknown, ChangeError):
             self._abort(first)
             raise
@@ -103,19 +103,19 @@ class TopicWriter:
         fencing.ask()
         failed: list[KafkaError] = []
 
-        def confirmed(error: KafkaError | None, _message: object) -> None:
+        def confirm(error: KafkaError | None, _message: object) -> None:
             if error is not None:
                 failed.append(error)
 
         try:
             for key, value in records.items():
-                self._produce(producer, value, key, partitions.get(key, -1), confirmed)
+                self._produce(producer, value, key, partitions.get(key, -1), confirm)
         except KafkaException as error:  # librdkafka itself refuses a record; those before it are under way
-            raise self._unconfirmed(whose, len(records), _reason(error)) from error
+            raise self._unconfirmed_error(whose, len(records), _reason(error)) from error
         left = producer.flush(_FLUSH)
         if failed or left:
             why = failed[0].str() if failed else f"no answer within {_FLUSH:g} s"
-            raise self._unconfirmed(whose, len(failed) + left, why)
+            raise self._unconfirmed_error(whose, len(failed) + left, why)
 
     def _produce(
         self, producer: Producer, value: bytes | None, key: bytes, partition: int, confirmed: Confirmed
@@ -129,9 +129,9 @@ class TopicWriter:
                 producer.poll(0)
                 return
 
-    def _unconfirmed(self, whose: str, count: int, why: str) -> OutcomeUnknown:
+    def _unconfirmed_error(self, whose: str, count: int, why: str) -> OutcomeUnknown:
         return OutcomeUnknown(
-            f"Kafka did not confirm {counted(count, 'record')} of {whose!r} in topic {self.topic!r} ({why}), so it is "
+            f"Kafka did not confirm {quantify(count, 'record')} of {whose!r} in topic {self.topic!r} ({why}), so it is "
             "unknown what was written. Read the topic back before anything else."
         )
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar, cast
 import tenacity
 from tenacity.retry import retry_base
 
-from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock, polled, retrying
+from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock, make_attempts, poll
 from airflow_provider_connect_offsets.connect.protocols import (
     ConnectorControl,
     ConnectorRegistry,
@@ -91,7 +91,7 @@ class Logs(Protocol):
 class Database(Protocol):
     """The database that a connector reads (``hooks.database``)."""
 
-    def first(self, statement: str, *values: str) -> tuple[Any, ...]:
+    def fetch_first(self, statement: str, *values: str) -> tuple[Any, ...]:
         """Return the first row of a query; ``values`` replace each ``%s``. Raises :class:`StoreError`."""
 
 
@@ -168,7 +168,7 @@ class Clients:
         return self.has_connect and self.control.by_resource
 
     @property
-    def both(self) -> Clusters:
+    def both_clusters(self) -> Clusters:
         """Both clusters of the flow; raises :class:`InvalidRequest` for an operation that has none."""
         if self.clusters is None:
             raise InvalidRequest(
@@ -201,15 +201,15 @@ class Clients:
 
     def settle(self, read: Callable[[], Reading], *, until: Callable[[Reading], bool]) -> Reading:
         """Repeat ``read`` until ``until`` accepts the result or ``timeout`` seconds have passed; return the last."""
-        return polled(read, until, timeout=self.timeout, clock=self.clock)
+        return poll(read, until, timeout=self.timeout, clock=self.clock)
 
     def await_status(self, connector: str, until: StatusTest) -> ConnectorStatus:
         """Return the first status that ``until`` accepts, or the last in ``timeout`` seconds; raises store errors."""
         return self.control.await_status(connector, until, timeout=self.timeout, clock=self.clock)
 
-    def retrying(self, retry: retry_base) -> tenacity.Retrying:
+    def make_attempts(self, retry: retry_base) -> tenacity.Retrying:
         """Return attempts while ``retry`` accepts their results or errors, for up to ``timeout`` seconds.
 
         In the end, the last attempt's result is returned, or its error is raised.
         """
-        return retrying(retry, timeout=self.timeout, clock=self.clock)
+        return make_attempts(retry, timeout=self.timeout, clock=self.clock)

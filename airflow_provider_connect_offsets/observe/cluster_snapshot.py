@@ -109,7 +109,7 @@ def take_cluster_snapshot(
 
 def _read_all(names: Sequence[str], clients: SnapshotClients) -> Iterator[ObservedConnector | ConnectOffsetsError]:
     """Yield each connector as read, or why it could not be read; raises :class:`Unreachable` if no worker answers."""
-    listed = _listed(names, clients.control)
+    listed = _list_connectors(names, clients.control)
     # Made in this thread: if a thread of the pool failed at its start, the pool would break and the error be lost.
     free, own = [offsets_reader(store) for store in clients.stores], local()
 
@@ -129,7 +129,9 @@ def _read_all(names: Sequence[str], clients: SnapshotClients) -> Iterator[Observ
             pool.shutdown(cancel_futures=True)
 
 
-def _listed(names: Sequence[str], control: ConnectorControl) -> dict[str, ConnectorOverview | ConnectOffsetsError]:
+def _list_connectors(
+    names: Sequence[str], control: ConnectorControl
+) -> dict[str, ConnectorOverview | ConnectOffsetsError]:
     """Return type, configuration and state of each connector, or why they can't be read."""
     listed = control.overview()
     # Connect silently leaves out a connector that has no state yet.

@@ -75,7 +75,7 @@ class FailedSink:
         return bounds.log_start if position is None else max(position, bounds.log_start)
 
     @property
-    def unread(self) -> dict[TopicPartition, int]:
+    def unread_counts(self) -> dict[TopicPartition, int]:
         """The partitions that have offsets after the position, and how many."""
         left = {where: self.bounds[where].log_end - self.start(where) for where in self.positions}
         return {where: count for where, count in left.items() if count > 0}
@@ -121,10 +121,10 @@ class FailedRecord:
 
     def __str__(self) -> str:
         """Name its place."""
-        return described(self.place)
+        return name_record(self.place)
 
 
-def described(place: Place) -> str:
+def name_record(place: Place) -> str:
     """Name a record by its topic, partition and offset."""
     topic, partition, offset = place
     return f"topic {topic!r}, partition {partition}, offset {offset}"
@@ -168,7 +168,7 @@ def read_unconvertible(sink: FailedSink, kafka: KafkaCluster, *, most: int) -> l
     converters = Converters.of(sink.info.config)
     spans = {
         where: range(sink.start(where), min(sink.bounds[where].log_end, sink.start(where) + most))
-        for where in sink.unread
+        for where in sink.unread_counts
         if sink.positions[where] is not None
     }
     found: dict[TopicPartition, FailedRecord] = {}
@@ -219,7 +219,7 @@ def read_reported(
     end = reports_end(clients, topic)
     reports = kafka.full_records({where: range(since, end)}) if end > since else iter(())
     by_place = {place: headers for place, headers in map(_report, reports) if place[0] in sink.positions}
-    return [one for place, headers in by_place.items() for one in _located(sink, kafka, *place, headers)]
+    return [one for place, headers in by_place.items() for one in _locate(sink, kafka, *place, headers)]
 
 
 def _report(report: FullRecord) -> tuple[tuple[TopicPartition, int], Mapping[str, str]]:
@@ -233,7 +233,7 @@ def _report(report: FullRecord) -> tuple[tuple[TopicPartition, int], Mapping[str
     return (where, int(headers.get("offset", "-1"))), headers
 
 
-def _located(
+def _locate(
     sink: FailedSink, kafka: KafkaCluster, where: TopicPartition, offset: int, headers: Mapping[str, str]
 ) -> Iterator[FailedRecord]:
     """Read the reported record, and count the records between the sink's position and it."""
@@ -254,7 +254,7 @@ def _located(
         )
 
 
-def still_next(sink: FailedSink, records: Iterable[FailedRecord]) -> list[FailedRecord]:
+def select_still_next(sink: FailedSink, records: Iterable[FailedRecord]) -> list[FailedRecord]:
     """Return the records found before on which the sink still fails: its position has not moved since."""
     return [one for one in records if sink.positions.get(one.record.where, -1) == one.position]
 

@@ -24,13 +24,13 @@ from airflow_provider_connect_offsets.kafka.logs import LogBounds
 from airflow_provider_connect_offsets.kafka.remaining import Remaining
 from airflow_provider_connect_offsets.kafka.spans import Isolation
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.observe.partitions import existing, first_few
+from airflow_provider_connect_offsets.observe.partitions import existing_partitions, join_first
 from airflow_provider_connect_offsets.observe.waiting import Observation, consumed_partitions, stored_positions
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import MirrorSource, OffsetReset, TopicPartition
 from airflow_provider_connect_offsets.offsets.requests.place import AwaitedLag
 from airflow_provider_connect_offsets.offsets.requests.request import Request
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 
 log = logging.getLogger(__name__)
 _NAMED = 3
@@ -98,7 +98,7 @@ def next_records(
     """
     logs = clients.logs_of(info.name)
     try:
-        bounds = logs.bounds(existing(logs, positions))
+        bounds = logs.bounds(existing_partitions(logs, positions))
         within = {where: positions[where] for where, log in bounds.items() if _is_within(positions[where], log)}
         first = logs.first_remaining(within, isolation=isolation_of(info)) if within else {}
     except StoreError as error:
@@ -127,7 +127,7 @@ def _is_within(position: int, log: LogBounds) -> bool:
     return log.log_start <= position < log.log_end
 
 
-def replicated(
+def observe_replicated(
     clients: Clients,
     info: ConnectorInfo,
     *,
@@ -152,8 +152,8 @@ def replicated(
     """
     logs = clients.logs_of(info.name)
     stored = stored_positions(clients, info)
-    known = {*stored, *_consumed(clients, info)}
-    present = sorted(existing(logs, (where for where in known if selects(where.topic))))
+    known = {*stored, *_consumed_partitions(clients, info)}
+    present = sorted(existing_partitions(logs, (where for where in known if selects(where.topic))))
     bounds = logs.bounds(present)
     starts_elsewhere = info.family.offset_reset(info.config) is not OffsetReset.EARLIEST
     unknown = {where for where in present if stored.get(where) is None and starts_elsewhere}
@@ -185,13 +185,13 @@ def observe_lag(clients: Clients, connector: str, awaited: AwaitedLag) -> Observ
     info = clients.control.info(connector)
     if info.family.name != MirrorSource.name:
         raise InvalidRequest(f"{connector!r} is a {info.connector_class}, not a MirrorSourceConnector.")
-    observed = replicated(clients, info, selects=awaited.selects_topic)
+    observed = observe_replicated(clients, info, selects=awaited.selects_topic)
     if not observed:
         raise InvalidRequest(
             f"Nothing to wait for: {connector!r} has no partition of topics {awaited.topics or '.*'!r}."
         )
     now = time.time()
-    behind = [text for where, one in observed.items() if (text := _behind(awaited, where, one, now))]
+    behind = [text for where, one in observed.items() if (text := _describe_behind(awaited, where, one, now))]
     return observation(clients, connector, behind, partitions=len(observed))
 
 
@@ -209,16 +209,16 @@ def observation(clients: Clients, connector: str, behind: Sequence[str], *, part
         StoreError: Connect does not answer, or refuses.
     """
     if not behind:
-        sentence = f"{connector!r} is far enough in each awaited partition ({counted(partitions, 'partition')})."
+        sentence = f"{connector!r} is far enough in each awaited partition ({quantify(partitions, 'partition')})."
         return Observation(reached=True, sentence=sentence)
     status = clients.control.status(connector)
-    sentence = f"{connector!r} ({status.state}): {first_few(behind, _NAMED, separator='; ')}."
+    sentence = f"{connector!r} ({status.state}): {join_first(behind, _NAMED, separator='; ')}."
     if status.has_failed:
         raise NotRunning(f"{sentence} It has failed: {status.cause}")
     return Observation(reached=False, sentence=sentence)
 
 
-def _consumed(clients: Clients, info: ConnectorInfo) -> list[TopicPartition]:
+def _consumed_partitions(clients: Clients, info: ConnectorInfo) -> list[TopicPartition]:
     try:
         return consumed_partitions(clients, info)
     except UnreadablePattern as error:
@@ -226,7 +226,7 @@ def _consumed(clients: Clients, info: ConnectorInfo) -> list[TopicPartition]:
         return []
 
 
-def _behind(awaited: AwaitedLag, where: TopicPartition, observed: Replicated, now: float) -> str:
+def _describe_behind(awaited: AwaitedLag, where: TopicPartition, observed: Replicated, now: float) -> str:
     """Describe how far a partition is behind; empty if it has reached the awaited lag."""
     lag, seconds = observed.lag, observed.seconds(now)
     records, oldest = awaited.max_lag_records, awaited.max_lag_seconds
@@ -237,4 +237,4 @@ def _behind(awaited: AwaitedLag, where: TopicPartition, observed: Replicated, no
     if not many and not old:
         return ""
     age = "" if seconds is None else f", the first of them {seconds:,.0f} s old"
-    return f"{where.topic}-{where.partition} has {counted(lag or 0, 'record')} left to replicate{age}"
+    return f"{where.topic}-{where.partition} has {quantify(lag or 0, 'record')} left to replicate{age}"

@@ -17,7 +17,7 @@ import tenacity
 from airflow_provider_connect_offsets.exceptions import AccessDenied, Drift, StoreError, Unreachable
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.observe.partitions import existing, first_few
+from airflow_provider_connect_offsets.observe.partitions import existing_partitions, join_first
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import Family, TopicPartition
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
@@ -87,14 +87,14 @@ def observe(clients: Clients, plan: OffsetPlan, at_stop: Offsets) -> tuple[LogPo
         Drift: A requested position is out of range of its log.
         StoreError: A system does not answer, or refuses.
     """
-    stored = at_stop.stored()
+    stored = at_stop.by_partition()
     rows = {where: row for row in plan.changed_rows() if (where := row.where) is not None}
     bounds = _bounds(clients, rows)
     if bounds is None:
         return ()
     gone = _out_of_log({where: row.after_position for where, row in rows.items()}, bounds)
     if gone:
-        raise Drift(f"Nothing was written: {plan.connector!r}, {_named(gone)}. {_ADVICE}")
+        raise Drift(f"Nothing was written: {plan.connector!r}, {_name_positions(gone)}. {_ADVICE}")
     return tuple(
         LogPosition(
             topic=where.topic,
@@ -110,15 +110,15 @@ def observe(clients: Clients, plan: OffsetPlan, at_stop: Offsets) -> tuple[LogPo
 
 def drift(connector: str, gone: Iterable[OutOfLog]) -> Drift:
     """Return the error for positions that went out of range during a change."""
-    return Drift(f"{described(connector, gone)} {_ADVICE}")
+    return Drift(f"{describe_gone(connector, gone)} {_ADVICE}")
 
 
-def requested_gone(clients: Clients, positions: Iterable[LogPosition]) -> list[OutOfLog]:
+def list_requested_gone(clients: Clients, positions: Iterable[LogPosition]) -> list[OutOfLog]:
     """Return the requested positions that are out of range now; raises store errors."""
     return out_of_log(clients, {one.where: one.requested for one in positions})
 
 
-def prior_gone(clients: Clients, positions: Iterable[LogPosition]) -> list[OutOfLog]:
+def list_prior_gone(clients: Clients, positions: Iterable[LogPosition]) -> list[OutOfLog]:
     """Return the prior positions whose records existed at the stop but are now deleted; raises store errors."""
     existed = {one.where: one.prior for one in positions if one.prior is not None and one.prior >= one.log_start}
     return [one for one in out_of_log(clients, existed) if one.log is None or one.position < one.log.log_start]
@@ -136,9 +136,9 @@ def positions_in(family: Family, changes: Offsets) -> dict[TopicPartition, int |
     return {where: family.position_in(offset) for where, offset in offsets if where is not None}
 
 
-def described(connector: str, gone: Iterable[OutOfLog]) -> str:
+def describe_gone(connector: str, gone: Iterable[OutOfLog]) -> str:
     """Write a sentence that names connector, partitions, positions and log starts; empty if nothing is gone."""
-    named = _named(gone)
+    named = _name_positions(gone)
     return f"{connector!r}, {named}." if named else ""
 
 
@@ -170,13 +170,13 @@ def _bounds(clients: Clients, partitions: Iterable[TopicPartition]) -> Mapping[T
         except (Unreachable, AccessDenied):
             raise
         except StoreError:
-            present = existing(logs, requested)
+            present = existing_partitions(logs, requested)
             if len(present) == len(requested):
                 raise
             return logs.bounds(present)
 
-    return clients.retrying(tenacity.retry_if_exception_type(Unreachable))(read)
+    return clients.make_attempts(tenacity.retry_if_exception_type(Unreachable))(read)
 
 
-def _named(gone: Iterable[OutOfLog]) -> str:
-    return first_few([*map(str, gone)], _NAMED, separator="; ")
+def _name_positions(gone: Iterable[OutOfLog]) -> str:
+    return join_first([*map(str, gone)], _NAMED, separator="; ")

@@ -9,7 +9,7 @@ from airflow_provider_connect_offsets.observe.clients import Logs
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 
 
-def existing(logs: Logs, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
+def existing_partitions(logs: Logs, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
     """Return the ``partitions`` that exist in the cluster; raises store errors."""
     counts = logs.topics()
     return [where for where in partitions if where.partition < counts.get(where.topic, 0)]
@@ -30,7 +30,7 @@ def partition_of(row: Mapping[str, Any]) -> TopicPartition:
     return TopicPartition(row["topic"], row["kafka_partition"])
 
 
-def first_few(texts: Sequence[str], limit: int, *, separator: str = ", ") -> str:
+def join_first(texts: Sequence[str], limit: int, *, separator: str = ", ") -> str:
     """Join the first ``limit`` texts and count the others: ``a, b, c and 4 more``."""
     more = f" and {len(texts) - limit:,} more" if len(texts) > limit else ""
     return separator.join(texts[:limit]) + more

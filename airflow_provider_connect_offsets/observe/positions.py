@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.observe.lag import Replicated, observation, replicated
+from airflow_provider_connect_offsets.observe.lag import Replicated, observation, observe_replicated
 from airflow_provider_connect_offsets.observe.waiting import Observation
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.requests.place import Awaited
@@ -31,17 +31,17 @@ def observe_positions(clients: Clients, connector: str, awaited: Awaited) -> Obs
         raise InvalidRequest(
             f"{connector!r}: the offsets of a {info.connector_class} are not positions in a Kafka log."
         )
-    of_topics = replicated(clients, info, selects=awaited.selects_topic)
+    of_topics = observe_replicated(clients, info, selects=awaited.selects_topic)
     observed = {where: one for where, one in of_topics.items() if awaited.selects(where.topic, where.partition)}
     if not observed:
         raise InvalidRequest(
             f"Nothing to wait for: {connector!r} has no selected partition of topics {awaited.topics or '.*'!r}."
         )
-    behind = [text for where, one in observed.items() if (text := _behind(where, one, awaited))]
+    behind = [text for where, one in observed.items() if (text := _describe_behind(where, one, awaited))]
     return observation(clients, connector, behind, partitions=len(observed))
 
 
-def _behind(where: TopicPartition, observed: Replicated, awaited: Awaited) -> str:
+def _describe_behind(where: TopicPartition, observed: Replicated, awaited: Awaited) -> str:
     """Describe how far a partition is behind; empty if it has reached its position."""
     if awaited.position is None:
         target = observed.bounds.log_end - awaited.max_lag

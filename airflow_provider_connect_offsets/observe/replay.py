@@ -13,10 +13,10 @@ from airflow_provider_connect_offsets.kafka.remaining import Remaining
 from airflow_provider_connect_offsets.kafka.spans import Isolation
 from airflow_provider_connect_offsets.observe.clients import Clients, Logs
 from airflow_provider_connect_offsets.observe.lag import isolation_of
-from airflow_provider_connect_offsets.observe.partitions import existing, first_few
+from airflow_provider_connect_offsets.observe.partitions import existing_partitions, join_first
 from airflow_provider_connect_offsets.observe.snapshot import connector_row, observe_connector, soon_deleted
 from airflow_provider_connect_offsets.observe.waiting import consumed_partitions, stored_positions
-from airflow_provider_connect_offsets.offsets.document import canonical
+from airflow_provider_connect_offsets.offsets.document import canonical_json
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.replay import Range, refuse_unbounded
 from airflow_provider_connect_offsets.offsets.requests.guards import Named
@@ -53,7 +53,7 @@ def take_replay_snapshot(request: ReplayRequest, clients: Clients, run: ReplayDi
     observed = observe_connector(clients, request.connector)
     info, logs = observed.info, clients.logs_of(request.connector)
     refuse_unbounded(info.name, info.family, info.config)
-    partitions = _selected(clients, info, logs, request)
+    partitions = _selected_partitions(clients, info, logs, request)
     clients.guards.refuse_names(Named.TOPIC, sorted({where.topic for where in partitions}))
     files.write_json(run.request, request.as_json())
     write_dataset(run.connectors, CONNECTORS, [connector_row(observed, clients.cluster, datetime.now(tz=UTC))])
@@ -76,10 +76,10 @@ class ReplayProgress:
     def __str__(self) -> str:
         """Say how many offsets were delivered, and up to where in partitions that are behind."""
         total = sum(one.ends - one.begins for one, _position in self.positions)
-        delivered = sum(one.delivered(position) for one, position in self.positions)
+        delivered = sum(one.count_delivered(position) for one, position in self.positions)
         at = dict(self.positions)
         texts = [f"{one.topic}-{one.partition} up to {at[one]:,} of {one.ends:,}" for one in self.behind]
-        left = f": {first_few(texts, _NAMED)}" if texts else ""
+        left = f": {join_first(texts, _NAMED)}" if texts else ""
         return f"{delivered:,} of {total:,} offsets of the interval were delivered{left}"
 
 
@@ -117,11 +117,13 @@ def _is_left(one: Range, first: Mapping[TopicPartition, Remaining]) -> bool:
     return remaining is not None and remaining.offset < one.ends
 
 
-def _selected(clients: Clients, info: ConnectorInfo, logs: Logs, request: ReplayRequest) -> list[TopicPartition]:
+def _selected_partitions(
+    clients: Clients, info: ConnectorInfo, logs: Logs, request: ReplayRequest
+) -> list[TopicPartition]:
     """List the existing partitions that the connector reads or has stored, of the requested topics."""
     pattern = typed_pattern(request.topics or ".*", param="topics")
     read = {*stored_positions(clients, info), *consumed_partitions(clients, info)}
-    selected = sorted(existing(logs, (where for where in read if pattern.matches(where.topic))))
+    selected = sorted(existing_partitions(logs, (where for where in read if pattern.matches(where.topic))))
     if not selected:
         raise InvalidRequest(
             f"Nothing was created: {info.name!r} reads no partition of topics {request.topics or '.*'!r}, so there is "
@@ -136,7 +138,7 @@ def _rows(
     """Yield the rows of the dataset ``replay_ranges``."""
     starts = logs.bounds(partitions, moment=request.begins)
     ends = logs.bounds(partitions, moment=request.ends)
-    spans = {where: (_looked_up(starts[where]), _looked_up(ends[where])) for where in partitions}
+    spans = {where: (_looked_up_offset(starts[where]), _looked_up_offset(ends[where])) for where in partitions}
     isolation: Isolation = isolation_of(info)
     first = logs.first_remaining({where: at for where, (at, end) in spans.items() if at < end}, isolation=isolation)
     retained, cluster = soon_deleted(logs, starts, now=datetime.now(tz=UTC)), logs.cluster_id()
@@ -148,7 +150,7 @@ def _rows(
             "connector": info.name,
             "clone": request.clone,
             "family": info.family.name,
-            "partition": canonical(partition or {}),
+            "partition": canonical_json(partition or {}),
             "topic": where.topic,
             "kafka_partition": where.partition,
             "log_start": starts[where].log_start,
@@ -161,5 +163,5 @@ def _rows(
         }
 
 
-def _looked_up(bounds: LogBounds) -> int:
+def _looked_up_offset(bounds: LogBounds) -> int:
     return bounds.log_end if bounds.lookup_offset is None else bounds.lookup_offset

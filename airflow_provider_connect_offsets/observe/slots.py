@@ -86,7 +86,7 @@ def observe(clients: Clients, connector: ConnectorInfo) -> Slot | None:
 
 def read(database: Database, name: str) -> Slot:
     """Read a slot, which need not exist; raises :class:`StoreError`."""
-    restart, confirmed, status, active, current = database.first(_STATEMENT, name)
+    restart, confirmed, status, active, current = database.fetch_first(_STATEMENT, name)
     return Slot(name, _lsn(restart), _lsn(confirmed), status, active, parse_lsn(current))
 
 

@@ -26,7 +26,7 @@ from airflow_provider_connect_offsets.kafka.logs import LogBounds, Retention
 from airflow_provider_connect_offsets.observe import slots
 from airflow_provider_connect_offsets.observe.clients import Clients, Logs, Origin
 from airflow_provider_connect_offsets.observe.lag import next_record_rows
-from airflow_provider_connect_offsets.observe.partitions import first_few, partitions_of
+from airflow_provider_connect_offsets.observe.partitions import join_first, partitions_of
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.kept_config import kept_config
@@ -87,7 +87,7 @@ def take_snapshots(
     connectors = _observe_all(requests, clients, also)
     observed_at, datasets = datetime.now(tz=UTC), requests[0][0]
     for run, request in requests:
-        files.write_json(run.request, clients.guards.applied(request).as_json())
+        files.write_json(run.request, clients.guards.apply_to(request).as_json())
     rows = [connector_row(one, clients.cluster, observed_at) for one in connectors.values()]
     write_dataset(datasets.connectors, CONNECTORS, rows)
     offsets = (offset_rows(one, clients.cluster, clients.origin, observed_at) for one in connectors.values())
@@ -126,7 +126,7 @@ def _observe_all(
 
 def offsets_reader(store: OffsetStore) -> Callable[[str], Offsets]:
     """Return a function that reads the offsets of connectors, one after the other; it reads a storage only once."""
-    return store.at_once() if isinstance(store, Storage) else store.read_offsets
+    return store.make_finder() if isinstance(store, Storage) else store.read_offsets
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +214,10 @@ def _rows_of_logs(
         raise
     except StoreError as error:
         # A topic that does not concern this change may have lost its leader; that must not prevent the change.
-        concerned = _concerned(changed)
-        log.warning("%s So only the topics of %r are read.", error, first_few([one.info.name for _, one in changed], 3))
+        concerned = _make_filter(changed)
+        log.warning(
+            "%s So only the topics of %r are read.", error, join_first([one.info.name for _, one in changed], 3)
+        )
         bounds = logs.bounds(partitions_of(counts, filter(concerned, counts)), moment=request.moment)
     retention = _retention_of(changed, logs, bounds, now)
     return bounds_rows(bounds, logs.cluster_id() if bounds else "", moment=request.moment, retention=retention)
@@ -230,7 +232,7 @@ def _retention_of(
     """Look up the retention of the logs that the changes may concern."""
     requested = bounds
     try:
-        concerned = _concerned(changed)
+        concerned = _make_filter(changed)
         requested = {where: log_bounds for where, log_bounds in bounds.items() if concerned(where.topic)}
     except UnreadablePattern as error:
         log.info("The topics of the change are unknown, so the retention of all topics is read: %s", error)
@@ -248,7 +250,7 @@ def soon_deleted(
         return {}
 
 
-def _concerned(changed: Sequence[tuple[Request, ObservedConnector]]) -> Callable[[str], bool]:
+def _make_filter(changed: Sequence[tuple[Request, ObservedConnector]]) -> Callable[[str], bool]:
     """Return a function that says whether a topic concerns a change; raises :class:`UnreadablePattern`."""
     stored = {topic for _, one in changed for topic in stored_topics(one)}
     patterns = {typed_pattern(request.topics, param="topics") for request, _ in changed if request.topics}

@@ -27,7 +27,7 @@ def stored_rows(topic: str, records: Iterable[TopicRecord]) -> Iterator[dict[str
         }
 
 
-def stored_of_topic(
+def read_stored_rows(
     cluster: KafkaCluster,
     name: str,
     read: Callable[[TopicReader], Iterable[TopicRecord]] = lambda topic: topic.records(),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorControl, ConnectorInfo, ConnectorStatus, State
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotRunning
-from airflow_provider_connect_offsets.kafka.group_kinds import left_alone
+from airflow_provider_connect_offsets.kafka.group_kinds import why_left_alone
 from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.partitions import partitions_of
@@ -65,7 +65,7 @@ def observe_group(groups: ConsumerGroups, group: str) -> Observation:
     """
     status = groups.state(group)
     if status.kind:
-        raise InvalidRequest(f"{left_alone(group, status.kind)} Its members are unknown.")
+        raise InvalidRequest(f"{why_left_alone(group, status.kind)} Its members are unknown.")
     inactive = status.inactive
     return Observation(inactive, f"Consumer group {group!r} {'has no members' if inactive else 'has members'}.")
 

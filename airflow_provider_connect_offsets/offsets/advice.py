@@ -66,7 +66,7 @@ class _Settings:
     connector: str
     config: Config
 
-    def first(self, names: tuple[str, ...], default: str) -> tuple[str, str, bool]:
+    def find_first(self, names: tuple[str, ...], default: str) -> tuple[str, str, bool]:
         """Return the first configured name, its value and True; else the first name, the default and False."""
         name = next((name for name in names if (self.config.get(name) or "").strip()), None)
         return (names[0], default, False) if name is None else (name, self.config[name].strip(), True)
@@ -76,7 +76,7 @@ class _Settings:
 
         ``judge``: value → severity, effect and advice.
         """
-        name, value, configured = self.first(names, default)
+        name, value, configured = self.find_first(names, default)
         if "${" in value:
             return self.unknown(name, value)
         severity, effect, advice = judge.get(value.lower().partition(":")[0], (Severity.INFO, otherwise, ""))
@@ -84,7 +84,7 @@ class _Settings:
 
     def number(self, name: str, *, default: int, effect: str, advice: str) -> Advice:
         """Judge a number: a value above the default is a warning."""
-        _, value, configured = self.first((name,), str(default))
+        _, value, configured = self.find_first((name,), str(default))
         if not re.fullmatch(r"-?\d+", value):
             return self.unknown(name, value)
         severity, needed = (Severity.WARNING, advice) if int(value) > default else (Severity.INFO, "")

@@ -11,7 +11,7 @@ from airflow_provider_connect_offsets.offsets.family import Config, Family
 _SHORTEST = 3
 
 
-def copied(
+def copy_offsets(
     offsets: Offsets, family: Family, config: Config, *, before: Config, reads: Callable[[str], bool] | None
 ) -> Offsets:
     """Return the offsets for a connector with settings ``config``.
@@ -29,7 +29,7 @@ def copied(
 def _entries(
     offsets: Offsets, family: Family, config: Config, before: Config, reads: Callable[[str], bool] | None
 ) -> Iterator[Entry]:
-    for partition, offset in sorted(offsets.stored().items()):
+    for partition, offset in sorted(offsets.by_partition().items()):
         parsed = parse_map(partition)
         where = family.topic_partition(parsed)
         if where is None or reads is None or reads(where.topic):

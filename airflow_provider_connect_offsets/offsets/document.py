@@ -28,7 +28,7 @@ JsonMap: TypeAlias = Mapping[str, JsonPrimitive]
 MAX_LONG = 2**63 - 1
 
 
-def canonical(value: JsonMap) -> str:
+def canonical_json(value: JsonMap) -> str:
     """Write a partition or offset map as canonical JSON: sorted keys, no spaces, no ASCII escapes."""
     return _CANONICAL.encode(value)
 
@@ -92,7 +92,7 @@ class Entry:
     @classmethod
     def of(cls, partition: JsonMap, offset: JsonMap | None) -> Entry:
         """Make an entry from maps."""
-        return cls(canonical(partition), None if offset is None else canonical(offset))
+        return cls(canonical_json(partition), None if offset is None else canonical_json(offset))
 
     def as_json(self) -> dict[str, Any]:
         """Return the entry as a REST body or a KIP-199 file has it."""
@@ -121,24 +121,24 @@ class Offsets:
         """Number of entries."""
         return len(self.entries)
 
-    def stored(self) -> dict[str, str]:
+    def by_partition(self) -> dict[str, str]:
         """Return partition → offset of the entries with an offset; the last entry of a partition counts."""
         last = {entry.partition: entry.offset for entry in self.entries}
         return {partition: offset for partition, offset in last.items() if offset is not None}
 
-    def updated(self, changes: Offsets) -> Offsets:
+    def with_changes(self, changes: Offsets) -> Offsets:
         """Return what is stored after ``changes`` are written: an offset replaces, None removes, all others stay."""
-        merged: dict[str, str | None] = dict(self.stored())
+        merged: dict[str, str | None] = dict(self.by_partition())
         merged.update({entry.partition: entry.offset for entry in changes})
         return Offsets.of(Entry(p, o) for p, o in sorted(merged.items()) if o is not None)
 
-    def removed(self) -> Offsets:
+    def removals(self) -> Offsets:
         """Return the changes that remove the offsets of all these partitions."""
-        return Offsets.of(Entry(partition, None) for partition in sorted(self.stored()))
+        return Offsets.of(Entry(partition, None) for partition in sorted(self.by_partition()))
 
-    def only(self, partitions: Iterable[str]) -> Offsets:
+    def select(self, partitions: Iterable[str]) -> Offsets:
         """Return the entries of these partitions, sorted; the offset is None if none is stored."""
-        stored = self.stored()
+        stored = self.by_partition()
         return Offsets.of(Entry(partition, stored.get(partition)) for partition in sorted(set(partitions)))
 
     def as_json(self) -> dict[str, Any]:
@@ -225,7 +225,7 @@ def _entry(item: object, *, where: str) -> Entry:
     return Entry.of(partition, None if offset is None else flat_map(offset, what=f"{where}: the offset"))
 
 
-def given(offsets: Offsets) -> Offsets:
+def check_given(offsets: Offsets) -> Offsets:
     """Return offsets that a person gives; raises :class:`InvalidDocument` for a whole number beyond 64 bits.
 
     A worker would read another number (``JsonConverter`` calls ``longValue``), and no worker has written such a number.

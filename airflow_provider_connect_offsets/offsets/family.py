@@ -171,7 +171,7 @@ class Family:
         ``topic.prefix`` as ``server``, MongoDB's as ``server_id`` (Java class
         ``io.debezium.connector.common.Partition`` and its subclasses). It leaves all other partitions as they are.
         """
-        prefix, prior = plain(config, "topic.prefix"), before.get("topic.prefix")
+        prefix, prior = plain_value(config, "topic.prefix"), before.get("topic.prefix")
         is_debezium = config.get("connector.class", "").startswith("io.debezium.")
         if not (is_debezium and prefix and prior):
             return partition
@@ -232,7 +232,7 @@ def error(rule: Rule, message: str) -> Finding:
     return Finding(rule, Severity.ERROR, message)
 
 
-def plain(config: Config, name: str, default: str | None = None) -> str | None:
+def plain_value(config: Config, name: str, default: str | None = None) -> str | None:
     """Return a configured value, also an empty one; None if a config provider hides it (only workers resolve ``${…}``).
 
     ``default``: the value of a setting that is not there.
@@ -243,7 +243,7 @@ def plain(config: Config, name: str, default: str | None = None) -> str | None:
 
 def flag(config: Config, name: str, *, default: bool) -> bool:
     """Return a boolean as ``ConfigDef.parseType`` reads it; the default if a config provider hides it."""
-    value = (plain(config, name) or "").strip().lower()
+    value = (plain_value(config, name) or "").strip().lower()
     return value == "true" if value in {"true", "false"} else default
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
-from airflow_provider_connect_offsets.offsets.family import Config, plain
+from airflow_provider_connect_offsets.offsets.family import Config, plain_value
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 
 #: The end of the names of heartbeats topics, which every policy renames.
@@ -62,15 +62,15 @@ class Flow(JsonRecord):
         Raises:
             InvalidInput: The names are unknown: a custom replication policy, or a value only the worker can resolve.
         """
-        separator = _resolved(config, SEPARATOR, ".")
-        _resolved(config, _KEEPS_SEPARATOR)
+        separator = _resolve(config, SEPARATOR, ".")
+        _resolve(config, _KEEPS_SEPARATOR)
         return cls(
-            source_alias=_resolved(config, "source.cluster.alias", "source").strip(),
-            target_alias=_resolved(config, "target.cluster.alias", "target").strip(),
-            policy=_policy(_resolved(config, "replication.policy.class")),
+            source_alias=_resolve(config, "source.cluster.alias", "source").strip(),
+            target_alias=_resolve(config, "target.cluster.alias", "target").strip(),
+            policy=_policy(_resolve(config, "replication.policy.class")),
             separator=separator,
             internal_separator=separator if keeps_separator(config) else ".",
-            syncs_on=_side(_resolved(config, "offset-syncs.topic.location")),
+            syncs_on=_side(_resolve(config, "offset-syncs.topic.location")),
         )
 
     @property
@@ -101,7 +101,7 @@ class Flow(JsonRecord):
         """Whether no release of MirrorMaker 2 replicates a topic of this name."""
         return any(re.fullmatch(pattern, topic) for pattern in internal_topics(self.internal_separator))
 
-    def reversed(self) -> Flow:
+    def opposite(self) -> Flow:
         """Return the flow of the opposite direction, with the same policy."""
         return replace(self, source_alias=self.target_alias, target_alias=self.source_alias)
 
@@ -152,11 +152,11 @@ def keeps_separator(config: Config) -> bool:
 
     ``DefaultReplicationPolicy.configure`` uses ``Boolean.parseBoolean``: any value but ``true`` is false.
     """
-    kept = plain(config, _KEEPS_SEPARATOR, "true")
+    kept = plain_value(config, _KEEPS_SEPARATOR, "true")
     return kept is None or kept.lower() == "true"
 
 
-def _resolved(config: Config, name: str, default: str = "") -> str:
+def _resolve(config: Config, name: str, default: str = "") -> str:
     """Return a setting's value, also an empty one, or its default; not stripped, because a separator may be a space."""
     value = config.get(name, default)
     if "${" in value:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from airflow_provider_connect_offsets.masking import masked
+from airflow_provider_connect_offsets.masking import mask_text
 from airflow_provider_connect_offsets.offsets.family import Config
 
 #: What a connector's source partitions and positions depend on, besides the settings of its family.
@@ -66,10 +66,10 @@ def kept_config(config: Config, *, also: Iterable[str] = ()) -> dict[str, str]:
 
     A reference to a config provider (``${file:…}``) isn't a secret, and rules need it.
     """
-    return {name: masked(value) for name, value in config.items() if name in KEPT.union(also)}
+    return {name: mask_text(value) for name, value in config.items() if name in KEPT.union(also)}
 
 
-def reconfigured(before: Config, now: Config, *, also: Iterable[str] = ()) -> list[str]:
+def describe_changes(before: Config, now: Config, *, also: Iterable[str] = ()) -> list[str]:
     """Describe the settings in ``READS`` and ``also`` that differ, as ``topics was 'a' and is 'b'``.
 
     Args:

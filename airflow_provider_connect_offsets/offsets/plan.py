@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from airflow_provider_connect_offsets.exceptions import Drift, PlanRefused
-from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, canonical, parse_map
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, canonical_json, parse_map
 from airflow_provider_connect_offsets.offsets.families import Family, TopicPartition, family_named
 from airflow_provider_connect_offsets.offsets.family import Config
 from airflow_provider_connect_offsets.offsets.requests.place import To
@@ -128,7 +128,7 @@ class OffsetPlan:
         """Return the offsets to write."""
         return Offsets.of(Entry(row.partition, row.after) for row in self.changed_rows())
 
-    def left_alone_at(self, offsets: Mapping[str, str | None]) -> list[str]:
+    def list_left_alone(self, offsets: Mapping[str, str | None]) -> list[str]:
         """Return requested partitions that the plan leaves because they already had the offset in ``offsets``."""
         if self.request.to is To.CURRENT:
             return []
@@ -141,7 +141,7 @@ class OffsetPlan:
             and self.request.selects(row.topic, row.kafka_partition)
         ]
 
-    def rebased_on(
+    def rebase(
         self,
         stopped: Offsets,
         *,
@@ -165,7 +165,7 @@ class OffsetPlan:
             Drift: Someone else changed an offset: it went backwards, vanished, or moved although the connector did not
                 run; or a relative request now ends beyond the log end offset.
         """
-        stored = stopped.stored()
+        stored = stopped.by_partition()
         moving = moving or self.was_running
         drifted = [
             message for row in self.rows if (message := self._drift(row, stored.get(row.partition), moving=moving))
@@ -177,12 +177,12 @@ class OffsetPlan:
                 f"{'; '.join(drifted[:3])}{more}"
             )
         known = next_records or {}
-        rows = (self._rebased_row(row, stored.get(row.partition), log_bounds, known) for row in self.rows)
+        rows = (self._rebase_row(row, stored.get(row.partition), log_bounds, known) for row in self.rows)
         return replace(self, rows=tuple(rows))
 
     def moved_partitions(self, stopped: Offsets) -> list[TopicPartition]:
         """Return the Kafka partitions of changed rows whose stored offset is no longer the one in the plan."""
-        stored = stopped.stored()
+        stored = stopped.by_partition()
         return [
             where
             for row in self.changed_rows()
@@ -199,7 +199,7 @@ class OffsetPlan:
         backwards = position is not None and row.before_position is not None and position < row.before_position
         return where if backwards else None
 
-    def _rebased_row(
+    def _rebase_row(
         self,
         row: PlanRow,
         now: str | None,
@@ -224,7 +224,7 @@ class OffsetPlan:
                 f"{position}, and {self.request} would lead beyond the log end {log_end}"
             )
         offset = self.family.offset_at(after_position)
-        after = None if offset is None else canonical(offset)
+        after = None if offset is None else canonical_json(offset)
         return replace(
             row, after=after, after_position=after_position, action=Action.CLEAR if after is None else Action.SET
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from airflow_provider_connect_offsets.masking import HIDDEN_NAMES, MASK, masked
+from airflow_provider_connect_offsets.masking import HIDDEN_NAMES, MASK, mask_text
 from airflow_provider_connect_offsets.offsets.family import Config
 
 # Names of settings whose values are secrets, of any class. Treating one name too many as a secret does no harm.
@@ -23,17 +23,17 @@ _REFERENCE = re.compile(r"\$\{[^}]+\}")
 
 def is_secret(name: str, value: str) -> bool:
     """Whether a setting is a secret, or may refer to one."""
-    return bool(_SECRET.search(name) or _REFERENCE.search(value)) or masked(value) != value
+    return bool(_SECRET.search(name) or _REFERENCE.search(value)) or mask_text(value) != value
 
 
-def shown(name: str, value: str | None) -> str:
+def show_setting(name: str, value: str | None) -> str:
     """Return a setting as a person may see it: ``topics=orders``, ``a.password=********``, ``transforms unset``."""
     if value is None:
         return f"{name} unset"
-    return f"{name}={MASK if _SECRET.search(name) and not _is_reference(value) else masked(value)}"
+    return f"{name}={MASK if _SECRET.search(name) and not _is_reference(value) else mask_text(value)}"
 
 
-def redirecting(config: Config, overrides: Mapping[str, str | None]) -> tuple[str, str] | None:
+def find_redirecting(config: Config, overrides: Mapping[str, str | None]) -> tuple[str, str] | None:
     """Return an override that might make a copy send an inherited secret elsewhere, and that secret's setting.
 
     Args:

@@ -14,7 +14,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
-from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, canonical
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, canonical_json
 from airflow_provider_connect_offsets.offsets.families import MirrorSource, Sink, TopicPartition, family_named
 from airflow_provider_connect_offsets.offsets.family import Config, Family, is_default
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
@@ -93,11 +93,11 @@ class Range(JsonRecord):
         """The Kafka partition."""
         return TopicPartition(self.topic, self.partition)
 
-    def delivered(self, position: int) -> int:
+    def count_delivered(self, position: int) -> int:
         """Return how many offsets of the range a clone at ``position`` has delivered."""
         return max(0, min(position, self.ends) - self.begins)
 
-    def beyond(self, position: int) -> int:
+    def count_beyond(self, position: int) -> int:
         """Return how many offsets after the range a clone at ``position`` has delivered."""
         return max(0, position - self.ends)
 
@@ -139,22 +139,22 @@ class ReplayPlan:
         return family_named(self.rows[0].family if self.rows else Family.name)
 
     @property
-    def _read(self) -> Iterator[ReplayRow]:
+    def _read_rows(self) -> Iterator[ReplayRow]:
         """The rows of partitions that the clone reads."""
         return (row for row in self.rows if row.action is not ReplayAction.LEAVE_OUT)
 
     def ranges(self) -> tuple[Range, ...]:
         """Return the ranges of all partitions that the clone reads."""
-        return tuple(Range(row.topic, row.kafka_partition, row.begins, row.ends) for row in self._read)
+        return tuple(Range(row.topic, row.kafka_partition, row.begins, row.ends) for row in self._read_rows)
 
     def topics(self) -> list[str]:
         """Return the names of the topics that the clone reads."""
-        return sorted({row.topic for row in self._read})
+        return sorted({row.topic for row in self._read_rows})
 
     def starts(self) -> Offsets:
         """Return the offsets at which the clone starts; None for a position that is not stored."""
-        offsets = ((row.partition, self.family.offset_at(row.begins)) for row in self._read)
-        return Offsets.of(Entry(one, None if offset is None else canonical(offset)) for one, offset in offsets)
+        offsets = ((row.partition, self.family.offset_at(row.begins)) for row in self._read_rows)
+        return Offsets.of(Entry(one, None if offset is None else canonical_json(offset)) for one, offset in offsets)
 
 
 def refuse_unbounded(connector: str, family: Family, config: Config) -> None:

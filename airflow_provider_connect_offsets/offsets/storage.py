@@ -21,7 +21,7 @@ from airflow_provider_connect_offsets.offsets.document import (
     Entry,
     JsonMap,
     Offsets,
-    canonical,
+    canonical_json,
     flat_map,
     load_json,
     parse_map,
@@ -55,7 +55,7 @@ def parse_key(raw: bytes | None) -> StoredKey | None:
         value = load_json((raw or b"").decode())
         match value:
             case [str(connector), dict(partition)]:
-                return StoredKey(connector, canonical(flat_map(partition, what="the partition")))
+                return StoredKey(connector, canonical_json(flat_map(partition, what="the partition")))
     except (ValueError, RecursionError, InvalidDocument):
         return None
     return None
@@ -97,10 +97,10 @@ def _canonical_map(raw: bytes) -> str:
             f"{raw[:80]!r} has a number that does not fit into 64 bits: Connect would read another number"
         )
     if type(value) is dict and end == len(text) and _EXACT.issuperset(map(type, value.values())):
-        written = canonical(value)
+        written = canonical_json(value)
         if len(written) == end:
             return written
-    return canonical(parse_map(text))
+    return canonical_json(parse_map(text))
 
 
 def _fits(value: object) -> bool:
@@ -123,7 +123,7 @@ class StoredOffsets:
         """Return the names of all connectors that have an offset, sorted."""
         return sorted(name for name in self._keys if any(value is not None for _, _, value in self._entries(name)))
 
-    def passed_over(self) -> int:
+    def count_passed_over(self) -> int:
         """Return the number of keys of another shape, which belong to no connector."""
         for name in self._keys.keys() - self._misshapen.keys():
             for _entry in self._entries(name):
@@ -226,7 +226,7 @@ def java_hash(text: str) -> int:
 
 
 def _compact(value: object) -> bytes:
-    return _ESCAPED.sub(_escaped, _json(value)).encode()
+    return _ESCAPED.sub(_escape, _json(value)).encode()
 
 
 def _json(value: object) -> str:
@@ -238,7 +238,7 @@ def _json(value: object) -> str:
     return _java_double(value) if isinstance(value, float) else _ENCODER.encode(value)
 
 
-def _escaped(match: re.Match[str]) -> str:
+def _escape(match: re.Match[str]) -> str:
     """Write an escape, or a character, as Jackson does: hexadecimal digits are capital letters."""
     text = match[0]
     if not text.startswith("\\"):

@@ -14,10 +14,10 @@ from airflow_provider_connect_offsets.exceptions import (
     StoreError,
     UnknownConnector,
 )
-from airflow_provider_connect_offsets.observe.partitions import first_few
+from airflow_provider_connect_offsets.observe.partitions import join_first
 from airflow_provider_connect_offsets.offsets.family import Noun
 from airflow_provider_connect_offsets.offsets.requests.patterns import typed_pattern
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 
 log = logging.getLogger(__name__)
 _LASTING = (AccessDenied, Rejected, UnknownConnector)
@@ -40,13 +40,13 @@ def select(
     selected = [name for name in names if requested.matches(name)]
     left_out = [sentence for name, sentence in (unlisted or {}).items() if requested.matches(name)]
     if not selected:
-        of_these = f"none of the {counted(len(names), noun)}: {first_few(names, _NAMED)}"
-        also = f" {first_few(left_out, _NAMED, separator=' ')}" if left_out else ""
+        of_these = f"none of the {quantify(len(names), noun)}: {join_first(names, _NAMED)}"
+        also = f" {join_first(left_out, _NAMED, separator=' ')}" if left_out else ""
         raise InvalidRequest(
             f"{param}: {pattern!r} matches {of_these if names else f'nothing, because there are no {noun}s'}.{also}"
         )
     if left_out:
-        log.warning("%s", first_few(left_out, _NAMED, separator=" "))
+        log.warning("%s", join_first(left_out, _NAMED, separator=" "))
     return selected
 
 
@@ -69,9 +69,11 @@ def refuse_incomplete(ended: Mapping[str, object], connectors: Sequence[str], *,
     deleted = sorted(name for name, error in failed.items() if isinstance(error, RecordsDeleted))
     unchanged = sorted(failed.keys() - set(deleted))
     parts = [f"{len(unchanged) + len(waiting)} of {len(connectors)} {noun}s were not changed."]
-    parts += [f"Failed: {first_few(unchanged, _NAMED)}."] if unchanged else []
-    parts += [f"Changed, but records at their positions were deleted: {first_few(deleted, _NAMED)}."] if deleted else []
-    parts += [f"Not begun: {first_few(waiting, _NAMED)}."] if waiting else []
+    parts += [f"Failed: {join_first(unchanged, _NAMED)}."] if unchanged else []
+    parts += (
+        [f"Changed, but records at their positions were deleted: {join_first(deleted, _NAMED)}."] if deleted else []
+    )
+    parts += [f"Not begun: {join_first(waiting, _NAMED)}."] if waiting else []
     others = len(ended) - len(failed)
     parts += [f"The other {others} {'is' if others == 1 else 'are'} as planned.", *map(str, list(failed.values())[:3])]
     text = " ".join(parts)

@@ -10,7 +10,7 @@ from typing import cast
 from airflow_provider_connect_offsets.connect.storage.storage_control import Storage
 from airflow_provider_connect_offsets.exceptions import JournalLost, WorkspaceUnwritable
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.operations.registry import journal_of, reached
+from airflow_provider_connect_offsets.operations.registry import journal_of, make_registry
 from airflow_provider_connect_offsets.operations.stages.import_stages import (
     ImportExplained,
     ImportOffsets,
@@ -55,12 +55,14 @@ class Imports:
 
         def stages(_left: Sequence[Left]) -> list[ImportOffsets]:
             keep()
-            return [ImportOffsets(storage.name, storage, changes, file=partial(journal.file, journal.newest()))]
+            return [
+                ImportOffsets(storage.name, storage, changes, file=partial(journal.file, journal.newest_generation()))
+            ]
 
         # Removals of orphans need the lease of the storage as well.
-        others = [journal.sibling(name) for name in (storage.resource, *connectors)]
+        others = [journal.journal_of_sibling(name) for name in (storage.resource, *connectors)]
         name = f"the import into {storage.name}"
-        operation = Operation(journal, name, stages, ImportExplained(), reached(self.clients), others)
+        operation = Operation(journal, name, stages, ImportExplained(), make_registry(self.clients), others)
         try:
             operate(operation, self.owner)
         except WorkspaceUnwritable as error:
@@ -80,7 +82,7 @@ class Imports:
             LeftStopped: The prior offsets could not be proved.
             StoreError: The storage can't be read or written.
         """
-        left = settle(self.journal, self.owner, reached(self.clients))
+        left = settle(self.journal, self.owner, make_registry(self.clients))
         return None if left is None else left.sentence
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput, NotRemoved
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.operations.registry import reached
+from airflow_provider_connect_offsets.operations.registry import make_registry
 from airflow_provider_connect_offsets.operations.stages.orphans.orphaned_offsets import Keep, Removal
 from airflow_provider_connect_offsets.operations.stages.orphans.remove_orphans import RemoveOrphans
 from airflow_provider_connect_offsets.saga import Explanation, Journal, Operation, Owner, operate
@@ -51,7 +51,7 @@ def remove_orphans(
     """
     journal, stage = orphans_journal(clients), RemoveOrphans(directory, clients, digest=digest, keep=keep)
     name = f"the removal of the orphaned offsets in {directory.uri}"
-    operate(Operation(journal, name, lambda _left: [stage], Explanation(), reached(clients)), owner)
+    operate(Operation(journal, name, lambda _left: [stage], Explanation(), make_registry(clients)), owner)
     removal = stage.removal
     assert removal is not None  # noqa: S101 - the stage is done
     if removal.left:

@@ -90,24 +90,24 @@ class Reached(Registry):
 
     clients: tuple[Clients, ...]
 
-    def built(self, record: SagaRecord) -> list[Stage]:
+    def build(self, record: SagaRecord) -> list[Stage]:
         """Rebuild the stages of a record."""
-        return [self._built(stage, record) for stage in record.stages]
+        return [self._build(stage, record) for stage in record.stages]
 
-    def _built(self, stage: StageRecord, record: SagaRecord) -> Stage:
+    def _build(self, stage: StageRecord, record: SagaRecord) -> Stage:
         known = _STAGES.get(stage.title)
         if known is None:
             raise record.unknown(f"the stage {stage.title!r}")
         for clients in self.clients:
             if known.is_reached(clients, stage):
-                return known.built(stage.subject, clients, stage.spec)
-        raise Overlap(_unreached(record, stage, self.clients))
+                return known.build(stage.subject, clients, stage.spec)
+        raise Overlap(_describe_unreached(record, stage, self.clients))
 
     def refuse_protected(self, stages: Sequence[Stage]) -> None:
         """Raise :class:`InvalidRequest` for the first name that a stage changes and that may not be changed here."""
         guards = self.clients[0].guards
         for stage in stages:
-            for kind, name in stage.changed() if isinstance(stage, ReachedStage) else ():
+            for kind, name in stage.changed_names() if isinstance(stage, ReachedStage) else ():
                 guards.refuse_names(kind, [name])
 
     def explanation(self, record: SagaRecord) -> Explanation:
@@ -115,7 +115,7 @@ class Reached(Registry):
         other = _of_no_connector(record)
         return other[0]() if other else ConnectorExplained(record.resource, self.clients[0].control)
 
-    def described(self, settled: Settled) -> str:
+    def describe(self, settled: Settled) -> str:
         """Describe how a saga whose process had died was settled."""
         other = _of_no_connector(settled.record)
         return other[1](settled) if other else describe(settled)
@@ -126,7 +126,7 @@ def _of_no_connector(record: SagaRecord) -> tuple[Callable[[], Explanation], Cal
     return next((found for title, found in _OF_NO_CONNECTOR.items() if record.of_title(title)), None)
 
 
-def reached(*clients: Clients) -> Reached:
+def make_registry(*clients: Clients) -> Reached:
     """Return the registry with these clients; the first are of the operation's own cluster."""
     return Reached(clients)
 
@@ -141,7 +141,7 @@ def journal_of(clients: Clients, resource: str) -> Journal:
     return Journal(clients.journals, cluster=clients.cluster, resource=resource, also=also)
 
 
-def on_connector(  # noqa: PLR0913 - each has its own meaning
+def operation_on_connector(  # noqa: PLR0913 - each has its own meaning
     clients: Clients,
     connector: str,
     name: str,
@@ -154,7 +154,7 @@ def on_connector(  # noqa: PLR0913 - each has its own meaning
     """Return an operation on a connector, which its own journal keeps; arguments as in :class:`Operation`."""
     how = explanation or ConnectorExplained(connector, clients.control)
     return Operation(
-        journal_of(clients, connector), name, stages, how, reached(clients), others, key=key, clock=clients.clock
+        journal_of(clients, connector), name, stages, how, make_registry(clients), others, key=key, clock=clients.clock
     )
 
 
@@ -162,10 +162,12 @@ def settle_of(
     clients: Clients, connector: str, owner: Owner, *, run: str | None = None, toward: Toward | None = Toward.BACK
 ) -> Left | None:
     """Settle what was left of a connector; arguments and errors as in :func:`settle`."""
-    return settle(journal_of(clients, connector), owner, reached(clients), run=run, toward=toward, clock=clients.clock)
+    return settle(
+        journal_of(clients, connector), owner, make_registry(clients), run=run, toward=toward, clock=clients.clock
+    )
 
 
-def _unreached(record: SagaRecord, stage: StageRecord, clients: tuple[Clients, ...]) -> str:
+def _describe_unreached(record: SagaRecord, stage: StageRecord, clients: tuple[Clients, ...]) -> str:
     """Say how a person settles what was left, if the available clients do not reach it."""
     begun = f"Nothing was done: {record.operation} of {record.resource!r} by run {record.owner.run!r} ended unfinished"
     named = connections_of(record)

@@ -11,13 +11,13 @@ from typing import Any
 from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo
 from airflow_provider_connect_offsets.exceptions import InvalidInput, InvalidRequest
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.observe.partitions import first_few
+from airflow_provider_connect_offsets.observe.partitions import join_first
 from airflow_provider_connect_offsets.offsets.kept_config import kept_config
 from airflow_provider_connect_offsets.offsets.requests.patterns import typed_pattern
 from airflow_provider_connect_offsets.offsets.requests.place import To
 from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.operations.fleet import select
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
@@ -78,8 +78,8 @@ def read_snapshot(uri: str) -> StoredSnapshot:
     rows = read_dataset(snapshot.connector_offsets, CONNECTOR_OFFSETS)
     if record is not None and (record.connectors, record.offsets) != (len(connectors), len(rows)):
         raise InvalidInput(
-            f"snapshot_uri: {snapshot.uri} is damaged. It has {counted(len(rows), 'offset')} of "
-            f"{counted(len(connectors), 'connector')}, but was written with {record.offsets} of {record.connectors}. "
+            f"snapshot_uri: {snapshot.uri} is damaged. It has {quantify(len(rows), 'offset')} of "
+            f"{quantify(len(connectors), 'connector')}, but was written with {record.offsets} of {record.connectors}. "
             "Nothing was changed."
         )
     if not connectors:
@@ -116,12 +116,12 @@ def restore_of(
             f"connect_conn_id leads to a Connect cluster on Kafka cluster {clients.cluster}. Nothing was changed."
         )
     selected = select(snapshot.connectors, pattern)
-    known = _existing(selected, clients)
+    known = _existing_connectors(selected, clients)
     _refuse_changed(snapshot, known)
     restored, new, empty = {}, [], []
     for name in known:
         then = snapshot.offsets[name]
-        since = sorted(clients.offsets.read_offsets(name).stored().keys() - then.keys())
+        since = sorted(clients.offsets.read_offsets(name).by_partition().keys() - then.keys())
         new += [f"{name} ({len(since)})"] if since else []
         changes: dict[str, str | None] = {**then, **(dict.fromkeys(since) if clear_new else {})}
         if changes:
@@ -132,7 +132,9 @@ def restore_of(
     notes = _notes(
         {
             "Not restored, because they no longer exist": [name for name in selected if name not in known],
-            "Not restored, because the snapshot could not read their offsets": _matching(snapshot.unread, pattern),
+            "Not restored, because the snapshot could not read their offsets": _matching_names(
+                snapshot.unread, pattern
+            ),
             "Left unchanged, because they had no offsets in the snapshot": empty,
             "Read other topics now than at the snapshot": [
                 name for name, info in known.items() if _reads_other(snapshot, info)
@@ -148,7 +150,7 @@ def restore_of(
     return SnapshotRestore(requests, notes)
 
 
-def _existing(names: Sequence[str], clients: Clients) -> dict[str, ConnectorInfo]:
+def _existing_connectors(names: Sequence[str], clients: Clients) -> dict[str, ConnectorInfo]:
     """Return type and configuration of each connector in ``names`` that still exists."""
     existing, listed = set(clients.control.connectors()), clients.control.overview()
     # Connect's listing lacks a connector that has no state yet, or whose plugin is missing; it exists all the same.
@@ -175,15 +177,15 @@ def _refuse_changed(snapshot: StoredSnapshot, known: Mapping[str, ConnectorInfo]
     if changed:
         raise InvalidRequest(
             "Nothing was changed, because these connectors can't use the offsets of the snapshot: "
-            f"{first_few(changed, _NAMED, separator='; ')}. To restore the others, select them with connectors."
+            f"{join_first(changed, _NAMED, separator='; ')}. To restore the others, select them with connectors."
         )
 
 
 def _notes(named: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    return tuple(f"{what}: {first_few(names, _NAMED)}." for what, names in named.items() if names)
+    return tuple(f"{what}: {join_first(names, _NAMED)}." for what, names in named.items() if names)
 
 
-def _matching(names: Sequence[str], pattern: str) -> list[str]:
+def _matching_names(names: Sequence[str], pattern: str) -> list[str]:
     requested = typed_pattern(pattern, param="connectors")
     return [name for name in names if requested.matches(name)]
 

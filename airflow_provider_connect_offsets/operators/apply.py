@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import AirflowSkipException
 
-from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.hooks.failures import fail_clearly
 from airflow_provider_connect_offsets.operators.shared.approval import AskAboutRunOperator
 from airflow_provider_connect_offsets.operators.shared.common import (
     Interruptible,
     open_connect,
     owner_of,
-    recorded,
+    record_outcome,
     refuse_outside,
     report_of,
     run_key,
@@ -74,14 +74,14 @@ class ApproveOffsetPlanOperator(AskAboutRunOperator):
         if summary is None:
             return subject, body
         planned_at = datetime.fromisoformat(summary["planned_at"])
-        until = planned_at + timedelta(seconds=self.given(PlanAgeParams).plan_ttl)
+        until = planned_at + timedelta(seconds=self.parse_as(PlanAgeParams).plan_ttl)
         return subject, f"{body}\n\nThe plan is valid until {until:%Y-%m-%d %H:%M} UTC. A later answer has no effect."
 
     def is_asked(self) -> bool:
         """Return whether a person is asked; skips what follows in a dry run."""
         from airflow_provider_connect_offsets.report import Pending
 
-        given = self.given(QuestionParams)
+        given = self.parse_as(QuestionParams)
         if given.plan_only:
             self.write_report(Pending.DRY_RUN)
             raise AirflowSkipException(f"Dry run: nothing is stopped or changed. The plan: {self.address}")
@@ -111,10 +111,10 @@ class BeginOffsetChangeOperator(ReportedOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Check each plan and its connector; refuses what has gone stale or overlaps."""
-        with failing_clearly(), open_connect(self.given(ConnectorConnectionParams)) as clients:
-            return self.begun(self.checked(clients, run_key(context)), clients, owner_of(context))
+        with fail_clearly(), open_connect(self.parse_as(ConnectorConnectionParams)) as clients:
+            return self.begin_change(self.check_plans(clients, run_key(context)), clients, owner_of(context))
 
-    def checked(self, clients: Clients, run: str) -> list[OffsetPlan]:
+    def check_plans(self, clients: Clients, run: str) -> list[OffsetPlan]:
         """Return the plans of all connectors; raises if one may not be begun now by ``run``."""
         from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
         from airflow_provider_connect_offsets.offsets.family import Noun
@@ -122,14 +122,14 @@ class BeginOffsetChangeOperator(ReportedOperator):
         from airflow_provider_connect_offsets.operations.groups.group_stages import refuse_moved
         from airflow_provider_connect_offsets.operations.registry import journal_of
 
-        members = members_of(self.directory(self.given(RunParams).run_uri))
-        refuse_outside(self.given(WindowParams))
+        members = members_of(self.directory(self.parse_as(RunParams).run_uri))
+        refuse_outside(self.parse_as(WindowParams))
         if isinstance(clients.control, StorageControl):
             clients.control.refuse_running(members)
         plans = []
         for directory in members.values():
             plan = read_plan(directory)
-            refuse_stale(directory, ttl=timedelta(seconds=self.given(PlanAgeParams).plan_ttl))
+            refuse_stale(directory, ttl=timedelta(seconds=self.parse_as(PlanAgeParams).plan_ttl))
             journal_of(clients, plan.connector).refuse_overlap(run)
             refuse_moved(clients, run)
             if plan.request.noun is Noun.GROUP and plan.changed_rows():
@@ -137,11 +137,11 @@ class BeginOffsetChangeOperator(ReportedOperator):
             plans.append(plan)
         return plans
 
-    def begun(self, plans: list[OffsetPlan], clients: Clients, owner: Owner) -> dict[str, Any]:
+    def begin_change(self, plans: list[OffsetPlan], clients: Clients, owner: Owner) -> dict[str, Any]:
         """Return what the task returns; leases the connector to the run if ``hold`` is set."""
         from airflow_provider_connect_offsets.operations.connector import stepwise
 
-        [plan], hold = plans, self.given(StepLeaseParams).hold
+        [plan], hold = plans, self.parse_as(StepLeaseParams).hold
         if hold is None:
             state = clients.control.status(plan.connector).state
         else:
@@ -166,11 +166,13 @@ class ApplyOffsetPlanOperator(Interruptible, TellsChanges, ReportedOperator):
         from airflow_provider_connect_offsets.operations.connector.plans import read_plan
 
         run = run_of(self)
-        with failing_clearly():
-            plan = read_plan(run, digest=self.given(ApprovedParams).digest)
-            with self.opened() as clients:
+        with fail_clearly():
+            plan = read_plan(run, digest=self.parse_as(ApprovedParams).digest)
+            with self.open_clients() as clients:
                 try:
-                    [(_name, outcome)] = self.ended([clients], {plan.connector: plan}, {plan.connector: run}, context)
+                    [(_name, outcome)] = self.apply_plans(
+                        [clients], {plan.connector: plan}, {plan.connector: run}, context
+                    )
                 finally:
                     report = report_of(run)
                 if isinstance(outcome, Exception):
@@ -178,11 +180,11 @@ class ApplyOffsetPlanOperator(Interruptible, TellsChanges, ReportedOperator):
                 self.tell_outcome(context, clients, outcome, run)
         return summary_of(outcome, report, dag_id=self.dag_id, downtime_seconds=outcome.downtime_seconds)
 
-    def opened(self) -> AbstractContextManager[Clients]:
+    def open_clients(self) -> AbstractContextManager[Clients]:
         """Open clients of the Connect cluster."""
-        return open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams))
+        return open_connect(self.parse_as(ConnectorConnectionParams), self.parse_as(WaitingParams))
 
-    def ended(
+    def apply_plans(
         self,
         opened: Sequence[Clients],
         plans: Mapping[str, OffsetPlan],
@@ -205,7 +207,7 @@ class ApplyOffsetPlanOperator(Interruptible, TellsChanges, ReportedOperator):
         def change(plan: OffsetPlan) -> Outcome:
             clients = free.get()  # no two threads share clients
             try:
-                return _applied(plan, clients, owner, members[plan.connector])
+                return _apply_one(plan, clients, owner, members[plan.connector])
             finally:
                 free.put(clients)
 
@@ -214,7 +216,7 @@ class ApplyOffsetPlanOperator(Interruptible, TellsChanges, ReportedOperator):
             yield plan.connector, ended
 
 
-def _applied(plan: OffsetPlan, clients: Clients, owner: Owner, run: RunDirectory) -> Outcome:
+def _apply_one(plan: OffsetPlan, clients: Clients, owner: Owner, run: RunDirectory) -> Outcome:
     from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
     from airflow_provider_connect_offsets.operations.groups.group_stages import refuse_moved
 
@@ -225,7 +227,7 @@ def _applied(plan: OffsetPlan, clients: Clients, owner: Owner, run: RunDirectory
         return replace(apply_plan(plan, clients, owner), approval=approval)
 
     failed = failure_of(plan, clients, owner)
-    return recorded(change, lambda error: replace(failed(error), approval=approval), run.outcome)
+    return record_outcome(change, lambda error: replace(failed(error), approval=approval), run.outcome)
 
 
 def failure_of(plan: OffsetPlan, clients: Clients, owner: Owner) -> Callable[[BaseException], Outcome]:
@@ -234,4 +236,4 @@ def failure_of(plan: OffsetPlan, clients: Clients, owner: Owner) -> Callable[[Ba
     from airflow_provider_connect_offsets.operations.registry import journal_of
 
     journal = journal_of(clients, plan.connector)
-    return lambda error: outcomes.failed(plan, owner, error, journal.record_of(owner.run, outcomes.key_of(plan)))
+    return lambda error: outcomes.of_failed(plan, owner, error, journal.record_of(owner.run, outcomes.key_of(plan)))

@@ -13,10 +13,16 @@ from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import InvalidDocument, InvalidRequest, NotRunning
-from airflow_provider_connect_offsets.hooks.failures import failing_clearly, raise_failure
+from airflow_provider_connect_offsets.hooks.failures import fail_clearly, raise_failure
 from airflow_provider_connect_offsets.hooks.runs import directory_of
 from airflow_provider_connect_offsets.hooks.settings import GuardedParameters
-from airflow_provider_connect_offsets.offsets.document import Offsets, given, kip199_document, load_json, parse_rest
+from airflow_provider_connect_offsets.offsets.document import (
+    Offsets,
+    check_given,
+    kip199_document,
+    load_json,
+    parse_rest,
+)
 from airflow_provider_connect_offsets.operators.shared.common import (
     LEASE_SECONDS,
     Interruptible,
@@ -35,7 +41,7 @@ from airflow_provider_connect_offsets.parameters.tasks import (
     WaitingParams,
     WrittenOffsetsParams,
 )
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 from airflow_provider_connect_offsets.workspace.files import write_bytes
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
@@ -57,13 +63,13 @@ class ConnectorOperator(GuardedParameters, BaseOperator):
 
     def execute(self, context: Context) -> Any:
         """Take the step; fails with one sentence that names the connector."""
-        with failing_clearly(), self._open() as clients:
+        with fail_clearly(), self._open() as clients:
             return self.step(clients, context)
 
     def _open(self) -> AbstractContextManager[Clients]:
-        if self.given(StepConnectionParams).control == Control.GROUPS:
+        if self.parse_as(StepConnectionParams).control == Control.GROUPS:
             raise InvalidRequest("control=groups: single steps can't change consumer groups. Use group_offsets_change.")
-        return open_connect(self.given(StepConnectionParams), self.given(WaitingParams))
+        return open_connect(self.parse_as(StepConnectionParams), self.parse_as(WaitingParams))
 
     def step(self, clients: Clients, context: Context) -> Any:
         """Take the step; ``clients``: clients of the connector's Connect cluster."""
@@ -111,7 +117,7 @@ class _StateOperator(ConnectorOperator):
     def execute_complete(self, context: Context, event: dict[str, Any]) -> str:
         """Continue after the triggerer has observed the state; fails as if this task had waited itself."""
         del context
-        with failing_clearly(), self._open() as clients:
+        with fail_clearly(), self._open() as clients:
             raise_failure(event)
             # The trigger has observed the state with tasks, or without any at the timeout: there are none to wait for.
             return self._there(clients, self.target(), event["before"], tasks=0)
@@ -121,7 +127,7 @@ class _StateOperator(ConnectorOperator):
         if next_method != "execute_complete":
             from airflow_provider_connect_offsets.operations.stages import steps
 
-            with failing_clearly(), self._open() as clients:
+            with fail_clearly(), self._open() as clients:
                 status = clients.control.status(self.connector)
                 steps.refuse_failed(status, self.connector, self.target())
                 steps.refuse_unless_in(status, self.connector, self.target(), timeout=clients.timeout)
@@ -141,7 +147,7 @@ class _StateOperator(ConnectorOperator):
         from airflow_provider_connect_offsets.offsets.requests.fields import fields_of
         from airflow_provider_connect_offsets.triggers.waiting import StateChangeTrigger
 
-        reached = self.given(StepConnectionParams).values(*fields_of(ConnectParams))
+        reached = self.parse_as(StepConnectionParams).values(*fields_of(ConnectParams))
         trigger = StateChangeTrigger(
             connector=self.connector,
             state=target.value,
@@ -185,7 +191,7 @@ class ResumeConnectorOperator(_StateOperator):
 
     def target(self) -> State:
         """Return the requested state; raises :class:`InvalidRequest` for any other than these three."""
-        return requested_state(self.connector, self.state)
+        return parse_state(self.connector, self.state)
 
 
 class RestartConnectorOperator(ConnectorOperator):
@@ -199,14 +205,14 @@ class RestartConnectorOperator(ConnectorOperator):
 
     def execute(self, context: Context) -> int:
         """Restart what is requested; what fails again may be retried, as its cause may pass."""
-        with failing_clearly(except_for=NotRunning), self._open() as clients:
+        with fail_clearly(except_for=NotRunning), self._open() as clients:
             return self.step(clients, context)
 
     def step(self, clients: Clients, context: Context) -> int:
         """Restart what is requested."""
         from airflow_provider_connect_offsets.operations.connector import stepwise
 
-        given = self.given(RestartParams)
+        given = self.parse_as(RestartParams)
         failed = stepwise.restart(self.connector, clients, owner_of(context), failed_only=given.failed_only)
         self.log.info("%r is as it was before; of it and its tasks %d had failed.", self.connector, failed)
         return failed
@@ -227,13 +233,13 @@ class GetConnectorOffsetsOperator(ConnectorOperator):
         """Read the offsets, and write them to the file."""
         from airflow_provider_connect_offsets.operations.connector import stepwise
 
-        file = self.given(OffsetsFileParams)
+        file = self.parse_as(OffsetsFileParams)
         if file.run_uri:
             stepwise.read_back(self.connector, clients, owner_of(context), seconds=LEASE_SECONDS)
         offsets = clients.offsets.read_offsets(self.connector)
         uri = file.uri or own_file(context)
         write_bytes(uri, kip199_document({self.connector: offsets}).encode())
-        partitions = counted(len(offsets.stored()), "partition")
+        partitions = quantify(len(offsets.by_partition()), "partition")
         self.log.info("%r has offsets of %s. They were written to %s", self.connector, partitions, uri)
         return uri
 
@@ -256,11 +262,11 @@ class AlterConnectorOffsetsOperator(Interruptible, TellsChanges, ConnectorOperat
         from airflow_provider_connect_offsets.operations.connector import direct, stepwise
         from airflow_provider_connect_offsets.operations.connector.plans import read_plan
 
-        written = self.given(WrittenOffsetsParams)
+        written = self.parse_as(WrittenOffsetsParams)
         if (written.offsets is None) == (not written.run_uri):
             raise InvalidRequest(f"{self.connector!r}: give either offsets or run_uri.")
         if written.offsets is not None:
-            changes = given_offsets(self.connector, written.offsets, nothing="Nothing was written:")
+            changes = parse_offsets(self.connector, written.offsets, nothing="Nothing was written:")
             altered = direct.alter(self.connector, clients, owner_of(context), changes)
             self.tell_step(context, clients, self.connector, altered, kind=ChangeKind.ALTERED)
             return len(altered.changes)
@@ -286,24 +292,24 @@ class ResetConnectorOffsetsOperator(Interruptible, TellsChanges, ConnectorOperat
 
         removed = direct.reset(self.connector, clients, owner_of(context))
         self.tell_step(context, clients, self.connector, removed, kind=ChangeKind.REMOVED)
-        return len(removed.prior_offsets.stored())
+        return len(removed.prior_offsets.by_partition())
 
 
-def requested_state(connector: str, state: str) -> State:
+def parse_state(connector: str, state: str) -> State:
     """Return the requested state of a connector; raises :class:`InvalidRequest` for one that can't be requested."""
     if state not in {State.RUNNING, State.PAUSED, State.STOPPED}:
         raise InvalidRequest(f"{connector!r}: state must be RUNNING, PAUSED or STOPPED, not {state!r}.")
     return State(state)
 
 
-def given_offsets(connector: str, offsets: Any, *, nothing: str) -> Offsets:
+def parse_offsets(connector: str, offsets: Any, *, nothing: str) -> Offsets:
     """Return offsets that are given as Connect's REST API takes them: a list, or its JSON text.
 
     Raises :class:`InvalidRequest` that begins with ``nothing``: what was not done.
     """
     try:
         listed = load_json(offsets) if isinstance(offsets, str) else offsets
-        return given(parse_rest({"offsets": list(listed) if isinstance(listed, Sequence) else listed}))
+        return check_given(parse_rest({"offsets": list(listed) if isinstance(listed, Sequence) else listed}))
     except (InvalidDocument, ValueError, RecursionError) as error:
         raise InvalidRequest(f"{nothing} {connector!r}: {error}.") from error
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow.providers.common.compat.sdk import AirflowSkipException
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, LeftStopped
-from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.hooks.failures import fail_clearly
 from airflow_provider_connect_offsets.operators.connector import (
     ConnectorOperator,
-    given_offsets,
     own_file,
-    requested_state,
+    parse_offsets,
+    parse_state,
 )
 from airflow_provider_connect_offsets.operators.shared.approval import AskOperator
 from airflow_provider_connect_offsets.operators.shared.common import Interruptible, owner_of
@@ -21,7 +21,7 @@ from airflow_provider_connect_offsets.parameters.connections import StepConnecti
 from airflow_provider_connect_offsets.parameters.copying import CheckOnlyParams, CopyParams, NewConnectorParams
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import QuestionParams, WaitingParams
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,13 +48,13 @@ class CreateConnectorOperator(Interruptible, TellsChanges, ConnectorOperator):
         from airflow_provider_connect_offsets.operations.existence.create_delete import create
         from airflow_provider_connect_offsets.operations.existence.new_connector import NewConnector
 
-        given = self.given(NewConnectorParams)
-        state = requested_state(given.connector, given.state)
+        given = self.parse_as(NewConnectorParams)
+        state = parse_state(given.connector, given.state)
         config = given.settings
         offsets = _starting_offsets(given, config, clients)
         new = NewConnector(given.connector, config, offsets, state, given.inherit)
         count = create(new, clients, owner_of(context))
-        whose = counted(count, "partition")
+        whose = quantify(count, "partition")
         self.log.info("%r was created with offsets of %s, and is %s.", new.name, whose, new.state)
         self.tell_change(context, clients, new.name, kind=ChangeKind.CREATED, partitions=count)
         return count
@@ -66,11 +66,11 @@ class _CopyOperator(TellsChanges, ConnectorOperator):
     parameters: ClassVar[Models] = (CopyParams, StepConnectionParams, WaitingParams)
     template_fields_renderers: ClassVar[dict[str, str]] = {"config": "json"}
 
-    def copying(self) -> Copying:
+    def make_copying(self) -> Copying:
         """Return what is copied, and how; raises :class:`InvalidRequest`."""
         from airflow_provider_connect_offsets.operations.existence.copy_check import Copying
 
-        given = self.given(CopyParams)
+        given = self.parse_as(CopyParams)
         return Copying(
             given.connector,
             given.new_name,
@@ -100,7 +100,7 @@ class CopyConnectorOperator(Interruptible, _CopyOperator):
         """Copy the connector."""
         from airflow_provider_connect_offsets.operations.existence import copy_check, copying
 
-        what = self.copying()
+        what = self.make_copying()
         count = copying.copy(what, clients, owner_of(context))
         self.tell_copied(context, clients, what, count)
         sentence = copy_check.done(what, count)
@@ -121,10 +121,10 @@ class CheckCopyOperator(_CopyOperator):
         """Settle an earlier run that was killed, and check the copy."""
         from airflow_provider_connect_offsets.operations.existence import copy_check, copying
 
-        what = self.copying()
-        if not self.given(CheckOnlyParams).dry_run:
+        what = self.make_copying()
+        if not self.parse_as(CheckOnlyParams).dry_run:
             copying.settle_left(what, clients, owner_of(context))
-        sentence = copy_check.described(what, copy_check.check(what, clients))
+        sentence = copy_check.describe_copy(what, copy_check.check(what, clients))
         self.log.info("%s", sentence)
         return sentence
 
@@ -145,14 +145,14 @@ class ReleaseCopyOperator(_CopyOperator):
 
     def execute(self, context: Context) -> str:
         """Undo the copy, or finish the rename; a retry tries again what failed."""
-        with failing_clearly(except_for=LeftStopped), self._open() as clients:
+        with fail_clearly(except_for=LeftStopped), self._open() as clients:
             return self.step(clients, context)
 
     def step(self, clients: Clients, context: Context) -> str:
         """Undo the copy, or finish a rename."""
         from airflow_provider_connect_offsets.operations.existence import copying
 
-        what = self.copying()
+        what = self.make_copying()
         left = copying.release(what, clients, owner_of(context))
         if left is None:
             return "Nothing was left to undo."
@@ -174,16 +174,16 @@ class ApproveCopyOperator(AskOperator):
 
     def is_asked(self) -> bool:
         """Return whether a person is asked; skips what follows in a dry run."""
-        given = self.given(QuestionParams)
+        given = self.parse_as(QuestionParams)
         if given.plan_only:
             raise AirflowSkipException(f"Dry run: nothing is changed. {self.summary}")
         return self.needs(approval=given.approval)
 
     def question(self) -> tuple[str, str]:
         """Return subject and body."""
-        from airflow_provider_connect_offsets.report.question import plain
+        from airflow_provider_connect_offsets.report.question import escape_line
 
-        return self.subject, plain(str(self.summary))
+        return self.subject, escape_line(str(self.summary))
 
     def record_rejection(self) -> None:
         """Record the rejection in the log."""
@@ -204,7 +204,7 @@ class DeleteConnectorOperator(Interruptible, TellsChanges, ConnectorOperator):
 
         kept, name = own_file(context), self.connector
         count = delete(name, clients, owner_of(context), kept=kept)
-        whose = counted(count, "partition")
+        whose = quantify(count, "partition")
         self.log.info("%r was deleted with its offsets of %s, which are kept in %s", name, whose, kept)
         self.tell_change(context, clients, name, kind=ChangeKind.DELETED, partitions=count, offsets_uri=kept)
         return kept
@@ -221,4 +221,4 @@ def _starting_offsets(given: NewConnectorParams, config: Mapping[str, str], clie
                 "latest, and offsets must not be given as well."
             )
         return log_offsets(given.connector, config, StartAt(given.start_at), clients)
-    return given_offsets(given.connector, given.offsets or [], nothing="Nothing was created:")
+    return parse_offsets(given.connector, given.offsets or [], nothing="Nothing was created:")

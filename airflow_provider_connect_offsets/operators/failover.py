@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, PlanRefused
-from airflow_provider_connect_offsets.hooks.failover import described_flow
-from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.hooks.failover import make_flow
+from airflow_provider_connect_offsets.hooks.failures import fail_clearly
 from airflow_provider_connect_offsets.hooks.reports import report_address
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.operators.apply import ApproveOffsetPlanOperator
@@ -17,7 +17,7 @@ from airflow_provider_connect_offsets.parameters.connections import FailoverClie
 from airflow_provider_connect_offsets.parameters.failover import FailoverParams
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import PartParams, PreviewParams
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
@@ -57,26 +57,26 @@ class SnapshotFailoverOperator(FailoverOperator):
 
     def execute(self, context: Context) -> str:
         """Write what the translation needs."""
-        from airflow_provider_connect_offsets.kafka.group_kinds import left_alone
+        from airflow_provider_connect_offsets.kafka.group_kinds import why_left_alone
         from airflow_provider_connect_offsets.observe.flow.failover import observe_failover
 
-        with failing_clearly():
+        with fail_clearly():
             directory = FailoverDirectory(new_directory(self, context).uri)
-            failover = self.given(FailoverParams)
+            failover = self.parse_as(FailoverParams)
             with self.open_flow(planned=failover.planned, patient=False) as clients:
                 request = self.request(failover, clients)
                 found = observe_failover(request, clients, directory)
         self.log.info(
             "%s on %r, %d on %r, %s; datasets under %s",
-            counted(len(found.of_source), "group"),
+            quantify(len(found.of_source), "group"),
             request.flow.source_alias,
             len(found.of_target),
             request.flow.target_alias,
-            counted(len(found.remote_partitions), "replicated partition"),
+            quantify(len(found.remote_partitions), "replicated partition"),
             directory.uri,
         )
         for name, kind in found.unmovable.items():
-            self.log.warning("%s", left_alone(name, kind))
+            self.log.warning("%s", why_left_alone(name, kind))
         return directory.uri
 
     def request(self, failover: FailoverParams, clients: Clients) -> FailoverRequest:
@@ -84,7 +84,7 @@ class SnapshotFailoverOperator(FailoverOperator):
         from airflow_provider_connect_offsets.kafka.spans import Isolation
         from airflow_provider_connect_offsets.observe.lag import isolation_of
 
-        if self.given(FailoverClientsParams).forward_connect_conn_id and not failover.forward_connector:
+        if self.parse_as(FailoverClientsParams).forward_connect_conn_id and not failover.forward_connector:
             raise InvalidRequest(
                 "A failback needs the MirrorSource that replicated the records from home. Set forward_connector."
             )
@@ -92,7 +92,7 @@ class SnapshotFailoverOperator(FailoverOperator):
         came_by = _info(clients.forward, failover.forward_connector)
         forward = None if came_by is None else Flow.of(came_by.config)
         return failover.request(
-            forward.reversed() if forward is not None and info is None else described_flow(failover, info),
+            forward.opposite() if forward is not None and info is None else make_flow(failover, info),
             forward=forward,
             reads_committed=info is not None and isolation_of(info) is Isolation.READ_COMMITTED,
         )
@@ -120,10 +120,10 @@ class TranslateGroupOffsetsOperator(OffsetsJobOperator):
 
     def job_arguments(self) -> list[str]:
         """Return the run's directory, and the directory of its preview if there is one."""
-        preview = self.given(PreviewParams).preview_uri
+        preview = self.parse_as(PreviewParams).preview_uri
         return [self.run_uri, *([preview] if preview else [])]
 
-    def judged(self) -> dict[str, Any]:
+    def judge(self) -> dict[str, Any]:
         """Log and report the translation; raises :class:`PlanRefused` if it must not be committed."""
         from airflow_provider_connect_offsets.report import Failover, as_text
 

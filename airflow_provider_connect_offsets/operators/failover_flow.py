@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from airflow_provider_connect_offsets.hooks.failover import flow_connectors, open_failover
-from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.hooks.failures import fail_clearly
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest, Mode
 from airflow_provider_connect_offsets.operators.shared.common import LEASE_SECONDS, owner_of
 from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
@@ -32,15 +32,15 @@ class FailoverOperator(ReportedOperator):
 
     def open_flow(self, *, planned: bool, patient: bool = True) -> AbstractContextManager[Clients]:
         """Open the clients of the failover; arguments and errors: see ``hooks.failover.open_failover``."""
-        connections, timeout = self.given(FailoverClientsParams), self.given(WaitingParams).timeout
+        connections, timeout = self.parse_as(FailoverClientsParams), self.parse_as(WaitingParams).timeout
         return open_failover(connections, planned=planned, timeout=timeout, patient=patient)
 
     def target_groups(self, clients: Clients) -> Clients:
         """Return clients of the target's consumer groups; raises store errors."""
         from airflow_provider_connect_offsets.operations.groups.group_clients import group_clients
 
-        named = {"target_kafka_conn_id": self.given(FailoverClientsParams).target_kafka_conn_id}
-        groups = group_clients(clients.both.target, connections=named)
+        named = {"target_kafka_conn_id": self.parse_as(FailoverClientsParams).target_kafka_conn_id}
+        groups = group_clients(clients.both_clusters.target, connections=named)
         return replace(groups, workspace=clients.workspace, guards=clients.guards, journal=clients.journal)
 
 
@@ -62,17 +62,17 @@ class OpenFailoverOperator(FailoverOperator):
         """Check the connectors and the groups."""
         from airflow_provider_connect_offsets.operations.groups.group_stages import refuse_changed
         from airflow_provider_connect_offsets.operations.registry import journal_of
-        from airflow_provider_connect_offsets.operations.stages.steps import lasting_status
+        from airflow_provider_connect_offsets.operations.stages.steps import await_lasting_status
 
-        with failing_clearly():
-            directory = FailoverDirectory(self.given(RunParams).run_uri)
+        with fail_clearly():
+            directory = FailoverDirectory(self.parse_as(RunParams).run_uri)
             request = request_in(directory)
             planned = request.mode is Mode.PLANNED
             with self.open_flow(planned=planned) as clients:
                 refuse_changed(self.target_groups(clients), directory, owner_of(context).run)
                 for connect, name in flow_connectors(clients, request):
                     journal_of(connect, name).refuse_overlap(owner_of(context).run)
-                    self.log.info("%r is %s.", name, lasting_status(connect, name).state)
+                    self.log.info("%r is %s.", name, await_lasting_status(connect, name).state)
 
 
 class BeginFailoverOperator(FailoverOperator):
@@ -91,14 +91,14 @@ class BeginFailoverOperator(FailoverOperator):
         from airflow_provider_connect_offsets.observe.flow import failover
         from airflow_provider_connect_offsets.operations.connector import stopped
 
-        before = FailoverDirectory(self.given(RunParams).run_uri)
+        before = FailoverDirectory(self.parse_as(RunParams).run_uri)
         after = FailoverDirectory(join(before.uri, "final"))
-        with failing_clearly():
+        with fail_clearly():
             request = request_in(before)
             planned = request.mode is Mode.PLANNED
             with self.open_flow(planned=planned) as clients:
                 if planned:
-                    failover.await_drained(request, clients, timeout=self.given(DrainingParams).drain_timeout)
+                    failover.await_drained(request, clients, timeout=self.parse_as(DrainingParams).drain_timeout)
                 members = flow_connectors(clients, request)
                 prior = stopped.stop_for_run(members, owner_of(context), seconds=LEASE_SECONDS)
                 for name, state in prior:
@@ -121,8 +121,8 @@ class ReleaseFlowOperator(FailoverOperator):
         from airflow_provider_connect_offsets.operations.connector import stopped
 
         done = None
-        with failing_clearly():
-            request = request_in(FailoverDirectory(self.given(RunParams).run_uri))
+        with fail_clearly():
+            request = request_in(FailoverDirectory(self.parse_as(RunParams).run_uri))
             if request.mode is Mode.PLANNED:
                 with self.open_flow(planned=True) as clients:
                     done = stopped.restore(flow_connectors(clients, request), owner_of(context))

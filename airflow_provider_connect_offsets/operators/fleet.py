@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, LeftStopped, PlanRefused, Unforeseen
-from airflow_provider_connect_offsets.hooks.failures import PERMANENT, failing_clearly
+from airflow_provider_connect_offsets.hooks.failures import PERMANENT, fail_clearly
 from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.operators.apply import (
     ApplyOffsetPlanOperator,
@@ -37,7 +37,7 @@ from airflow_provider_connect_offsets.parameters.tasks import (
     PartParams,
     RunParams,
 )
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Outcome
 
@@ -66,17 +66,17 @@ class SnapshotFleetOperator(ReportedOperator):
         from airflow_provider_connect_offsets.operations.fleet import select
         from airflow_provider_connect_offsets.operations.groups.group_clients import unlisted_groups
 
-        with failing_clearly():
-            fleet, change = FleetDirectory(new_directory(self, context).uri), self.given(FleetChangeParams)
+        with fail_clearly():
+            fleet, change = FleetDirectory(new_directory(self, context).uri), self.parse_as(FleetChangeParams)
             now = datetime.now(tz=UTC)
-            with open_connect(self.given(ConnectorConnectionParams), patient=False) as clients:
+            with open_connect(self.parse_as(ConnectorConnectionParams), patient=False) as clients:
                 noun = clients.noun
                 listed, unlisted = clients.control.connectors(), unlisted_groups(clients)
                 names = select(listed, change.connectors, noun=noun, unlisted=unlisted)
                 requests = [(fleet.member(name), Request.of(change, name, now=now, noun=noun)) for name in names]
                 take_snapshots(requests, clients)
             fleet.publish(names)
-        self.log.info("%r matches %s; datasets under %s", change.connectors, counted(len(names), noun), fleet.uri)
+        self.log.info("%r matches %s; datasets under %s", change.connectors, quantify(len(names), noun), fleet.uri)
         return fleet.uri
 
 
@@ -86,7 +86,7 @@ class PlanFleetOperator(PlanConnectorOffsetsOperator):
     Fails, so that nothing is stopped, if any plan has an error. Returns the plans' sums, and one ``digest`` for all.
     """
 
-    def judged(self) -> dict[str, Any]:
+    def judge(self) -> dict[str, Any]:
         """Show what the job found; raises :class:`PlanRefused` that names the first connector with an error."""
         from airflow_provider_connect_offsets.report import FleetChange, as_text
         from airflow_provider_connect_offsets.report.change_report import write_change_report
@@ -99,7 +99,7 @@ class PlanFleetOperator(PlanConnectorOffsetsOperator):
         report = report_at(report_written(change.write, fleet.report), dag_id=self.dag_id)
         refused = change.errors()
         if refused:
-            more = f" (and {counted(len(refused) - 1, f'more {change.noun}')})" if len(refused) > 1 else ""
+            more = f" (and {quantify(len(refused) - 1, f'more {change.noun}')})" if len(refused) > 1 else ""
             raise PlanRefused(f"Nothing was stopped or changed. {next(iter(refused.values()))}{more}")
         refuse_protected_topics(fleet)
         return {"run_uri": self.run_uri, **report, **change.sums(), "digest": change.digest}
@@ -120,7 +120,7 @@ class BeginFleetChangeOperator(BeginOffsetChangeOperator):
 
     directory = FleetDirectory
 
-    def begun(self, plans: list[OffsetPlan], clients: Clients, owner: Owner) -> dict[str, Any]:
+    def begin_change(self, plans: list[OffsetPlan], clients: Clients, owner: Owner) -> dict[str, Any]:
         """Return what the task returns."""
         del clients, owner
         return {"connectors": len(plans)}
@@ -145,15 +145,15 @@ class ApplyFleetPlansOperator(ApplyOffsetPlanOperator):
         from airflow_provider_connect_offsets.report import Pending
         from airflow_provider_connect_offsets.workspace.datasets import each_read_once
 
-        with failing_clearly(), ExitStack() as stack:
-            fleet, limits = FleetDirectory(self.given(RunParams).run_uri), self.given(FleetLimitsParams)
+        with fail_clearly(), ExitStack() as stack:
+            fleet, limits = FleetDirectory(self.parse_as(RunParams).run_uri), self.parse_as(FleetLimitsParams)
             members = fleet.members()
-            plans = read_plans(members, digest=self.given(ApprovedParams).digest)
-            opened = [stack.enter_context(self.opened()) for _ in range(min(limits.max_down, len(plans)))]
+            plans = read_plans(members, digest=self.parse_as(ApprovedParams).digest)
+            opened = [stack.enter_context(self.open_clients()) for _ in range(min(limits.max_down, len(plans)))]
             stack.callback(report_of, fleet, pending=Pending.NOT_BEGUN)
             stack.enter_context(each_read_once())
             ended: dict[str, Outcome | Exception] = {}
-            for name, one in self.ended(opened, plans, members, context, max_failures=limits.max_failures):
+            for name, one in self.apply_plans(opened, plans, members, context, max_failures=limits.max_failures):
                 ended[name] = one
                 text = str(one) if isinstance(one, Exception) else one.message
                 self.log.info("%d of %d: %s", len(ended), len(plans), text)
@@ -165,7 +165,7 @@ class ApplyFleetPlansOperator(ApplyOffsetPlanOperator):
                 self.tell_outcome(context, opened[0], outcome, members[name])
         results = [outcome.result.value for outcome in outcomes.values()]
         counts = {result: results.count(result) for result in sorted(set(results))}
-        self.log.info("As planned: %s: %s", counted(len(plans), noun), counts)
+        self.log.info("As planned: %s: %s", quantify(len(plans), noun), counts)
         return {"connectors": len(plans), **counts, **report_at(fleet.report, dag_id=self.dag_id)}
 
     def on_kill(self) -> None:
@@ -186,10 +186,10 @@ class RestoreFleetOperator(RestoreConnectorOffsetsOperator):
         """Restore what was left unfinished."""
         done: list[str] = []
         failed: list[ConnectOffsetsError] = []
-        fleet = FleetDirectory(self.given(RunParams).run_uri)
+        fleet = FleetDirectory(self.parse_as(RunParams).run_uri)
         members: Mapping[str, RunDirectory] = fleet.members()
-        with failing_clearly(except_for=LeftStopped):
-            with self.opened() as clients:
+        with fail_clearly(except_for=LeftStopped):
+            with self.open_clients() as clients:
                 noun = clients.noun
                 for name, run in members.items():
                     try:
@@ -208,7 +208,7 @@ class RestoreFleetOperator(RestoreConnectorOffsetsOperator):
                 retried = (one for one in failed if isinstance(one, LeftStopped) or not isinstance(one, PERMANENT))
                 worst = next(retried, failed[0])
                 raise type(worst)(" ".join(map(str, failed))) from worst
-        return " ".join(done) or f"Nothing was left to restore of {counted(len(members), noun)}."
+        return " ".join(done) or f"Nothing was left to restore of {quantify(len(members), noun)}."
 
     def add_event(self, context: Context, clients: Clients, outcome: Outcome, run: RunDirectory) -> None:
         """Add nothing: ``_tell_applied`` adds the events of all connectors."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_provider_connect_offsets.assets import moved_groups_asset
 from airflow_provider_connect_offsets.hooks.failover import flow_connectors
-from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.hooks.failures import fail_clearly
 from airflow_provider_connect_offsets.offsets.requests.failover import Mode
 from airflow_provider_connect_offsets.operators.failover_flow import FailoverOperator, request_in
 from airflow_provider_connect_offsets.operators.shared.common import (
@@ -20,7 +20,7 @@ from airflow_provider_connect_offsets.operators.shared.events import ChangeKind,
 from airflow_provider_connect_offsets.parameters.failover import FlowAfterwardsParams
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import ApprovedParams, RunParams
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
 if TYPE_CHECKING:
@@ -48,13 +48,13 @@ class CommitGroupOffsetsOperator(TellsChanges, FailoverOperator):
         from airflow_provider_connect_offsets.operations.groups.group_commit import commit_translation
         from airflow_provider_connect_offsets.operations.groups.group_stages import move_groups
 
-        with failing_clearly():
-            directory = FailoverDirectory(self.given(RunParams).run_uri)
-            resume = self.given(FlowAfterwardsParams).resume_flow
-            request, digest = request_in(directory), self.given(ApprovedParams).digest
+        with fail_clearly():
+            directory = FailoverDirectory(self.parse_as(RunParams).run_uri)
+            resume = self.parse_as(FlowAfterwardsParams).resume_flow
+            request, digest = request_in(directory), self.parse_as(ApprovedParams).digest
             planned = request.mode is Mode.PLANNED
             with self.open_flow(planned=planned) as clients:
-                clusters, groups = clients.both, self.target_groups(clients)
+                clusters, groups = clients.both_clusters, self.target_groups(clients)
                 target_id = clusters.target.cluster_id()
                 try:
                     moved = move_groups(
@@ -70,8 +70,8 @@ class CommitGroupOffsetsOperator(TellsChanges, FailoverOperator):
                 end(members, owner_of(context), seconds=LEASE_SECONDS)
                 for _connect, name in () if resume else members:
                     self.log.warning("%r stays STOPPED. Resume it when it should replicate again.", name)
-        partitions = counted(moved.partitions, "partition")
-        self.log.info("%s, %s: committed and proved.", counted(moved.groups, "group"), partitions)
+        partitions = quantify(moved.partitions, "partition")
+        self.log.info("%s, %s: committed and proved.", quantify(moved.groups, "group"), partitions)
         if moved.late:
             self.log.warning("While groups were committed, %s. These records are not on the target.", moved.late)
         if moved.groups:
@@ -103,14 +103,14 @@ class RestoreGroupOffsetsOperator(FailoverOperator):
         from airflow_provider_connect_offsets.operations.groups.group_restore import restore_groups
         from airflow_provider_connect_offsets.operations.groups.group_stages import move_groups
 
-        with failing_clearly(), self.open_flow(planned=False) as clients:
-            directory = FailoverDirectory(self.given(RunParams).run_uri)
-            groups, target = self.target_groups(clients), clients.both.target
+        with fail_clearly(), self.open_flow(planned=False) as clients:
+            directory = FailoverDirectory(self.parse_as(RunParams).run_uri)
+            groups, target = self.target_groups(clients), clients.both_clusters.target
             restored = move_groups(groups, owner_of(context), directory, lambda: restore_groups(directory, target))
         self.log.info(
             "Restored as before the failover, and read back: %s, %s.",
-            counted(restored.groups, "group"),
-            counted(restored.partitions, "partition"),
+            quantify(restored.groups, "group"),
+            quantify(restored.partitions, "partition"),
         )
         for name in restored.emptied:
             self.log.warning("Group %r existed before the failover. It has no offsets now, so Kafka deletes it.", name)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.hooks.failures import fail_clearly
 from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.operators.apply import (
     ApproveOffsetPlanOperator,
@@ -19,7 +19,7 @@ from airflow_provider_connect_offsets.operators.shared.common import (
     Interruptible,
     new_directory,
     owner_of,
-    recorded,
+    record_outcome,
     report_of,
     run_key,
     summary_of,
@@ -59,8 +59,8 @@ class SnapshotMirrorFlowOperator(FlowOperator):
         """Write the snapshot; fails before it touches anything if the request is invalid."""
         from airflow_provider_connect_offsets.observe.flow.flow_snapshot import find_flow, take_flow_snapshot
 
-        with failing_clearly():
-            run, given = ResetDirectory(new_directory(self, context).uri), self.given(FlowResetParams)
+        with fail_clearly():
+            run, given = ResetDirectory(new_directory(self, context).uri), self.parse_as(FlowResetParams)
             request = Request.of(given, given.source_connector, now=datetime.now(tz=UTC))
             with self.open_flow(patient=False) as clients:
                 reset = find_flow(requested_flow(given), clients)
@@ -82,14 +82,14 @@ class PlanMirrorResetOperator(PlanConnectorOffsetsOperator):
     job = "mirror-reset"
     directory = ResetDirectory
 
-    def judged(self) -> dict[str, Any]:
+    def judge(self) -> dict[str, Any]:
         """Show what the job found; raises :class:`PlanRefused` if that is an error."""
         from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset
         from airflow_provider_connect_offsets.report import Reset, as_text
 
         run = ResetDirectory(self.run_uri)
         self.log.info("Topic by topic:\n%s", as_text(Reset.read(run).table()))
-        plan, summary = super().judged(), read_json(run.summary)
+        plan, summary = super().judge(), read_json(run.summary)
         more = {name: summary[name] for name in ("duplicates", "syncs", "checkpoints", "stale_checkpoints")}
         return {**plan, **more, "digest": read_reset(run).digest}
 
@@ -116,11 +116,11 @@ class BeginMirrorResetOperator(FlowOperator):
         from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset, topic_journals
         from airflow_provider_connect_offsets.operations.registry import journal_of
 
-        with failing_clearly(), self.open_flow() as clients:
-            run = ResetDirectory(self.given(RunParams).run_uri)
+        with fail_clearly(), self.open_flow() as clients:
+            run = ResetDirectory(self.parse_as(RunParams).run_uri)
             plan = read_reset(run)
-            refuse_stale(run, ttl=timedelta(seconds=self.given(PlanAgeParams).plan_ttl))
-            if self.given(FlowConnectionParams).control == Control.STORAGE:
+            refuse_stale(run, ttl=timedelta(seconds=self.parse_as(PlanAgeParams).plan_ttl))
+            if self.parse_as(FlowConnectionParams).control == Control.STORAGE:
                 clients.control.stop(plan.offsets.connector)  # which only checks that it is down
             for journal in (journal_of(clients, plan.offsets.connector), *topic_journals(plan.reset, clients)):
                 journal.refuse_overlap(run_key(context))
@@ -151,14 +151,14 @@ class ApplyMirrorResetOperator(Interruptible, TellsChanges, FlowOperator):
         from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset, reset_flow
 
         owner = owner_of(context)
-        with failing_clearly():
-            run = ResetDirectory(self.given(RunParams).run_uri)
-            sync_timeout = self.given(SyncsAwaitedParams).sync_timeout
-            plan = read_reset(run, digest=self.given(ApprovedParams).digest)
-            with self.open_flow(self.given(WaitingParams)) as clients:
+        with fail_clearly():
+            run = ResetDirectory(self.parse_as(RunParams).run_uri)
+            sync_timeout = self.parse_as(SyncsAwaitedParams).sync_timeout
+            plan = read_reset(run, digest=self.parse_as(ApprovedParams).digest)
+            with self.open_flow(self.parse_as(WaitingParams)) as clients:
                 reset = partial(reset_flow, plan, clients, owner, run, sync_timeout=sync_timeout)
                 try:
-                    outcome = recorded(reset, failure_of(plan.offsets, clients, owner), run.outcome)
+                    outcome = record_outcome(reset, failure_of(plan.offsets, clients, owner), run.outcome)
                 finally:
                     report = report_of(run)
                 self.tell_outcome(context, clients, outcome, run, kind=ChangeKind.FLOW_RESET)
@@ -176,6 +176,6 @@ class RestoreMirrorFlowOperator(RestoresRun, FlowOperator):
     directory = ResetDirectory
     kind = ChangeKind.FLOW_RESET
 
-    def opened(self) -> AbstractContextManager[Clients]:
+    def open_clients(self) -> AbstractContextManager[Clients]:
         """Open clients of the flow."""
-        return self.open_flow(self.given(WaitingParams))
+        return self.open_flow(self.parse_as(WaitingParams))

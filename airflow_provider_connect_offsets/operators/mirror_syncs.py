@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.hooks.failures import fail_clearly
 from airflow_provider_connect_offsets.operators.shared.common import Interruptible, new_directory, owner_of
 from airflow_provider_connect_offsets.operators.shared.flow import FlowOperator, requested_flow
 from airflow_provider_connect_offsets.parameters.flow import ClearedSyncsParams
@@ -37,9 +37,9 @@ class ClearOffsetSyncsOperator(Interruptible, FlowOperator):
         from airflow_provider_connect_offsets.observe.flow.flow_snapshot import find_flow
         from airflow_provider_connect_offsets.operations.flow.flow_reset import clear_syncs
 
-        with failing_clearly():
+        with fail_clearly():
             run = ResetDirectory(new_directory(self, context).uri)
-            given = self.given(ClearedSyncsParams)
+            given = self.parse_as(ClearedSyncsParams)
             with self.open_flow() as clients:
                 reset = find_flow(requested_flow(given), clients)
                 emptied = clear_syncs(reset, clients, owner_of(context), run, foreign=given.foreign)

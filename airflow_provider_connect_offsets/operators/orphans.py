@@ -9,8 +9,8 @@ from airflow.providers.common.compat.sdk import AirflowSkipException
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput, InvalidRequest
 from airflow_provider_connect_offsets.hooks.clients import require_control
-from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.hooks.settings import configured, guards
+from airflow_provider_connect_offsets.hooks.failures import fail_clearly
+from airflow_provider_connect_offsets.hooks.settings import configure_clients, guards
 from airflow_provider_connect_offsets.offsets.requests.guards import Named
 from airflow_provider_connect_offsets.offsets.requests.orphans import OrphanRequest, OrphanSearch
 from airflow_provider_connect_offsets.operators.shared.approval import AskAboutRunOperator
@@ -21,7 +21,7 @@ from airflow_provider_connect_offsets.parameters.connections import Control, Sto
 from airflow_provider_connect_offsets.parameters.orphans import RemovalParams
 from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
 from airflow_provider_connect_offsets.parameters.tasks import ApprovedParams, FoundParams, PartParams, RunParams
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 
@@ -56,16 +56,16 @@ class SnapshotStoredOffsetsOperator(ReportedOperator):
         from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
         from airflow_provider_connect_offsets.operations.stages.orphans.orphaned_offsets import take_orphan_snapshot
 
-        with failing_clearly():
+        with fail_clearly():
             directory = OrphansDirectory(new_directory(self, context).uri)
-            request = OrphanRequest.of(self.given(OrphanSearch), now=datetime.now(tz=UTC))
+            request = OrphanRequest.of(self.parse_as(OrphanSearch), now=datetime.now(tz=UTC))
             connections = _connections(self)
             with (
                 KafkaConnectHook(connections.connect_conn_id).get_conn() as connect,
                 offsets_topic(connections.kafka_conn_id, request.topic) as topic,
             ):
                 count = take_orphan_snapshot(request, connect, topic, directory)
-        self.log.info("Topic %r holds %s; datasets under %s", request.topic, counted(count, "record"), directory.uri)
+        self.log.info("Topic %r holds %s; datasets under %s", request.topic, quantify(count, "record"), directory.uri)
         return directory.uri
 
 
@@ -81,7 +81,7 @@ class FindOrphanedOffsetsOperator(OffsetsJobOperator):
 
     job = "orphans"
 
-    def judged(self) -> dict[str, Any]:
+    def judge(self) -> dict[str, Any]:
         """Log and report what was found; raises :class:`InvalidRequest` for an invalid regular expression."""
         from airflow_provider_connect_offsets.report import Orphans, as_text
 
@@ -110,7 +110,7 @@ class ApproveRemovalOperator(AskAboutRunOperator):
         """Return whether a person is asked; skips what follows if nothing is to be removed."""
         from airflow_provider_connect_offsets.report import Pending
 
-        removal = self.given(RemovalParams)
+        removal = self.parse_as(RemovalParams)
         if not self.summary["orphaned"]:
             raise AirflowSkipException(f"There are no orphaned offsets. The report: {self.address}")
         if not removal.remove:
@@ -130,7 +130,7 @@ class ApproveRemovalOperator(AskAboutRunOperator):
         from airflow_provider_connect_offsets.workspace.schemas import ORPHANS
 
         allowed = guards()
-        if allowed.protected.concerning(Named.CONNECTOR) or allowed.allowed.concerning(Named.CONNECTOR):
+        if allowed.protected.patterns_for(Named.CONNECTOR) or allowed.allowed.patterns_for(Named.CONNECTOR):
             orphans = iterate_dataset(OrphansDirectory(self.run.uri).orphans, ORPHANS)
             allowed.refuse_names(Named.CONNECTOR, sorted({row["connector"] for row in orphans}))
 
@@ -167,16 +167,16 @@ class RemoveOrphanedOffsetsOperator(ReportedOperator):
         from airflow_provider_connect_offsets.observe.clients import Clients
         from airflow_provider_connect_offsets.operations.orphans import remove_orphans
 
-        with failing_clearly():
-            directory, connections = OrphansDirectory(self.given(RunParams).run_uri), _connections(self)
+        with fail_clearly():
+            directory, connections = OrphansDirectory(self.parse_as(RunParams).run_uri), _connections(self)
             request = OrphanRequest.from_json(read_json(directory.request))
             with (
                 KafkaConnectHook(connections.connect_conn_id).get_conn() as connect,
                 offsets_topic(connections.kafka_conn_id, request.topic) as topic,
             ):
                 named = connections.values("connect_conn_id", "kafka_conn_id")
-                clients = configured(Clients(connect, connect, connections=named, topic=topic))
-                digest = self.given(ApprovedParams).digest
+                clients = configure_clients(Clients(connect, connect, connections=named, topic=topic))
+                digest = self.parse_as(ApprovedParams).digest
                 try:
                     removal = remove_orphans(directory, clients, owner_of(context), digest=digest)
                 finally:
@@ -188,7 +188,7 @@ class RemoveOrphanedOffsetsOperator(ReportedOperator):
 
 def _connections(operator: TakesParameters) -> StorageConnectionParams:
     """Return the connections; raises :class:`InvalidRequest` if ``control`` can't verify whose topic it is."""
-    named = operator.given(StorageConnectionParams)
+    named = operator.parse_as(StorageConnectionParams)
     require_control(
         named.control,
         *(Control.REST, Control.STRIMZI_REST),

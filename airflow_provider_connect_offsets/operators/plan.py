@@ -42,7 +42,7 @@ class PlanConnectorOffsetsOperator(OffsetsJobOperator):
     job = "plan"
     directory: ClassVar[type[RunDirectory]] = RunDirectory
 
-    def judged(self) -> dict[str, Any]:
+    def judge(self) -> dict[str, Any]:
         """Show what the job found; raises :class:`PlanRefused` if a verdict is an error."""
         from airflow_provider_connect_offsets.report import Change, as_text, plan_table, verdict_table
 

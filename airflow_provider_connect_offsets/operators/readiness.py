@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_provider_connect_offsets.hooks.clients import open_clients
-from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.hooks.failures import fail_clearly
 from airflow_provider_connect_offsets.hooks.settings import workspace_uri
 from airflow_provider_connect_offsets.offsets.requests.readiness import ReadinessRequest
 from airflow_provider_connect_offsets.operators.shared.common import new_directory, report_at, report_written
@@ -17,7 +17,7 @@ from airflow_provider_connect_offsets.parameters.connections import FlowConnecti
 from airflow_provider_connect_offsets.parameters.flow import HistoryParams
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import FoundParams, PartParams
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
 from airflow_provider_connect_offsets.workspace.readiness import Kept, ReadinessDirectory
 
@@ -58,9 +58,9 @@ class SnapshotMirrorReadinessOperator(ReportedOperator):
         from airflow_provider_connect_offsets.observe.flow.readiness import take_readiness_snapshot
 
         dag_id = str(context["ti"].dag_id)
-        with failing_clearly():
+        with fail_clearly():
             directory = ReadinessDirectory(new_directory(self, context).uri)
-            request, named = self.given(ReadinessRequest), self.given(FlowConnectionParams)
+            request, named = self.parse_as(ReadinessRequest), self.parse_as(FlowConnectionParams)
             with (
                 open_clients(named, named.source_kafka_conn_id, patient=False) as clients,
                 kafka_cluster(named.source_kafka_conn_id, patient=False) as source,
@@ -94,9 +94,9 @@ class JudgeMirrorReadinessOperator(OffsetsJobOperator):
 
     def job_arguments(self) -> list[str]:
         """Return the run's directory, and how many runs are kept."""
-        return [self.run_uri, str(max(1, self.given(HistoryParams).keep))]
+        return [self.run_uri, str(max(1, self.parse_as(HistoryParams).keep))]
 
-    def judged(self) -> dict[str, Any]:
+    def judge(self) -> dict[str, Any]:
         """Write the report, remove expired runs, and return what the task returns."""
         from airflow_provider_connect_offsets.observe.flow.readiness import forget_earlier
         from airflow_provider_connect_offsets.report import Readiness, as_text
@@ -107,7 +107,9 @@ class JudgeMirrorReadinessOperator(OffsetsJobOperator):
         uri = report_written(found.write, directory.report)
         report = report_at(uri, dag_id=self.dag_id)
         for gone in forget_earlier(found.summary, keep_under=join(workspace_uri(), unique_segment(self.dag_id))):
-            self.log.info("Removed, because the history keeps only %s runs: %s", self.given(HistoryParams).keep, gone)
+            self.log.info(
+                "Removed, because the history keeps only %s runs: %s", self.parse_as(HistoryParams).keep, gone
+            )
         return {"run_uri": self.run_uri, **report, **{name: found.summary[name] for name in _HANDED_ON}}
 
 
@@ -123,7 +125,7 @@ class RequireMirrorReadyOperator(ReportedOperator):
         report = self.summary.get("report_url") or self.summary["report"]
         if not self.summary["ready"]:
             errors = self.summary["verdicts"]["error"]
-            more = f" And {counted(errors - 1, 'more error')}." if errors > 1 else ""
+            more = f" And {quantify(errors - 1, 'more error')}." if errors > 1 else ""
             ready_for = self.summary.get("ready_for")
             which = f"Ready only for a failover that is {ready_for[0]}" if ready_for else "Not ready for a failover"
             raise AirflowFailException(f"{which}. {self.summary['worst']['message']}{more} {report}")

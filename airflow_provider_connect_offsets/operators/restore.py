@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, ClassVar
 
 from airflow_provider_connect_offsets.exceptions import LeftStopped, RecordsDeleted
-from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.hooks.failures import fail_clearly
 from airflow_provider_connect_offsets.operators.shared.common import open_connect, owner_of, report_of
 from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
 from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
@@ -32,13 +32,13 @@ class RestoresRun(TellsChanges, ReportedOperator):
     kind = ChangeKind.CHANGED
 
     @abstractmethod
-    def opened(self) -> AbstractContextManager[Clients]:
+    def open_clients(self) -> AbstractContextManager[Clients]:
         """Open the clients with which the change is undone."""
 
     def execute(self, context: Context) -> str:
         """Restore what was left unfinished."""
-        with failing_clearly(except_for=LeftStopped), self.opened() as clients:
-            done = self.restore(self.directory(self.given(RunParams).run_uri), clients, context)
+        with fail_clearly(except_for=LeftStopped), self.open_clients() as clients:
+            done = self.restore(self.directory(self.parse_as(RunParams).run_uri), clients, context)
         return done or "Nothing was left to restore."
 
     def restore(self, run: RunDirectory, clients: Clients, context: Context) -> str | None:
@@ -74,6 +74,6 @@ class RestoreConnectorOffsetsOperator(RestoresRun):
 
     parameters: ClassVar[Models] = (RunParams, ConnectorConnectionParams, WaitingParams)
 
-    def opened(self) -> AbstractContextManager[Clients]:
+    def open_clients(self) -> AbstractContextManager[Clients]:
         """Open clients of the Connect cluster."""
-        return open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams))
+        return open_connect(self.parse_as(ConnectorConnectionParams), self.parse_as(WaitingParams))

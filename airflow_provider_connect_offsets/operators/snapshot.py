@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar
 
-from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.hooks.failures import fail_clearly
 from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.operators.shared.common import new_directory, open_connect
 from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.parameters.change import ConnectorChangePa
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import PartParams
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -31,15 +31,15 @@ class SnapshotConnectorOffsetsOperator(ReportedOperator):
         """Write the snapshot; fails before it touches anything if the request is invalid."""
         from airflow_provider_connect_offsets.observe.snapshot import take_snapshot
 
-        with failing_clearly():
-            run, change = new_directory(self, context), self.given(ConnectorChangeParams)
+        with fail_clearly():
+            run, change = new_directory(self, context), self.parse_as(ConnectorChangeParams)
             request = Request.of(change, change.connector, now=datetime.now(tz=UTC))
-            with open_connect(self.given(ConnectorConnectionParams), patient=False) as clients:
+            with open_connect(self.parse_as(ConnectorConnectionParams), patient=False) as clients:
                 partitions = take_snapshot(request, clients, run)
         self.log.info(
             "%r has offsets of %s; request: %s; datasets under %s",
             request.connector,
-            counted(partitions, "partition"),
+            quantify(partitions, "partition"),
             request,
             run.uri,
         )

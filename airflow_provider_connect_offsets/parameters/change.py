@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.offsets.requests.fields import (
     optional,
     required,
 )
-from airflow_provider_connect_offsets.offsets.requests.place import TO, ResumePoint, To, parsed_to
+from airflow_provider_connect_offsets.offsets.requests.place import TO, ResumePoint, To, parse_to
 from airflow_provider_connect_offsets.offsets.requests.values import Flag, Text
 
 
@@ -40,7 +40,7 @@ class GroupChangeParams(ResumePoint, section=Section.WHERE):
         section=Section.WHAT,
         example="billing-.*",
     )
-    to: Annotated[To, parsed_to] = choice(
+    to: Annotated[To, parse_to] = choice(
         "Resume at",
         "Where to resume.",
         section=Section.WHAT,

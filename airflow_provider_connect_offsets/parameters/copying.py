@@ -114,9 +114,9 @@ def settings_of(config: Any) -> dict[str, str | None]:
             'config is not a JSON object of plain values, like {"topics": "orders"}. It is not shown here, because it '
             "may have secrets."
         )
-    return {str(name): _setting(value) for name, value in settings.items()}
+    return {str(name): _write_setting(value) for name, value in settings.items()}
 
 
-def _setting(value: Any) -> str | None:
+def _write_setting(value: Any) -> str | None:
     """Write a value as Connect's settings have it."""
     return str(value).lower() if isinstance(value, bool) else None if value is None else str(value)

@@ -14,7 +14,7 @@ from airflow_provider_connect_offsets.offsets.requests.fields import (
     optional,
     required,
 )
-from airflow_provider_connect_offsets.offsets.requests.place import TO, ResumePoint, To, parsed_to
+from airflow_provider_connect_offsets.offsets.requests.place import TO, ResumePoint, To, parse_to
 from airflow_provider_connect_offsets.offsets.requests.values import Flag, Text
 
 
@@ -43,7 +43,7 @@ class FlowResetParams(ResumePoint, FlowConnectorsParams, section=Section.WHERE):
 
     first: ClassVar[tuple[str, ...]] = ("source_connector", "checkpoint_connector", "to", "value")
 
-    to: Annotated[To, parsed_to] = choice(
+    to: Annotated[To, parse_to] = choice(
         "Resume at",
         "Where the MirrorSource resumes: earliest replicates everything again, current replicates nothing again.",
         section=Section.WHAT,

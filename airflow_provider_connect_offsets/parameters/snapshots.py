@@ -28,7 +28,7 @@ class KeptSnapshotsParams(Parameters, section=Section.LIMITS):
         example="P90D",
     )
 
-    def since(self, *, now: datetime) -> datetime | None:
+    def earliest_kept(self, *, now: datetime) -> datetime | None:
         """Return the moment before which snapshots are removed; None without ``keep_for``. Raises InvalidRequest."""
         text = self.keep_for.strip()
         try:

@@ -32,9 +32,9 @@ class TakesParameters:
             cls.__init__ = _init_of(cls)  # type: ignore[method-assign]
         inherited: Sequence[str] = getattr(cls, "template_fields", ())
         setattr(cls, "template_fields", tuple(dict.fromkeys((*inherited, *fields))))  # noqa: B010 - the operator's
-        cls.__doc__ = documented(cls.__doc__, fields)
+        cls.__doc__ = document_args(cls.__doc__, fields)
 
-    def given(self, model: type[Model]) -> Model:
+    def parse_as(self, model: type[Model]) -> Model:
         """Parse the values of the fields of ``model``, once templates are rendered.
 
         Raises :class:`InvalidRequest` in one sentence that names the first argument whose value does not fit.
@@ -42,7 +42,7 @@ class TakesParameters:
         return model.parse(**{name: getattr(self, name) for name in fields_of(model)})
 
 
-def accepted(operator: type[TakesParameters], values: Mapping[str, Any]) -> dict[str, Any]:
+def select_accepted(operator: type[TakesParameters], values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the ``values`` that ``operator`` takes."""
     return {name: value for name, value in values.items() if name in fields_of(*operator.parameters)}
 
@@ -70,7 +70,7 @@ def _init_of(cls: type[TakesParameters]) -> Any:
     return __init__
 
 
-def documented(text: str | None, fields: Mapping[str, Parameter]) -> str:
+def document_args(text: str | None, fields: Mapping[str, Parameter]) -> str:
     """Return the docstring ``text`` with a section ``Args`` of ``fields``."""
     lines = [f"    {name}: {field.description}" for name, field in fields.items()]
     return "\n".join([inspect.cleandoc(text or ""), "", "Args:", *lines])

@@ -49,7 +49,7 @@ def struct_type(schema: Schema) -> T.StructType:
     return T.StructType([T.StructField(c.name, _TYPES[c.kind], nullable=c.nullable) for c in schema.columns])
 
 
-def shaped(frame: DataFrame, schema: Schema) -> DataFrame:
+def conform(frame: DataFrame, schema: Schema) -> DataFrame:
     """Select the columns of a dataset, in order, and cast them to its types."""
     # One call into the JVM for all columns; making a Column of each would take several calls.
     columns = [f"CAST(`{c.name}` AS {_TYPES[c.kind].simpleString()}) AS `{c.name}`" for c in schema.columns]
@@ -99,7 +99,7 @@ def write_together(frames: Sequence[DataFrame], uri: str) -> None:
         writer.mode("append" if number else "overwrite").option(_MARKED, "true" if is_last else "false").parquet(uri)
 
 
-def worked_out(frame: DataFrame) -> DataFrame:
+def materialise(frame: DataFrame) -> DataFrame:
     """Compute a frame now, so that later frames can use it several times and Spark need not plan it again for each.
 
     If an executor is lost, its rows are lost too: the job fails, and the task that submitted it retries.
@@ -135,14 +135,14 @@ class PlanFrames:
             connectors=read_dataset(spark, directory.connectors, CONNECTORS),
             offsets=read_dataset(spark, directory.connector_offsets, CONNECTOR_OFFSETS),
             bounds=read_dataset(spark, directory.log_bounds, LOG_BOUNDS),
-            slots=_if_observed(spark, directory.replication_slots, REPLICATION_SLOTS),
-            next_records=_if_observed(spark, directory.next_records, NEXT_RECORDS),
+            slots=_read_if_observed(spark, directory.replication_slots, REPLICATION_SLOTS),
+            next_records=_read_if_observed(spark, directory.next_records, NEXT_RECORDS),
         )
 
 
-def _if_observed(spark: SparkSession, uri: str, schema: Schema) -> DataFrame:
+def _read_if_observed(spark: SparkSession, uri: str, schema: Schema) -> DataFrame:
     """Read a dataset; the frame has no rows if the dataset does not exist or was never finished."""
-    return read_dataset(spark, uri, schema) if is_finished(spark, uri) else few_rows(spark, [], struct_type(schema))
+    return read_dataset(spark, uri, schema) if is_finished(spark, uri) else make_frame(spark, [], struct_type(schema))
 
 
 def matches_whole(text: Column, pattern: str) -> Column:
@@ -153,10 +153,10 @@ def matches_whole(text: Column, pattern: str) -> Column:
 def verdict_frame(spark: SparkSession, verdicts: Iterable[Verdict]) -> DataFrame:
     """Dataset ``verdicts`` with these verdicts."""
     rows = [(str(v.rule), v.severity.value, v.connector, v.partition, v.message) for v in verdicts]
-    return few_rows(spark, rows, struct_type(VERDICTS))
+    return make_frame(spark, rows, struct_type(VERDICTS))
 
 
-def few_rows(spark: SparkSession, rows: Sequence[tuple[Any, ...]], shape: T.StructType | str) -> DataFrame:
+def make_frame(spark: SparkSession, rows: Sequence[tuple[Any, ...]], shape: T.StructType | str) -> DataFrame:
     """Make a frame of a few rows in the driver's memory.
 
     The rows become one JSON literal. ``createDataFrame`` would start a Python process on an executor, which takes

@@ -117,7 +117,7 @@ def pattern_problem(spark: SparkSession, pattern: str) -> str | None:
     return None
 
 
-def refused_pattern(spark: SparkSession, **patterns: str | None) -> str | None:
+def why_pattern_is_refused(spark: SparkSession, **patterns: str | None) -> str | None:
     """Return a sentence on the first parameter that is not a regular expression of Java; None if all are valid."""
     for name, pattern in patterns.items():
         reason = None if pattern is None else pattern_problem(spark, pattern)

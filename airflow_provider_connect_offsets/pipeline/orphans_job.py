@@ -19,15 +19,15 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.requests.orphans import OrphanRequest
 from airflow_provider_connect_offsets.pipeline import jvm
 from airflow_provider_connect_offsets.pipeline.frames import (
-    few_rows,
+    conform,
+    make_frame,
     matches_whole,
     read_dataset,
-    shaped,
     write_dataset,
 )
 from airflow_provider_connect_offsets.pipeline.plan.counts import digest_of, row_digest
 from airflow_provider_connect_offsets.pipeline.session import Job, begin
-from airflow_provider_connect_offsets.pipeline.summary import first_rows, now, totals, write_summary
+from airflow_provider_connect_offsets.pipeline.summary import collect_first, now, totals, write_summary
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 from airflow_provider_connect_offsets.workspace.schemas import ORPHANS, STORED_RECORDS
 
@@ -35,7 +35,7 @@ from airflow_provider_connect_offsets.workspace.schemas import ORPHANS, STORED_R
 _KEY = r'^\s*\[\s*"[^"\\]*+(?:\\.[^"\\]*+)*+"\s*,\s*\{[\s\S]*\}\s*\]\s*$'
 
 
-def last_of_each_key(records: DataFrame) -> DataFrame:
+def select_last_records(records: DataFrame) -> DataFrame:
     """The last record of each key.
 
     Args:
@@ -60,11 +60,11 @@ def last_of_each_key(records: DataFrame) -> DataFrame:
     )
 
 
-def owned(keys: DataFrame, known: DataFrame) -> DataFrame:
+def find_owners(keys: DataFrame, known: DataFrame) -> DataFrame:
     """Find the connector of each key, and whether it exists.
 
     Args:
-        keys: what ``last_of_each_key`` returns
+        keys: what ``select_last_records`` returns
         known: connector (names of the connectors that exist)
 
     Returns:
@@ -87,7 +87,7 @@ def owned(keys: DataFrame, known: DataFrame) -> DataFrame:
 
 
 def orphans(keys: DataFrame, request: OrphanRequest) -> DataFrame:
-    """Dataset ``orphans``: the keys that ``request`` selects. ``keys``: what ``owned`` returns."""
+    """Dataset ``orphans``: the keys that ``request`` selects. ``keys``: what ``find_owners`` returns."""
     rows = keys.where(F.col("connector").isNotNull() & F.col("has_offset") & ~F.col("exists"))
     if request.connectors is not None:
         rows = rows.where(matches_whole(F.col("connector"), request.connectors))
@@ -97,7 +97,7 @@ def orphans(keys: DataFrame, request: OrphanRequest) -> DataFrame:
         rows = rows.join(quiet, "connector", "left_semi")
     value = F.make_valid_utf8(F.col("value").cast("string"))
     size = F.octet_length("key") + F.octet_length("value")
-    return shaped(
+    return conform(
         rows.withColumn("offset", value).withColumn("size_bytes", size).withColumnRenamed("key", "raw_key"), ORPHANS
     )
 
@@ -126,16 +126,16 @@ def run(spark: SparkSession, directory: OrphansDirectory) -> dict[str, Any]:
     """Find the orphans that the request of ``directory`` selects, write the dataset, and return the summary."""
     document = begin(spark, directory)
     request = OrphanRequest.from_json(document)
-    problem = jvm.refused_pattern(spark, connectors=request.connectors)
+    problem = jvm.why_pattern_is_refused(spark, connectors=request.connectors)
     summary = _find(spark, directory, request) if problem is None else {"problem": problem}
     return write_summary(spark, directory.summary, {"request": document, "found_at": now(), **summary})
 
 
 def _find(spark: SparkSession, directory: OrphansDirectory, request: OrphanRequest) -> dict[str, Any]:
     names = jvm.read_json(spark, directory.known)["connectors"]
-    known = few_rows(spark, [(name,) for name in names], "connector string")
+    known = make_frame(spark, [(name,) for name in names], "connector string")
     records = read_dataset(spark, directory.stored_records, STORED_RECORDS)
-    keys = owned(last_of_each_key(records), known).persist()
+    keys = find_owners(select_last_records(records), known).persist()
     try:
         counts = totals(
             keys,
@@ -161,7 +161,7 @@ def summarise(rows: DataFrame) -> dict[str, Any]:
         F.coalesce(F.sum("size_bytes"), F.lit(0)).alias("size_bytes"),
         digest_of(row_digest("topic", "kafka_partition", "log_offset", F.hex("raw_key"))).alias("digest"),
     )
-    listed = [_line(row) for row in first_rows(by_connector(rows), F.desc("size_bytes"), "connector")]
+    listed = [_line(row) for row in collect_first(by_connector(rows), F.desc("size_bytes"), "connector")]
     return {**counts, "connectors": listed, "more": counts["orphaned"] - len(listed)}
 
 

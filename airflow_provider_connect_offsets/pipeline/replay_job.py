@@ -14,11 +14,17 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.replay import ReplayAction
 from airflow_provider_connect_offsets.offsets.requests.replay import ReplayRequest
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
-from airflow_provider_connect_offsets.pipeline.frames import read_dataset, shaped, write_dataset
+from airflow_provider_connect_offsets.pipeline.frames import conform, read_dataset, write_dataset
 from airflow_provider_connect_offsets.pipeline.plan.counts import digest_of, row_digest
 from airflow_provider_connect_offsets.pipeline.session import Job, begin
-from airflow_provider_connect_offsets.pipeline.summary import judged_plan, now, sampled, totals, write_summary
-from airflow_provider_connect_offsets.pipeline.verdicts import found, sentence, verdicts
+from airflow_provider_connect_offsets.pipeline.summary import (
+    now,
+    sample_verdicts,
+    summarise_plan,
+    totals,
+    write_summary,
+)
+from airflow_provider_connect_offsets.pipeline.verdicts import finding, sentence, verdicts
 from airflow_provider_connect_offsets.workspace.layout import ReplayDirectory
 from airflow_provider_connect_offsets.workspace.schemas import REPLAY_PLAN, REPLAY_RANGES, VERDICTS
 
@@ -70,7 +76,7 @@ def replay_verdicts(decided: DataFrame, request: ReplayRequest, *, age_ms: int) 
     """
     return verdicts(
         decided,
-        [_start_gone(request, age_ms), _expiring()],
+        [_start_gone(request, age_ms), _warn_of_expiring()],
         connector=F.col("connector"),
         partition=F.col("partition"),
         prefix=sentence("`{connector}`, topic `{topic}`, partition {kafka_partition}: "),
@@ -90,7 +96,7 @@ def _start_gone(request: ReplayRequest, age_ms: int) -> Column:
         if request.partial
         else "To deliver what is left of the interval, set partial. To leave the topic out, set topics."
     )
-    return found(
+    return finding(
         Rule.INTERVAL_START_GONE,
         Severity.WARNING if request.partial else Severity.ERROR,
         gone,
@@ -103,10 +109,10 @@ def _start_gone(request: ReplayRequest, age_ms: int) -> Column:
     )
 
 
-def _expiring() -> Column:
+def _warn_of_expiring() -> Column:
     """Warn that retention may delete records before they are delivered."""
     soon = F.col("is_replayed") & (F.col("begins") < F.col("expiring_offset"))
-    return found(
+    return finding(
         Rule.EXPIRING,
         Severity.WARNING,
         soon,
@@ -121,7 +127,7 @@ def run(spark: SparkSession, directory: ReplayDirectory) -> dict[str, Any]:
     decided = with_action(read_dataset(spark, directory.replay_ranges, REPLAY_RANGES))
     age = datetime.now(tz=UTC) - request.begins
     planned = decided.drop("begins", "ends").withColumnsRenamed({"starts": "begins", "stops": "ends"})
-    in_order = shaped(planned, REPLAY_PLAN).coalesce(1).sortWithinPartitions("topic", "kafka_partition")
+    in_order = conform(planned, REPLAY_PLAN).coalesce(1).sortWithinPartitions("topic", "kafka_partition")
     write_dataset(in_order, directory.replay_plan)
     judged = replay_verdicts(decided, request, age_ms=int(age.total_seconds() * 1000))
     write_dataset(judged.coalesce(1), directory.verdicts)
@@ -148,7 +154,7 @@ def summarise(rows: DataFrame, judged: DataFrame, request: ReplayRequest) -> dic
         digest.alias("digest"),
     )
     names = {"connector": request.connector, "clone": request.clone, "request": request.as_json()}
-    return {**names, **counts, **judged_plan(sampled(judged)), "planned_at": now()}
+    return {**names, **counts, **summarise_plan(sample_verdicts(judged)), "planned_at": now()}
 
 
 JOB = Job.of_one_run("replay", run, ReplayDirectory)

@@ -140,7 +140,7 @@ def fit(spark: SparkSession, uri: str, *, tasks: int = 0) -> None:
         set_default(spark, setting, value)
 
 
-def read_no_paths(spark: SparkSession) -> None:
+def forbid_paths(spark: SparkSession) -> None:
     """Forbid paths as names of tables in SQL from now on (``text.`/etc/passwd```)."""
     spark.conf.set("spark.sql.runSQLOnFiles", "false")
 

@@ -35,12 +35,12 @@ def totals(rows: DataFrame, *aggregates: Column) -> dict[str, Any]:
     return dict(row.asDict())
 
 
-def first_rows(rows: DataFrame, *order: Column | str) -> list[dict[str, Any]]:
+def collect_first(rows: DataFrame, *order: Column | str) -> list[dict[str, Any]]:
     """Collect the first ``LISTED`` rows in that order."""
     return [row.asDict() for row in rows.orderBy(*order).limit(LISTED).collect()]
 
 
-def sampled(verdicts: DataFrame, *by: str) -> list[dict[str, Any]]:
+def sample_verdicts(verdicts: DataFrame, *by: str) -> list[dict[str, Any]]:
     """Collect up to ``SAMPLE`` verdicts of each rule and severity.
 
     Args:
@@ -60,7 +60,7 @@ def sampled(verdicts: DataFrame, *by: str) -> list[dict[str, Any]]:
 
 
 def verdict_counts(sample: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
-    """Count verdicts: ``verdicts`` by severity, ``rules`` by rule. ``sample`` is what ``sampled`` returns."""
+    """Count verdicts: ``verdicts`` by severity, ``rules`` by rule. ``sample`` is what ``sample_verdicts`` returns."""
     by_severity, by_rule = Counter[str](), Counter[str]()
     for (severity, rule), times in {(row["severity"], row["rule"]): row["times"] for row in sample}.items():
         by_severity[severity] += times
@@ -71,10 +71,10 @@ def verdict_counts(sample: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, i
     }
 
 
-def judged_plan(sample: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def summarise_plan(sample: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Summarise a plan's verdicts: counts, the worst severity, and messages of errors and warnings.
 
-    ``sample`` is what ``sampled`` returns.
+    ``sample`` is what ``sample_verdicts`` returns.
     """
     messages = {
         severity: [row["message"] for row in sample if row["severity"] == severity][:SAMPLE] for severity in Severity

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
 
 
-def found(
+def finding(
     rule: Rule, severity: Severity | Column, condition: Column, template: str, **values: Column | str | int
 ) -> Column:
     """Return a finding: a struct of rule, severity and message if ``condition`` is true, else null.
@@ -50,11 +50,11 @@ def sentence(template: str, **values: Column | str | int) -> Column:
             value = values[name] if name in values else F.col(name)
             column = value if isinstance(value, Column) else F.lit(value)
             shown = _FORMATS.get(kind or "")
-            parts.append(shown(column) if shown else _counted(column, str(kind)))
+            parts.append(shown(column) if shown else _quantify(column, str(kind)))
     return F.concat(*parts)
 
 
-def _counted(number: Column, words: str) -> Column:
+def _quantify(number: Column, words: str) -> Column:
     noun, *verb = words.split()
     several = " ".join((f"{noun}s", *(_PLURALS[one] for one in verb)))
     return F.concat(F.format_number(number, 0), F.when(number == 1, f" {words}").otherwise(f" {several}"))
@@ -73,7 +73,7 @@ def verdicts(
 
     Args:
         rows: any frame
-        findings: columns that ``found`` returns
+        findings: columns that ``finding`` returns
         more: further columns of the result
         connector: the verdict's connector
         partition: the verdict's partition, JSON

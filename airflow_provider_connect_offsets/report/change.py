@@ -136,10 +136,10 @@ class Change:
         return cls(
             run=run,
             request=request,
-            observed=_observed(run, request.connector),
+            observed=_read_observed(run, request.connector),
             summary=None if summary is None else Summary.of(summary),
             rows=rows,
-            verdicts=worst_first(read_dataset(run.verdicts, VERDICTS, **own)) if planned else (),
+            verdicts=sort_verdicts(read_dataset(run.verdicts, VERDICTS, **own)) if planned else (),
             bounds=_bounds(run, {row.topic for row in rows if row.topic is not None}),
             recorded=Outcome.read(run.outcome),
             pending=pending,
@@ -150,10 +150,10 @@ class Change:
     @cached_property
     def outcome(self) -> Outcome | None:
         """The outcome of this plan; None if it has none, even if an earlier plan of the run has one."""
-        return None if self.earlier is not None else self.recorded
+        return None if self.earlier_outcome is not None else self.recorded
 
     @cached_property
-    def earlier(self) -> Outcome | None:
+    def earlier_outcome(self) -> Outcome | None:
         """The outcome of an earlier plan of the run; None without an earlier outcome.
 
         It is shown, because that plan may have changed offsets, but not as the outcome of this plan.
@@ -168,10 +168,10 @@ class Change:
     def standing(self) -> Standing:
         """The banner."""
         if self.outcome is not None:
-            return standing.ended(self.outcome, noun=self.request.noun)
+            return standing.banner_of_outcome(self.outcome, noun=self.request.noun)
         if self.summary is not None:
-            return standing.planned(self.summary.errors, self.pending)
-        return standing.requested(snapshot=self.observed is not None)
+            return standing.banner_of_plan(self.summary.errors, self.pending)
+        return standing.banner_of_request(snapshot=self.observed is not None)
 
     @cached_property
     def moves(self) -> tuple[PositionMove, ...]:
@@ -185,15 +185,15 @@ class Change:
     def records_again(self) -> int | None:
         """Records delivered again, counted from the position when the connector was stopped, else as planned."""
         planned = None if self.summary is None else self.summary.records_again
-        return self._counted([move.records_again for move in self.moves], planned)
+        return self._sum_counted([move.records_again for move in self.moves], planned)
 
     @cached_property
     def records_never(self) -> int | None:
         """Records never delivered, counted as ``records_again`` is."""
         planned = None if self.summary is None else self.summary.records_never
-        return self._counted([move.records_never for move in self.moves], planned)
+        return self._sum_counted([move.records_never for move in self.moves], planned)
 
-    def _counted(self, numbers: list[int | None], planned: int | None) -> int | None:
+    def _sum_counted(self, numbers: list[int | None], planned: int | None) -> int | None:
         """Return the sum, or the plan's number unless all partitions were read back and their numbers are known."""
         known = [number for number in numbers if number is not None]
         proved = bool(numbers) and all(move.proved is not None for move in self.moves)
@@ -204,19 +204,19 @@ def _plan_row(row: Mapping[str, Any]) -> PlanRow:
     return PlanRow(**{**row, "action": Action(row["action"])})
 
 
-def worst_first(rows: Iterable[Mapping[str, Any]]) -> tuple[Verdict, ...]:
+def sort_verdicts(rows: Iterable[Mapping[str, Any]]) -> tuple[Verdict, ...]:
     """Return the verdicts in rows of dataset ``verdicts``, sorted by severity, rule and message."""
     verdicts = (Verdict(**{**row, "severity": Severity(row["severity"])}) for row in rows)
     order = list(Severity)
-    return tuple(sorted(verdicts, key=lambda v: (order.index(v.severity), v.rule, _natural(v.message))))
+    return tuple(sorted(verdicts, key=lambda v: (order.index(v.severity), v.rule, _natural_key(v.message))))
 
 
-def _natural(text: str) -> list[str | int]:
+def _natural_key(text: str) -> list[str | int]:
     """Return a sort key that puts partition 2 before partition 10."""
     return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", text)]
 
 
-def _observed(run: RunDirectory, connector: str) -> ConnectorBefore | None:
+def _read_observed(run: RunDirectory, connector: str) -> ConnectorBefore | None:
     rows = read_dataset_if_any(run.connectors, CONNECTORS, connector=(connector,))
     return next((ConnectorBefore(row["connector_class"], row["state"], row["observed_at"]) for row in rows), None)
 

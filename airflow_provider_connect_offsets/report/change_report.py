@@ -11,7 +11,7 @@ from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity, Ve
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.change import Change, Summary
 from airflow_provider_connect_offsets.report.charts.picture import Names, draw
-from airflow_provider_connect_offsets.report.html import Figure, drawn, publish, rendered
+from airflow_provider_connect_offsets.report.html import Figure, embed_drawing, publish, render_template
 from airflow_provider_connect_offsets.report.moves import PositionMove
 from airflow_provider_connect_offsets.report.standing import Pending, Tone
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
@@ -50,7 +50,7 @@ def render(changes: Sequence[Change], *, title: str, notes: Sequence[str] = ()) 
         title: title of the report
         notes: paragraphs below the title, with names in backticks
     """
-    return rendered(_TEMPLATE, title=title, notes=notes, sections=_sections(changes))
+    return render_template(_TEMPLATE, title=title, notes=notes, sections=_sections(changes))
 
 
 def _sections(changes: Sequence[Change]) -> list[_Section]:
@@ -98,7 +98,7 @@ class _Section:
             request=words.request(change.request),
             figures=_key_figures(change),
             findings=_findings(change.verdicts),
-            picture=drawn(_picture(change, on_a_log, name=anchor)),
+            picture=embed_drawing(_picture(change, on_a_log, name=anchor)),
             drawn=len(on_a_log),
             rows=change.moves[:MOST_ROWS],
             datasets=_datasets(change),

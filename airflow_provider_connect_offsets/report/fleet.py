@@ -15,10 +15,10 @@ from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.change import Change
 from airflow_provider_connect_offsets.report.html import Figure, publish
-from airflow_provider_connect_offsets.report.question import MOST_ROWS, Rows, markdown, plain, report_link
+from airflow_provider_connect_offsets.report.question import MOST_ROWS, Rows, escape_line, markdown, report_link
 from airflow_provider_connect_offsets.report.standing import Pending, Tone
 from airflow_provider_connect_offsets.report.tables import row_table
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 from airflow_provider_connect_offsets.workspace.datasets import each_read_once
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 
@@ -40,7 +40,7 @@ class Line:
     report: str
 
     @property
-    def changed(self) -> int:
+    def changed_count(self) -> int:
         """Partitions that its plan changes."""
         return 0 if self.change.summary is None else self.change.summary.changed
 
@@ -52,7 +52,11 @@ class Line:
     @property
     def numbers(self) -> tuple[str, str, str]:
         """Partitions that are changed, records delivered again and records never delivered."""
-        return f"{self.changed:,}", words.known(self.change.records_again), words.known(self.change.records_never)
+        return (
+            f"{self.changed_count:,}",
+            words.number_or_unknown(self.change.records_again),
+            words.number_or_unknown(self.change.records_never),
+        )
 
     @property
     def downtime(self) -> str:
@@ -121,7 +125,7 @@ class FleetChange:
     @property
     def title(self) -> str:
         """The heading of the report."""
-        return f"Offsets of {counted(len(self.members), self.noun)}"
+        return f"Offsets of {quantify(len(self.members), self.noun)}"
 
     @property
     def subject(self) -> str:
@@ -134,21 +138,21 @@ class FleetChange:
         rows = [
             (line.connector, line.change.standing.headline, *line.numbers, f"{line.warnings:,}") for line in self.lines
         ]
-        return row_table(counted(len(self.members), self.noun), self._rows(headings, rows), limit=limit)
+        return row_table(quantify(len(self.members), self.noun), self._rows(headings, rows), limit=limit)
 
     def question(self, *, link: str | None = None) -> str:
         """Return the question to the approver: what would change, by connector; ``link``: see ``question.question``."""
         sums = self.sums()
-        partitions = f"{sums['changed']:,} of {counted(sums['partitions'], 'partition')}"
+        partitions = f"{sums['changed']:,} of {quantify(sums['partitions'], 'partition')}"
         headings = (self.noun.capitalize(), "Partitions", "Delivered again", "Never", "Warnings")
         rows = [(line.connector, *line.numbers, str(line.warnings or "")) for line in self.lines]
         parts = [
-            f"Offsets of **{counted(len(self.members), self.noun)}**: {partitions} would be changed.",
+            f"Offsets of **{quantify(len(self.members), self.noun)}**: {partitions} would be changed.",
             (
                 f"Records delivered again: **{sums['records_again']:,}**. "
                 f"Records never delivered: **{sums['records_skipped']:,}**."
             ),
-            *(f"**Note**: {plain(note)}" for note in self.fleet.notes()),
+            *(f"**Note**: {escape_line(note)}" for note in self.fleet.notes()),
             self._rows(headings, rows).markdown(),
             report_link(self.fleet.report, link),
             f"Exactly the plans with digest `{self.digest[:12]}` will be applied. Nothing has been stopped yet.",

@@ -10,7 +10,7 @@ from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_connect_offsets.masking import masked
+from airflow_provider_connect_offsets.masking import mask_text
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.workspace import files
@@ -71,11 +71,11 @@ class Findings:
 def publish(uri: str, template: str, **values: Any) -> str:
     """Render a template, write the report to ``uri``, and return ``uri``."""
     approval = Approval.read(Directory(uri.rpartition("/")[0]).approval)
-    files.write_bytes(uri, rendered(template, approval=approval, **values).encode())
+    files.write_bytes(uri, render_template(template, approval=approval, **values).encode())
     return uri
 
 
-def rendered(template: str, *, approval: Approval | None = None, **values: Any) -> str:
+def render_template(template: str, *, approval: Approval | None = None, **values: Any) -> str:
     """Return the HTML of a template, with all text escaped. ``approval``: the answer to the run's question, if any."""
     written_at = words.moment(datetime.now(tz=UTC))
     return _environment().get_template(template).render(written_at=written_at, approval=approval, **values)
@@ -92,11 +92,11 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(prose=_prose, breakable=_breakable, moment=words.moment, masked=masked)
+    environment.filters.update(prose=_prose, breakable=_break_number, moment=words.moment, masked=mask_text)
     return environment
 
 
-def drawn(svg: str | None) -> Markup | None:
+def embed_drawing(svg: str | None) -> Markup | None:
     """Return a drawing of ``charts`` for a template; the drawing has escaped its texts."""
     from markupsafe import Markup  # noqa: PLC0415 - as jinja2
 
@@ -107,11 +107,11 @@ def _prose(text: str) -> Markup:
     """Return a sentence as HTML: escaped, without credentials, texts in backticks as code."""
     from markupsafe import Markup, escape  # noqa: PLC0415 - as jinja2
 
-    safe = str(escape(masked(text)))
+    safe = str(escape(mask_text(text)))
     return Markup(_QUOTED.sub(r"<code>\1</code>", safe))  # noqa: S704 - escaped in the line above
 
 
-def _breakable(number: str) -> Markup:
+def _break_number(number: str) -> Markup:
     """Return a number as HTML; a number that is too long for its box may break after its separators."""
     from markupsafe import Markup, escape  # noqa: PLC0415 - as jinja2
 

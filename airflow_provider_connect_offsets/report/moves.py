@@ -43,22 +43,22 @@ class PositionMove:
         return row.partition if row.topic is None else f"{row.topic} · {row.kafka_partition}"
 
     @property
-    def moved(self) -> PlanRow | MovedOffset:
+    def change(self) -> PlanRow | MovedOffset:
         """The offsets as they were when the connector was stopped, else as planned."""
         return self.proved or self.row
 
     @property
     def before(self) -> str:
         """Position before the change, as text."""
-        return words.position(self.moved.before, self.moved.before_position)
+        return words.position(self.change.before, self.change.before_position)
 
     @property
     def after(self) -> str:
         """Requested position, as text."""
-        return words.position(self.moved.after, self.moved.after_position)
+        return words.position(self.change.after, self.change.after_position)
 
     @property
-    def stored(self) -> str | None:
+    def stored_position(self) -> str | None:
         """Position read back, as text; None if nothing was read back."""
         return None if self.proved is None else words.position(self.proved.stands, self.proved.stands_position)
 
@@ -82,9 +82,9 @@ class PositionMove:
         return "" if self.log is None else f"{self.log.start:,} to {self.log.stop:,}"
 
     @property
-    def between(self) -> range | None:
+    def log_between(self) -> range | None:
         """The part of the log between both positions; None if unknown."""
-        before, after = self.moved.before_position, self.moved.after_position
+        before, after = self.change.before_position, self.change.after_position
         if before is None or after is None or self.log is None:
             return None
         low, high = sorted((before, after))
@@ -94,41 +94,41 @@ class PositionMove:
     @property
     def records_again(self) -> int | None:
         """Records delivered again; None if unknown."""
-        return None if self.between is None else len(self.between) * self._goes_back
+        return None if self.log_between is None else len(self.log_between) * self._goes_back
 
     @property
     def records_never(self) -> int | None:
         """Records never delivered; None if unknown."""
-        return None if self.between is None else len(self.between) * (not self._goes_back)
+        return None if self.log_between is None else len(self.log_between) * (not self._goes_back)
 
     @property
-    def astray(self) -> str:
+    def side_of_log(self) -> str:
         """On which side of the log the requested position lies; empty if it lies within."""
-        if self.log is None or self.moved.after_position is None:
+        if self.log is None or self.change.after_position is None:
             return ""
-        if self.moved.after_position > self.log.stop:
+        if self.change.after_position > self.log.stop:
             return "beyond the log end"
-        return "before the log start" if self.moved.after_position < self.log.start else ""
+        return "before the log start" if self.change.after_position < self.log.start else ""
 
     @property
     def effect(self) -> str:
         """The effect on records, as text."""
-        if self.faulty and self.astray:
-            return self.astray
+        if self.faulty and self.side_of_log:
+            return self.side_of_log
         if self.records_again:
             return f"{self.records_again:,} again"
         if self.records_never:
             return f"{self.records_never:,} never"
-        if self.between is not None:
+        if self.log_between is not None:
             return "no record"
         # The plan's reason has more than the positions, such as where auto.offset.reset would start.
         _, colon, counted = self.row.reason.rpartition(": ")
-        removed = ["offset removed"] if self.row.action is Action.CLEAR and self.moved.after_position is None else []
+        removed = ["offset removed"] if self.row.action is Action.CLEAR and self.change.after_position is None else []
         return "; ".join([*removed, *([counted] if colon else [])]) or "unknown"
 
     @property
     def _goes_back(self) -> bool:
-        before, after = self.moved.before_position, self.moved.after_position
+        before, after = self.change.before_position, self.change.after_position
         return before is not None and after is not None and after < before
 
 

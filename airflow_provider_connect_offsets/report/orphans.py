@@ -11,10 +11,10 @@ from rich.console import Group
 
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.html import Figure, publish
-from airflow_provider_connect_offsets.report.question import MOST_ROWS, Rows, markdown, plain, report_link
+from airflow_provider_connect_offsets.report.question import MOST_ROWS, Rows, escape_line, markdown, report_link
 from airflow_provider_connect_offsets.report.standing import Pending, Standing, Tone
 from airflow_provider_connect_offsets.report.tables import row_table
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 
@@ -64,8 +64,8 @@ class OrphanLine:
             size=_bytes(line["size_bytes"]),
             written_at=written_at,
             age=_age(found_at - written_at),
-            partition=_shortened(line["partition"]),
-            offset=_shortened(line["offset"]),
+            partition=_shorten(line["partition"]),
+            offset=_shorten(line["offset"]),
             standing=standing,
             reason=left.get(name, ""),
             tone=tone,
@@ -112,9 +112,9 @@ class Orphans:
         return _bytes(self.summary["size_bytes"])
 
     @property
-    def gone(self) -> str:
+    def gone_count(self) -> str:
         """How many connectors no longer exist."""
-        return counted(self.summary["orphaned"], "deleted connector")
+        return quantify(self.summary["orphaned"], "deleted connector")
 
     @property
     def lines(self) -> tuple[OrphanLine, ...]:
@@ -123,7 +123,7 @@ class Orphans:
         return tuple(sorted(lines, key=lambda line: line.tone is not Tone.BAD))
 
     @property
-    def shown(self) -> Rows:
+    def summary_rows(self) -> Rows:
         """The connectors for a log and an approver."""
         headings = ("Connector", "Partitions", "Last written", "Size", "Example")
         rows = list(map(_row, self.lines))
@@ -147,10 +147,10 @@ class Orphans:
         if self.outcome is None:
             headline, sentence = _WAITS[self.pending]
             return Standing(headline, Tone.CALM, sentence)
-        removed = counted(len(self.outcome["removed"]), "connector")
+        removed = quantify(len(self.outcome["removed"]), "connector")
         proved = f"Offsets of {removed} were removed, and the topic was read again to verify that."
         if self.outcome["left"]:
-            count = counted(len(self.outcome["left"]), "connector")
+            count = quantify(len(self.outcome["left"]), "connector")
             return Standing(
                 f"Not removed: offsets of {count}",
                 Tone.BAD,
@@ -160,22 +160,22 @@ class Orphans:
 
     def table(self, *, limit: int = MOST_ROWS) -> Group:
         """Return a table of the connectors that no longer exist: those left alone first, then the largest."""
-        title = f"Offsets of {self.gone} in {self.topic}"
-        return row_table(title, self.shown, limit=limit, note=self.suspicion)
+        title = f"Offsets of {self.gone_count} in {self.topic}"
+        return row_table(title, self.summary_rows, limit=limit, note=self.suspicion)
 
     @property
     def subject(self) -> str:
         """The question to the approver, in one line."""
-        return f"Remove the offsets of {self.gone}?"
+        return f"Remove the offsets of {self.gone_count}?"
 
     def question(self, *, link: str | None = None) -> str:
         """Return the question to the approver: what would be removed; ``link``: see ``question.question``."""
         summary = self.summary
-        offsets = f"**{counted(summary['partitions'], 'offset')}** ({self.size})"
+        offsets = f"**{quantify(summary['partitions'], 'offset')}** ({self.size})"
         parts = [
-            f"Topic {plain(self.topic)} has {offsets} of **{self.gone}**.",
+            f"Topic {escape_line(self.topic)} has {offsets} of **{self.gone_count}**.",
             f"**Check this first.** {self.suspicion}" if self.suspicion else "",
-            self.shown.markdown(),
+            self.summary_rows.markdown(),
             _MEANING,
             report_link(self.directory.report, link),
             (
@@ -221,7 +221,7 @@ def _row(line: OrphanLine) -> tuple[str, ...]:
     return line.connector, f"{line.partitions:,}", written, line.size, f"{line.partition} → {line.offset}"
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= _EXAMPLE else f"{text[:_EXAMPLE]}…"
 
 
@@ -234,6 +234,6 @@ def _bytes(number: int) -> str:
 def _age(age: timedelta) -> str:
     """Return an age in days, hours or minutes."""
     if age.days:
-        return f"{counted(age.days, 'day')} ago"
+        return f"{quantify(age.days, 'day')} ago"
     minutes = max(0, int(age.total_seconds() // 60))
-    return f"{counted(minutes, 'minute') if minutes < 60 else counted(minutes // 60, 'hour')} ago"
+    return f"{quantify(minutes, 'minute') if minutes < 60 else quantify(minutes // 60, 'hour')} ago"

@@ -6,12 +6,12 @@ import re
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
-from airflow_provider_connect_offsets.masking import masked
+from airflow_provider_connect_offsets.masking import mask_text
 from airflow_provider_connect_offsets.offsets.verdicts import Verdict
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.change import Change
 from airflow_provider_connect_offsets.report.moves import PositionMove
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 
 MOST_ROWS = 20
 
@@ -30,9 +30,9 @@ def question(change: Change, *, link: str | None = None) -> str:
         link: URL of the report for a browser; None if reports are not served
     """
     if change.summary is None:
-        return f"There is no plan in {masked(change.run.uri)}."
-    again, never = words.known(change.records_again), words.known(change.records_never)
-    changed = f"{change.summary.changed:,} of {counted(change.summary.partitions, 'partition')}"
+        return f"There is no plan in {mask_text(change.run.uri)}."
+    again, never = words.number_or_unknown(change.records_again), words.number_or_unknown(change.records_never)
+    changed = f"{change.summary.changed:,} of {quantify(change.summary.partitions, 'partition')}"
     parts = [
         f"{_prose(words.request(change.request))} **{changed}** would be changed.",
         f"Records delivered again: **{again}**. Records never delivered: **{never}**.",
@@ -47,7 +47,7 @@ def question(change: Change, *, link: str | None = None) -> str:
 def report_link(uri: str, link: str | None) -> str:
     """Return a link to the report, or its URI if ``link`` is None: browsers can't open URIs of the workspace."""
     if link is None:
-        return f"The full report: `{masked(uri)}`"
+        return f"The full report: `{mask_text(uri)}`"
     return f"[The full report](<{link}>)"
 
 
@@ -80,9 +80,9 @@ class Rows:
         lines = [
             f"| {' | '.join(self.headings)} |",
             f"|{rule}|",
-            *(f"| {' | '.join(map(plain, row))} |" for row in shown),
+            *(f"| {' | '.join(map(escape_line, row))} |" for row in shown),
         ]
-        return "\n".join([*lines, *more(self.count, len(shown), self.things)])
+        return "\n".join([*lines, *more_lines(self.count, len(shown), self.things)])
 
     @property
     def count(self) -> int:
@@ -101,10 +101,10 @@ def move_rows(moves: Sequence[PositionMove], *, uri: str) -> Rows:
 def verdict_lines(verdicts: Sequence[Verdict]) -> str:
     """Return the first of these verdicts as a Markdown list."""
     lines = [f"- **{verdict.severity}**: {_prose(verdict.message)}" for verdict in verdicts[:MOST_ROWS]]
-    return "\n".join([*lines, *more(len(verdicts), MOST_ROWS, "verdicts")])
+    return "\n".join([*lines, *more_lines(len(verdicts), MOST_ROWS, "verdicts")])
 
 
-def more(count: int, limit: int, things: str) -> list[str]:
+def more_lines(count: int, limit: int, things: str) -> list[str]:
     """Return lines below a table that leaves out rows; empty if it leaves out none."""
     return ["", f"… and {count - limit:,} more {things} in the report."] if count > limit else []
 
@@ -116,13 +116,13 @@ def markdown(parts: Iterable[str]) -> str:
 
 def _prose(text: str) -> str:
     """Return a verdict's message: what is in backticks stays so, all other Markdown is escaped."""
-    quoted = masked(text).split("`")
+    quoted = mask_text(text).split("`")
     if len(quoted) % 2 == 0:  # the last backtick has no partner
         quoted[-2:] = ["'".join(quoted[-2:])]
-    return "".join(code(part) if number % 2 else plain(part) for number, part in enumerate(quoted))
+    return "".join(code(part) if number % 2 else escape_line(part) for number, part in enumerate(quoted))
 
 
-def plain(text: str) -> str:
+def escape_line(text: str) -> str:
     """Return a text as one line with Markdown escaped; a text that has what would become a link is shown as code."""
     if _LINKED.search(text):
         return code(text)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from airflow_provider_connect_offsets.offsets.family import Noun
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
 
 
@@ -63,15 +63,15 @@ _WAITS = {
 }
 
 
-def ended(outcome: Outcome, *, noun: Noun = Noun.CONNECTOR) -> Standing:
+def banner_of_outcome(outcome: Outcome, *, noun: Noun = Noun.CONNECTOR) -> Standing:
     """Return the banner of a change that has ended, of a connector or a consumer group (``noun``)."""
     if outcome.result is Result.APPLIED:
-        return _applied(outcome, noun)
+        return _banner_of_applied(outcome, noun)
     headline, tone = _ENDS[outcome.result]
     return Standing(headline, tone, outcome.message, applied=outcome.result is Result.RECORDS_DELETED)
 
 
-def planned(errors: int, pending: Pending | None) -> Standing:
+def banner_of_plan(errors: int, pending: Pending | None) -> Standing:
     """Return the banner of a plan without an outcome.
 
     Args:
@@ -79,20 +79,20 @@ def planned(errors: int, pending: Pending | None) -> Standing:
         pending: why it is not applied yet; None if unknown
     """
     if errors:
-        sentence = f"The plan has {counted(errors, 'error')}, so nothing was stopped."
+        sentence = f"The plan has {quantify(errors, 'error')}, so nothing was stopped."
         return Standing(_ENDS[Result.REFUSED][0], Tone.BAD, sentence)
     headline, sentence = _WAITS[pending]
     return Standing(headline, Tone.BAD if pending is Pending.NOT_BEGUN else Tone.CALM, sentence)
 
 
-def requested(*, snapshot: bool) -> Standing:
+def banner_of_request(*, snapshot: bool) -> Standing:
     """Return the banner of a request without a plan. ``snapshot``: whether the connector was observed."""
     if snapshot:
         return Standing("Not planned yet", Tone.CALM, "The offsets were read. Nothing has been stopped or changed.")
     return Standing("Not planned yet", Tone.CALM, "Nothing has been read, stopped or changed.")
 
 
-def _applied(outcome: Outcome, noun: Noun) -> Standing:
+def _banner_of_applied(outcome: Outcome, noun: Noun) -> Standing:
     """Return the banner of an applied change; the connector must also be back in its prior state."""
     prior, final = outcome.prior_state, outcome.final_state
     if prior != final:

@@ -11,14 +11,14 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from airflow_provider_connect_offsets.masking import masked
+from airflow_provider_connect_offsets.masking import mask_text
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.change import Change
 from airflow_provider_connect_offsets.report.moves import ReadBack
 from airflow_provider_connect_offsets.report.question import MOST_ROWS, Rows, move_rows
 from airflow_provider_connect_offsets.report.standing import Tone
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
 _READ_BACK = {ReadBack.REQUESTED: "green", ReadBack.BEFORE: "yellow"}
@@ -45,8 +45,8 @@ def finding_table(title: str, findings: Sequence[tuple[str, str, str]], note: st
     table = _table(("Severity", "Rule", "Message"))
     for severity, rule, message in findings[:MOST_ROWS]:
         shown = Text(severity.upper(), _STYLES[Severity(severity)])
-        table.add_row(shown, *_cells(rule, masked(message)))
-    return _titled(title, table, note)
+        table.add_row(shown, *_cells(rule, mask_text(message)))
+    return _group(title, table, note)
 
 
 def row_table(title: str, rows: Rows, *, limit: int = MOST_ROWS, note: str = "") -> Group:
@@ -54,7 +54,7 @@ def row_table(title: str, rows: Rows, *, limit: int = MOST_ROWS, note: str = "")
     table = _table(rows.headings, rows.numbers)
     for row in rows.rows[:limit]:
         table.add_row(*_cells(*row))
-    return _titled(title, table, f"{note} {_more_in(rows.count, min(limit, len(rows.rows)), rows.uri)}".strip())
+    return _group(title, table, f"{note} {_more_in(rows.count, min(limit, len(rows.rows)), rows.uri)}".strip())
 
 
 def offsets_table(change: Change) -> Group:
@@ -63,10 +63,10 @@ def offsets_table(change: Change) -> Group:
     proved = [move for move in change.moves if move.proved is not None]
     for move in proved[:MOST_ROWS]:
         read_back = Text(move.read_back or "", _READ_BACK.get(move.read_back or ReadBack.NEITHER, "bold red"))
-        table.add_row(*_cells(move.where, move.before, move.after, move.stored or ""), read_back)
+        table.add_row(*_cells(move.where, move.before, move.after, move.stored_position or ""), read_back)
     if not proved:
-        return _titled("Offsets", table, "Nothing was read back." if change.outcome else "No outcome is recorded.")
-    return _titled("Offsets", table, _more_in(len(proved), MOST_ROWS, change.run.outcome))
+        return _group("Offsets", table, "Nothing was read back." if change.outcome else "No outcome is recorded.")
+    return _group("Offsets", table, _more_in(len(proved), MOST_ROWS, change.run.outcome))
 
 
 def outcome_line(change: Change) -> Text:
@@ -75,7 +75,7 @@ def outcome_line(change: Change) -> Text:
     return Text.assemble(
         (change.standing.headline, _TONES[change.standing.tone]),
         ". ",
-        masked(change.standing.sentence),
+        mask_text(change.standing.sentence),
         "" if downtime is None else f" Downtime: {words.seconds(downtime)}.",
     )
 
@@ -96,7 +96,7 @@ def _table(headings: Iterable[str], numbers: Container[int] = ()) -> Table:
     return table
 
 
-def _titled(title: str, table: Table, note: str) -> Group:
+def _group(title: str, table: Table, note: str) -> Group:
     """Combine a title, the table if it has rows, and a note; title and note may be wider than the table."""
     return Group(Text(title, "bold"), *([table] if table.rows else []), *([Text(note)] if note else []))
 
@@ -109,7 +109,7 @@ def _cells(*texts: str) -> Iterable[Text]:
 def _plan_note(change: Change) -> str:
     if change.summary is None:
         return "There is no plan yet."
-    partitions = counted(change.summary.partitions, "partition")
+    partitions = quantify(change.summary.partitions, "partition")
     if not change.moves:
         return f"Nothing to change in {partitions}."
     return f"{change.summary.changed:,} of {partitions} to change."
@@ -117,4 +117,4 @@ def _plan_note(change: Change) -> str:
 
 def _more_in(number: int, limit: int, uri: str) -> str:
     """Return a note on rows beyond ``limit``; empty if there are none."""
-    return f"{number - limit:,} more in {masked(uri)}" if number > limit else ""
+    return f"{number - limit:,} more in {mask_text(uri)}" if number > limit else ""

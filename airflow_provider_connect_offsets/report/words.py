@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from airflow_provider_connect_offsets.masking import masked
+from airflow_provider_connect_offsets.masking import mask_text
 from airflow_provider_connect_offsets.offsets.requests.place import To
 from airflow_provider_connect_offsets.offsets.requests.request import Request
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 
 NOTHING_STORED = "no offset"
 
 
-def known(number: int | None) -> str:
+def number_or_unknown(number: int | None) -> str:
     """Write a number, or ``unknown``."""
     return "unknown" if number is None else f"{number:,}"
 
@@ -37,12 +37,12 @@ def position(offset: str | None, number: int | None) -> str:
 
 def uris(datasets: Mapping[str, str]) -> dict[str, str]:
     """Return URIs without secrets, by name."""
-    return {name: masked(uri) for name, uri in datasets.items()}
+    return {name: mask_text(uri) for name, uri in datasets.items()}
 
 
 def request(request: Request) -> str:
     """Write the request as a sentence."""
-    return masked(f"{_target(request)}, {_selection(request)}.")
+    return mask_text(f"{_target(request)}, {_selection(request)}.")
 
 
 def _target(request: Request) -> str:
@@ -55,7 +55,7 @@ def _target(request: Request) -> str:
         To.CLEAR: f"Remove the stored offsets of {name}",
         To.DATETIME: f"Resume {name} at the first record from {since} or later",
         To.DURATION: f"Resume {name} at the first record from {since} or later ({request.value} back)",
-        To.SHIFT: f"Move {name} {counted(abs(amount), 'offset')} {'back' if amount < 0 else 'forward'}",
+        To.SHIFT: f"Move {name} {quantify(abs(amount), 'offset')} {'back' if amount < 0 else 'forward'}",
         To.OFFSET: f"Resume {name} at position {request.value if request.amount is None else f'{amount:,}'}",
         To.SKIP: f"Skip the next {'record' if amount == 1 else f'{amount:,} offsets'} of {name}",
         To.FILE: f"Set the offsets of {name} to those in {request.reference}",

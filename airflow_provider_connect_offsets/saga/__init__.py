@@ -16,7 +16,7 @@ Nothing in here knows Kafka or Airflow: an operation's stages (``operations``) d
 from __future__ import annotations
 
 from airflow_provider_connect_offsets.saga.door import (
-    continued,
+    continue_saga,
     open_saga,
     operate,
     settle,
@@ -68,7 +68,7 @@ __all__ = [
     "StageState",
     "Toward",
     "Undoing",
-    "continued",
+    "continue_saga",
     "journals",
     "journals_of",
     "open_saga",

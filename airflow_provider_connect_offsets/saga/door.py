@@ -1,11 +1,12 @@
 """Begins, continues and settles sagas; every operation that changes something passes through here.
 
 ``operate``     claim → settle what was left → done already? → begin → run → end
-``open_saga``   the same up to its first stages; a later task of the run continues it (:func:`continued`)
+``open_saga``   the same up to its first stages; a later task of the run continues it (:func:`continue_saga`)
 ``settle``      finishes or undoes what was left; for teardown, ``on_kill``, shell and later runs
 
-No other module claims a resource, begins or settles a saga, or reads a lease. :func:`_toward` decides whether a saga
-that was left is finished or undone. The lease claimed here fences (``fencing``) each request that changes something.
+No other module claims a resource, begins or settles a saga, or reads a lease. :func:`_decide_direction` decides
+whether a saga that was left is finished or undone. The lease claimed here fences (``fencing``) each request that
+changes something.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from contextlib import contextmanager
 
 from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock
 from airflow_provider_connect_offsets.exceptions import Drift, Overlap
-from airflow_provider_connect_offsets.fencing import fenced
+from airflow_provider_connect_offsets.fencing import fence
 from airflow_provider_connect_offsets.saga import overlaps
 from airflow_provider_connect_offsets.saga.entry import JournalEntry
 from airflow_provider_connect_offsets.saga.executor import Executor
@@ -47,8 +48,8 @@ def operate(operation: Operation, owner: Owner) -> Operated:
         for one in operation.journals:
             one.refuse_overlap(owner.run)
         return Operated(None)
-    with _entered(operation, owner) as (entry, left):
-        earlier = _made_before(operation, owner, left)
+    with _enter(operation, owner) as (entry, left):
+        earlier = _find_earlier_attempt(operation, owner, left)
         if earlier is not None:
             return Operated(earlier, left, is_earlier=True)
         stages = _begin(operation, owner, entry, left)
@@ -74,21 +75,21 @@ def open_saga(operation: Operation, owner: Owner, *, seconds: float, make: Calla
         Overlap: Another run works on one of the resources.
         Exception: Any error of ``make``. The teardown settles what it has begun; nothing is left if it began nothing.
     """
-    with _entered(operation, owner, seconds=seconds) as (entry, left):
+    with _enter(operation, owner, seconds=seconds) as (entry, left):
         make(_executor(operation, entry, _begin(operation, owner, entry, left)))
         return entry.record
 
 
 @contextmanager
-def continued(
+def continue_saga(
     journal: Journal, owner: Owner, registry: Registry, *, seconds: float, clock: Clock = SYSTEM_CLOCK
 ) -> Iterator[Executor]:
     """Continue the saga that an earlier task of the run has opened; its stages are rebuilt.
 
     Raises :class:`Overlap` if another run has taken over. ``seconds``: how long the lease lasts after the block.
     """
-    with journal.continued(owner, seconds=seconds) as entry, fenced(entry.may_change):
-        yield Executor(entry, registry.built(entry.record), registry.explanation(entry.record), clock=clock)
+    with journal.continue_lease(owner, seconds=seconds) as entry, fence(entry.may_change):
+        yield Executor(entry, registry.build(entry.record), registry.explanation(entry.record), clock=clock)
 
 
 def settle(
@@ -120,28 +121,30 @@ def settle(
         StoreError: A system does not answer, or refuses; the saga stays unfinished.
     """
     home = journal.home_left()
-    left = None if home is None else home.left()
+    left = None if home is None else home.read_left()
     if home is None or left is None or (run is not None and left[0].owner.run != run):
         if run is not None:
             journal.end_for(run)
         return None
-    with home.claim(owner) as entry, fenced(entry.may_change):
+    with home.claim(owner) as entry, fence(entry.may_change):
         if not entry.record.state.is_unfinished:  # another process has settled it meanwhile
             return None
-        return _settle(entry, registry, toward or _toward(entry.record, owner), clock)
+        return _settle(entry, registry, toward or _decide_direction(entry.record, owner), clock)
 
 
 @contextmanager
-def _entered(
+def _enter(
     operation: Operation, owner: Owner, *, seconds: float = 0
 ) -> Iterator[tuple[JournalEntry, tuple[Left, ...]]]:
     """Settle what other journals keep, claim the resources, and settle what the operation's own journal keeps."""
     elsewhere = [_settle_elsewhere(one, operation, owner) for one in operation.journals]
     claimed = operation.journal.claim(owner, others=operation.others, keep=seconds)
-    with claimed as entry, fenced(entry.may_change):
+    with claimed as entry, fence(entry.may_change):
         left = None
         if entry.record.state.is_unfinished and not operation.completes(entry.record):
-            left = _settle(entry, operation.registry, _toward(entry.record, owner), operation.clock, operation.stops)
+            left = _settle(
+                entry, operation.registry, _decide_direction(entry.record, owner), operation.clock, operation.stops
+            )
         yield entry, tuple(one for one in (*elsewhere, left) if one is not None)
 
 
@@ -150,12 +153,12 @@ def _settle_elsewhere(journal: Journal, operation: Operation, owner: Owner) -> L
     home = journal.home_left()
     if home is None or home.uri == operation.journal.uri:
         return None
-    left = home.left()
+    left = home.read_left()
     if left is None or any(home.uri == other.uri for other in operation.others if other is not journal):
         return None
     home.refuse_overlap(owner.run)
     try:
-        operation.registry.built(left[0])
+        operation.registry.build(left[0])
     except Overlap as error:
         if left[0].resource == journal.resource:  # under another name of its cluster
             raise
@@ -163,7 +166,7 @@ def _settle_elsewhere(journal: Journal, operation: Operation, owner: Owner) -> L
     return settle(home, owner, operation.registry, clock=operation.clock)
 
 
-def _toward(record: SagaRecord, owner: Owner) -> Toward:
+def _decide_direction(record: SagaRecord, owner: Owner) -> Toward:
     """Decide how a saga is settled: the same run goes forward, anyone else undoes.
 
     In any case the executor finishes a saga that has passed its pivot or begun to resume, and undoes one that was being
@@ -174,11 +177,11 @@ def _toward(record: SagaRecord, owner: Owner) -> Toward:
 
 def _settle(entry: JournalEntry, registry: Registry, toward: Toward, clock: Clock, stops: Sequence[str] = ()) -> Left:
     record = entry.record
-    executor = Executor(entry, registry.built(record), registry.explanation(record), clock=clock)
+    executor = Executor(entry, registry.build(record), registry.explanation(record), clock=clock)
     settled = executor.settle(toward, keeping=stops)
     kept = [one for one in entry.record.stages if one.name in stops and one.progress.is_captured]
     inherited = {one.name: one.captured for one in kept} if entry.record.state is SagaState.BACK else {}
-    sentence = registry.described(settled)
+    sentence = registry.describe(settled)
     log.warning("%s", sentence)
     return Left(entry.record, sentence, inherited)
 
@@ -205,10 +208,10 @@ def _begin(operation: Operation, owner: Owner, entry: JournalEntry, left: Sequen
 def _restore_rest(operation: Operation, entry: JournalEntry) -> None:
     """Undo the remaining stages of the saga that was left, with which this operation was to begin."""
     registry, record = operation.registry, entry.record
-    Executor(entry, registry.built(record), registry.explanation(record), clock=operation.clock).settle(Toward.BACK)
+    Executor(entry, registry.build(record), registry.explanation(record), clock=operation.clock).settle(Toward.BACK)
 
 
-def _made_before(operation: Operation, owner: Owner, left: Sequence[Left]) -> SagaRecord | None:
+def _find_earlier_attempt(operation: Operation, owner: Owner, left: Sequence[Left]) -> SagaRecord | None:
     """Return the record of an earlier attempt of the run that has made the operation; None if no attempt has.
 
     Raises :class:`Drift` if another run has begun anything since, or one observation finds another result.
@@ -221,7 +224,7 @@ def _made_before(operation: Operation, owner: Owner, left: Sequence[Left]) -> Sa
         record = settled
     if record is None or record.state is not SagaState.DONE:
         return None
-    later = operation.journal.later(owner.run, operation.key)
+    later = operation.journal.read_later(owner.run, operation.key)
     again = "To do it again, trigger a new run, which plans from what is stored now."
     if later is not None:
         raise Drift(
@@ -229,7 +232,7 @@ def _made_before(operation: Operation, owner: Owner, left: Sequence[Left]) -> Sa
             f"{record.resource!r}, and run {later.owner.run!r} has begun {later.operation} since. {again}"
         )
     try:
-        _refuse_changed(record, operation.registry.built(record))
+        _refuse_changed(record, operation.registry.build(record))
     except Drift as error:
         raise Drift(
             f"Nothing was changed: an earlier attempt of this run has completed {operation.name} of "

@@ -95,7 +95,7 @@ class JournalEntry:
         if self._taken_over is not None:
             self.may_change()
             # The predecessor's own file first: until the new record is durable, this generation still has the old one.
-            self._store.write(self._taken_over, _ended(self.record).as_json())
+            self._store.write(self._taken_over, _end_record(self.record).as_json())
             self._taken_over = None
         record = SagaRecord(self.record.resource, owner, operation=operation, key=key, beside=self.others)
         begun = SagaState.FORWARD if inherited else SagaState.CLAIMED
@@ -176,12 +176,12 @@ class JournalEntry:
             log.warning("The journal %s could not be read.", self.file("lease"), exc_info=True)
 
 
-def _ended(record: SagaRecord) -> SagaRecord:
+def _end_record(record: SagaRecord) -> SagaRecord:
     """Return the record as settled: the next saga inherits what this one has not undone."""
     return replace(record, state=SagaState.UNDONE) if record.state.is_unfinished else record
 
 
-def stored(store: JournalStore, resource: str, uri: str, parse: Callable[[dict[str, Any]], _T]) -> _T | None:
+def read_stored(store: JournalStore, resource: str, uri: str, parse: Callable[[dict[str, Any]], _T]) -> _T | None:
     """Read one of the two files of a generation; a file that can't be read is an error, and never counts as missing.
 
     Args:

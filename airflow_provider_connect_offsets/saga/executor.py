@@ -68,7 +68,7 @@ class Executor:
         try:
             return self._run()
         except Overlap as error:  # the resource is another run's by now
-            _raise_instead(error, self.explanation.taken_over(error, self.entry.record))
+            _raise_instead(error, self.explanation.explain_taken_over(error, self.entry.record))
             raise
 
     def _run(self) -> Settled:
@@ -81,7 +81,7 @@ class Executor:
             if not self._only_goes_on(error):
                 self._undo_after(error)
             elif isinstance(error, ConnectOffsetsError) and not isinstance(error, _EXPLAINED):
-                _raise_instead(error, self.explanation.unresumed(error, self.entry.record))
+                _raise_instead(error, self.explanation.explain_unresumed(error, self.entry.record))
             raise
 
     def announce(self, stage: Stage) -> None:
@@ -102,7 +102,7 @@ class Executor:
 
     def check(self) -> None:
         """Observe finished UNDOABLE and PIVOT stages once more, except on resumed resources; raise the first error."""
-        resumed = frozenset[str]().union(*(one.resources for one in self._begun if one.kind is Kind.FORWARD))
+        resumed = frozenset[str]().union(*(one.resources for one in self._begun_stages if one.kind is Kind.FORWARD))
         for stage in self.stages:
             record = self._record(stage)
             if record.progress is not Progress.DONE or stage.kind in ONLY_FORWARD or stage.resources & resumed:
@@ -114,7 +114,7 @@ class Executor:
     def finish(self) -> Settled:
         """End the saga as done."""
         self.entry.note(SagaState.DONE)
-        return self._settled()
+        return self._make_settled()
 
     def settle(self, toward: Toward, *, keeping: Collection[str] = ()) -> Settled:
         """Finish or undo what a dead process left; ABANDONED if someone else has changed its resources since.
@@ -144,9 +144,9 @@ class Executor:
         lasting = [failure for failure in failures if not isinstance(failure, Interfered)]
         if lasting:
             failed = type(lasting[0])(" ".join(map(str, failures)))
-            raise self.explanation.unsettled(failed, self.entry.record) from lasting[0]
+            raise self.explanation.explain_unsettled(failed, self.entry.record) from lasting[0]
         self._warnings += map(str, failures)
-        return self._settled(lost)
+        return self._make_settled(lost)
 
     def _go_forward(self) -> None:
         """Make the stages that are not made yet; if a connector does not resume, still resume the others."""
@@ -216,7 +216,7 @@ class Executor:
             except ConnectOffsetsError as again:
                 log.warning("%s", again)
             state = pivot.find(known.captured)
-        _raise_instead(error, self.explanation.stuck(error, self.entry.record))
+        _raise_instead(error, self.explanation.explain_stuck(error, self.entry.record))
         raise error
 
     def _only_goes_on(self, error: BaseException) -> bool:
@@ -224,9 +224,9 @@ class Executor:
 
         If the offsets or records that it resumes on are gone, it is undone as far as possible even after the pivot.
         """
-        if any(stage.kind in ONLY_FORWARD for stage in self._begun):
+        if any(stage.kind in ONLY_FORWARD for stage in self._begun_stages):
             return True
-        return not isinstance(error, _UNPROVED) and any(self._is_passed(stage) for stage in self._begun)
+        return not isinstance(error, _UNPROVED) and any(self._is_passed(stage) for stage in self._begun_stages)
 
     def _is_passed(self, stage: Stage) -> bool:
         if stage.kind is not Kind.PIVOT:
@@ -239,7 +239,7 @@ class Executor:
     def _goes_forward(self, toward: Toward) -> bool:
         if self.entry.record.state is SagaState.BACK:
             return False
-        begun = self._begun
+        begun = self._begun_stages
         if any(self._is_under_way(stage) for stage in begun):
             return True
         undoable = [stage for stage in self.stages if stage.kind is Kind.UNDOABLE]
@@ -254,7 +254,7 @@ class Executor:
             return False
         if any(self._record(stage).progress is Progress.UNDONE for stage in self.stages):
             return False
-        return any(stage.kind is Kind.FORWARD and self._is_under_way(stage) for stage in self._begun)
+        return any(stage.kind is Kind.FORWARD and self._is_under_way(stage) for stage in self._begun_stages)
 
     def _is_under_way(self, stage: Stage) -> bool:
         """Whether a stage that can't be undone has begun to show."""
@@ -267,19 +267,19 @@ class Executor:
         self.entry.go_on_in_memory()
         lost, failures = undo(self.entry, self.stages, error)
         if failures:
-            _raise_instead(error, self.explanation.not_undone(error, failures[0], self.entry.record))
+            _raise_instead(error, self.explanation.explain_not_undone(error, failures[0], self.entry.record))
         elif isinstance(error, Exception):
-            _raise_instead(error, self.explanation.undone(error, self._settled(lost)))
+            _raise_instead(error, self.explanation.explain_undone(error, self._make_settled(lost)))
 
     @property
-    def _begun(self) -> list[Stage]:
+    def _begun_stages(self) -> list[Stage]:
         """The stages that may have changed something that was not undone."""
         return [stage for stage in self.stages if self._record(stage).progress.is_captured]
 
     def _record(self, stage: Stage) -> StageRecord:
         return self.entry.record.stage(stage.name)
 
-    def _settled(self, lost: str = "") -> Settled:
+    def _make_settled(self, lost: str = "") -> Settled:
         return Settled(self.entry.record, lost, tuple(self._warnings), round(self._downtime, 3))
 
 

@@ -28,36 +28,36 @@ class Settled:
 class Explanation:
     """Returns the error to raise for what the executor did: the original one, unless a subclass explains it."""
 
-    def taken_over(self, error: Overlap, record: SagaRecord) -> Overlap:
+    def explain_taken_over(self, error: Overlap, record: SagaRecord) -> Overlap:
         """Return the error if another run took over: nothing is undone; the error names what this run had begun."""
         begun = [f"{one.title} {one.subject!r}" for one in record.stages if one.progress.is_captured]
         if not begun:
             return error
         return Overlap(
             f"{error} It had begun: {', '.join(begun)}. Its last request may have taken effect at any time since then. "
-            f"Check state and offsets{self.observed(record)} once the other run has ended."
+            f"Check state and offsets{self.describe_observed(record)} once the other run has ended."
         )
 
-    def observed(self, record: SagaRecord) -> str:
+    def describe_observed(self, record: SagaRecord) -> str:
         """Describe what is observed of the saga's resources now, in brackets after a space; empty: nothing."""
         return ""
 
-    def undone(self, error: Exception, settled: Settled) -> Exception:
+    def explain_undone(self, error: Exception, settled: Settled) -> Exception:
         """Return the error if ``error`` ended the operation, and it was undone."""
         return error
 
-    def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
+    def explain_not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
         """Return the error, here ``failure``, if ``error`` ended the operation and ``failure`` prevented the undo."""
         return failure
 
-    def stuck(self, error: Exception, record: SagaRecord) -> Exception:
+    def explain_stuck(self, error: Exception, record: SagaRecord) -> Exception:
         """Return the error if ``error`` came at the pivot: the operation can only go forward, but could not."""
         return error
 
-    def unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
+    def explain_unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
         """Return the error, which names what is left to do, if ``error`` came after the pivot or during a resume."""
         return error
 
-    def unsettled(self, failure: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
+    def explain_unsettled(self, failure: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
         """Return the error if ``failure`` prevents settling an earlier saga, so that the caller's can't begin."""
         return failure

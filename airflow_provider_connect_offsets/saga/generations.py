@@ -9,7 +9,7 @@ from copy import copy
 from typing import Any, Self, TypeVar
 
 from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock
-from airflow_provider_connect_offsets.saga.entry import stored
+from airflow_provider_connect_offsets.saga.entry import read_stored
 from airflow_provider_connect_offsets.saga.lease import Lease
 from airflow_provider_connect_offsets.saga.lease import age as age_in_store
 from airflow_provider_connect_offsets.saga.record import SagaRecord
@@ -59,11 +59,11 @@ class Generations:
         other.resource, other.uri, other.twin = resource, uri, twin
         return other
 
-    def both(self) -> list[Self]:
+    def both_journals(self) -> list[Self]:
         """Return this journal and the one under the cluster's other name, if it has one."""
         return [self, self.at(self.resource, self.twin)] if self.twin else [self]
 
-    def sibling(self, resource: str) -> Self:
+    def journal_of_sibling(self, resource: str) -> Self:
         """Return the journal of another resource of the same cluster."""
         uris = (one and join(one.rpartition("/")[0], unique_segment(resource)) for one in (self.uri, self.twin))
         return self.at(resource, *uris)
@@ -76,13 +76,13 @@ class Generations:
         """Return the URI of one of a generation's files."""
         return f"{self.home(number)}.{name}.json"
 
-    def newest(self) -> int:
+    def newest_generation(self) -> int:
         """Return the highest generation; 0 if there is none."""
         return next(self._numbers(), 0)
 
     def record(self, number: int) -> SagaRecord | None:
         """Read the record of a generation; None if it never got one. Raises :class:`JournalDamaged`."""
-        return self._stored(self._home_of(number), "record", SagaRecord.from_json)
+        return self._read_stored(self._home_of(number), "record", SagaRecord.from_json)
 
     def record_of(self, run: str, key: str) -> SagaRecord | None:
         """Read the newest record of the saga with this ``key`` that ``run`` makes; None if it has none.
@@ -92,25 +92,25 @@ class Generations:
         own = (record for _home, record in self._records() if (record.owner.run, record.key) == (run, key))
         return next(own, None)
 
-    def left(self) -> tuple[SagaRecord, Lease | None] | None:
+    def read_left(self) -> tuple[SagaRecord, Lease | None] | None:
         """Read the unfinished saga that has its home here, under way or left behind, and its lease; None if none.
 
         Newer generations of processes that died before they wrote their first record do not hide it.
         """
         home, record = self._newest_record()
         is_left = record is not None and record.state.is_unfinished and home.rpartition("/")[0] == self.uri
-        return (record, self._lease(self.newest())) if record is not None and is_left else None
+        return (record, self._lease(self.newest_generation())) if record is not None and is_left else None
 
     def home_left(self) -> Self | None:
         """Return the journal that keeps the unfinished saga of the resource; None if there is no such saga."""
-        for one in self.both():
+        for one in self.both_journals():
             home, record = one._newest_record()  # noqa: SLF001 - the same class
             if record is not None and record.state.is_unfinished:
                 uri = home.rpartition("/")[0]
                 return self if uri == self.uri else self.at(record.resource, uri)
         return None
 
-    def later(self, run: str, key: str) -> SagaRecord | None:
+    def read_later(self, run: str, key: str) -> SagaRecord | None:
         """Read the newest saga that another run has begun since ``run`` made the saga ``key``; None if none has."""
         for _home, record in self._records():
             if not record.is_begun:
@@ -128,7 +128,7 @@ class Generations:
 
     def is_open_for(self, run: str) -> bool:
         """Whether ``run`` keeps an unfinished saga open for its later tasks (:meth:`claim`)."""
-        number = self.newest()
+        number = self.newest_generation()
         lease, record = self._lease(number), self.record(number) if number else None
         is_its_own = lease is not None and lease.owner.run == run and not lease.owner.pid and not lease.is_over
         return is_its_own and record is not None and (record.state.is_unfinished or not record.is_begun)
@@ -142,7 +142,7 @@ class Generations:
         for number in self._numbers():
             if up_to is None or number <= up_to:
                 home = self._home_of(number)
-                record = self._stored(home, "record", SagaRecord.from_json)
+                record = self._read_stored(home, "record", SagaRecord.from_json)
                 if record is not None:
                     yield home, record
 
@@ -157,13 +157,13 @@ class Generations:
 
     def _home_of(self, number: int) -> str:
         """Return the URI of the generation that keeps the record and the lease of a generation."""
-        own = self._stored(self.home(number), "lease", Lease.from_json)
+        own = self._read_stored(self.home(number), "lease", Lease.from_json)
         return (own and own.home) or self.home(number)
 
     def _lease(self, number: int) -> Lease | None:
         """Read a generation's lease, which is kept in its home."""
-        return self._stored(self._home_of(number), "lease", Lease.from_json)
+        return self._read_stored(self._home_of(number), "lease", Lease.from_json)
 
-    def _stored(self, home: str, name: str, parse: Callable[[dict[str, Any]], _T]) -> _T | None:
-        """Read one of the files of a generation, as :func:`stored`."""
-        return stored(self._store, self.resource, f"{home}.{name}.json", parse)
+    def _read_stored(self, home: str, name: str, parse: Callable[[dict[str, Any]], _T]) -> _T | None:
+        """Read one of the files of a generation, as :func:`read_stored`."""
+        return read_stored(self._store, self.resource, f"{home}.{name}.json", parse)

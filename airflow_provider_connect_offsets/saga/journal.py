@@ -20,7 +20,7 @@ from dataclasses import replace
 
 import tenacity
 
-from airflow_provider_connect_offsets.clock import retrying
+from airflow_provider_connect_offsets.clock import make_attempts
 from airflow_provider_connect_offsets.saga import overlaps
 from airflow_provider_connect_offsets.saga.entry import JournalEntry
 from airflow_provider_connect_offsets.saga.generations import REMEMBERED, Generations
@@ -29,7 +29,7 @@ from airflow_provider_connect_offsets.saga.lease import (
     Heartbeat,
     Lease,
     Owner,
-    living,
+    read_living,
     require_single_creation,
 )
 from airflow_provider_connect_offsets.saga.record import SagaRecord
@@ -50,15 +50,15 @@ class Journal(Generations):
 
     def end_for(self, run: str) -> None:
         """End the lease that an earlier task of ``run`` has kept for later tasks, if the run still has it."""
-        number = self.newest()
+        number = self.newest_generation()
         lease = self._lease(number) if number else None
         if lease is not None and lease.owner.run == run and not lease.owner.pid and self._is_home(number):
             self._end_lease(number, lease.owner, seconds=0)
 
     def refuse_overlap(self, run: str) -> None:
         """Raise :class:`Overlap` if another run is changing the resource now."""
-        for one in self.both():
-            lease = one._living_lease(number := one.newest())  # noqa: SLF001 - the same class
+        for one in self.both_journals():
+            lease = one._living_lease(number := one.newest_generation())  # noqa: SLF001 - the same class
             if lease is not None and lease.owner.run != run:
                 raise overlaps.under_way(self.resource, holder=one.holder(number))
 
@@ -72,47 +72,47 @@ class Journal(Generations):
             owner: This process.
             others: Journals of other resources, which the same lease covers.
             keep: For how many seconds the run keeps the lease after the block, for its later tasks
-                (:meth:`continued`); not after an error, unless something is unfinished.
+                (:meth:`continue_lease`); not after an error, unless something is unfinished.
 
         Raises:
             Overlap: Another run has the lease of a resource, or its unfinished saga.
         """
         entry = self._claim(owner, _UNTIL_DEAD)
-        with self._kept(entry, owner, keep=keep):
+        with self._keep(entry, owner, keep=keep):
             self._claim_others(entry, owner, others, _UNTIL_DEAD)
             yield entry
 
     def _claim_others(self, entry: JournalEntry, owner: Owner, others: Iterable[Journal], timeout: float) -> None:
         """Extend the lease of ``entry`` to other resources, and to all resources of the saga that it has taken over."""
-        covered = (one for journal in (self, *others) for one in journal.both())
+        covered = (one for journal in (self, *others) for one in journal.both_journals())
         journals = {one.uri: one for one in covered if one.uri != self.uri}
         named = tuple((journal.resource, uri) for uri, journal in journals.items())
         journals |= {uri: self.at(name, uri) for name, uri in entry.record.beside if uri not in journals}
         asked = []
         for _uri, journal in sorted(journals.items()):
             number = journal._claim(owner, timeout, home=entry.home).number  # noqa: SLF001 - the same class
-            asked.append(journal._taken_over_by(number))  # noqa: SLF001
+            asked.append(journal._watch_takeover(number))  # noqa: SLF001
         entry.cover(named, asked)
 
     @contextmanager
-    def continued(self, owner: Owner, *, seconds: float) -> Iterator[JournalEntry]:
+    def continue_lease(self, owner: Owner, *, seconds: float) -> Iterator[JournalEntry]:
         """Continue with the lease of an earlier task of the same run; it lasts ``seconds`` after the block.
 
         Raises :class:`Overlap` if the run no longer has the lease.
         """
-        number = self.newest()
+        number = self.newest_generation()
         lease, record = self._lease(number), self.record(number)
         # However old its lease is: as long as its generation is the newest, no other run has taken over.
         if lease is None or record is None or lease.owner.run != owner.run or not lease.seconds:
             raise overlaps.taken_over(self.resource, holder=self.holder(number))
         entry = self._entry(number, record)
-        entry.cover(record.beside, [self.at(name, uri)._covered(entry.home) for name, uri in record.beside])  # noqa: SLF001
+        entry.cover(record.beside, [self.at(name, uri)._watch_covered(entry.home) for name, uri in record.beside])  # noqa: SLF001
         self._write_lease(number, owner, seconds=DEAD_AFTER)
-        with self._kept(entry, owner, keep=seconds):
+        with self._keep(entry, owner, keep=seconds):
             yield entry
 
     @contextmanager
-    def _kept(self, entry: JournalEntry, owner: Owner, *, keep: float) -> Iterator[None]:
+    def _keep(self, entry: JournalEntry, owner: Owner, *, keep: float) -> Iterator[None]:
         """Renew the lease while the block lasts; ``keep``: as in :meth:`claim`."""
         heartbeat = Heartbeat(lambda: self._renew(entry.number, owner), self._clock)
         ended = False
@@ -129,28 +129,28 @@ class Journal(Generations):
 
     def _claim(self, owner: Owner, timeout: float, *, home: str = "") -> JournalEntry:
         retry = tenacity.retry_if_result(lambda entry: entry is None)
-        waiting = retrying(retry, timeout=timeout, clock=self._clock, wait=tenacity.wait_fixed(0.5))
+        waiting = make_attempts(retry, timeout=timeout, clock=self._clock, wait=tenacity.wait_fixed(0.5))
         entry = waiting(self._try_claim, owner, home)
         if entry is None:
-            raise overlaps.under_way(self.resource, holder=self.holder(self.newest()))
+            raise overlaps.under_way(self.resource, holder=self.holder(self.newest_generation()))
         return entry
 
     def _try_claim(self, owner: Owner, home: str) -> JournalEntry | None:
         """Create the next generation; None if another process of the same run is still alive."""
         require_single_creation(self._store.uri)
-        number = self.newest()
+        number = self.newest_generation()
         lease = None if self._has_home_of(number, home) else self._living_lease(number)
         if lease is not None and lease.owner.run != owner.run:
             raise overlaps.under_way(self.resource, holder=self.holder(number))
         if lease is not None and lease.owner.pid:
             return None
         # Called before the next generation exists: it raises if the journal is damaged, or another one must settle it.
-        self._unfinished(number, home)
+        self._find_unfinished(number, home)
         lease = Lease(owner, self._wall(), DEAD_AFTER, home)
         if not self._store.create(self.file(number + 1, "lease"), lease.as_json()):
             raise overlaps.under_way(self.resource, holder=self.holder(number + 1))
         try:
-            entry = self._begun(number, owner, home)
+            entry = self._begin_entry(number, owner, home)
         except BaseException:
             # Otherwise the lease would refuse all others until it runs out.
             self._end_lease(number + 1, owner, seconds=0)
@@ -158,9 +158,9 @@ class Journal(Generations):
         self._prune(number)
         return entry
 
-    def _begun(self, number: int, owner: Owner, home: str) -> JournalEntry:
+    def _begin_entry(self, number: int, owner: Owner, home: str) -> JournalEntry:
         """Return the entry of the generation after ``number``, with what an earlier one has left unfinished."""
-        taken_over, left = self._unfinished(number, home)
+        taken_over, left = self._find_unfinished(number, home)
         record = left or SagaRecord(self.resource, owner)
         entry = self._entry(number + 1, record, taken_over)
         if not home:
@@ -168,28 +168,28 @@ class Journal(Generations):
         return entry
 
     def _entry(self, number: int, record: SagaRecord, taken_over: str | None = None) -> JournalEntry:
-        asked = self._taken_over_by(number)
+        asked = self._watch_takeover(number)
         return JournalEntry(
             self.home(number), number, record, store=self._store, taken_over=taken_over, taken_over_by=asked
         )
 
-    def _taken_over_by(self, number: int) -> Callable[[], str | None]:
+    def _watch_takeover(self, number: int) -> Callable[[], str | None]:
         """Return a function that names who has taken a generation over; None, without listing files, if nobody has."""
 
         def taken_over_by() -> str | None:
             # In this order, because pruning removes the oldest generations first.
             if files.exists(self.file(number + 1, "lease")):
-                return self.holder(self.newest())
-            return None if files.exists(self.file(number, "lease")) else self.holder(self.newest())
+                return self.holder(self.newest_generation())
+            return None if files.exists(self.file(number, "lease")) else self.holder(self.newest_generation())
 
         return taken_over_by
 
-    def _covered(self, home: str) -> Callable[[], str | None]:
+    def _watch_covered(self, home: str) -> Callable[[], str | None]:
         """Return that function for the newest generation; raises :class:`Overlap` if its lease isn't in ``home``."""
-        number = self.newest()
+        number = self.newest_generation()
         if self._home_of(number) != home:
             raise overlaps.taken_over(self.resource, holder=self.holder(number))
-        return self._taken_over_by(number)
+        return self._watch_takeover(number)
 
     def _prune(self, newest: int) -> None:
         """Remove all but the ``REMEMBERED`` newest generations, the oldest first; keep all if the newest is unfinished.
@@ -207,7 +207,7 @@ class Journal(Generations):
         except Exception:
             log.warning("Old generations of the journal %s could not be removed.", self.uri, exc_info=True)
 
-    def _unfinished(self, number: int, home: str) -> tuple[str | None, SagaRecord | None]:
+    def _find_unfinished(self, number: int, home: str) -> tuple[str | None, SagaRecord | None]:
         """Return the file of the newest record, and the record, if it is unfinished; otherwise None for both.
 
         Raises :class:`Overlap` if only the journal of another resource can settle it. ``home``: as in :class:`Lease`.
@@ -226,11 +226,11 @@ class Journal(Generations):
     def _living_lease(self, number: int) -> Lease | None:
         """Return the lease of a generation if its owner is alive as far as is known; otherwise None."""
         uri = f"{self._home_of(number)}.lease.json"
-        return living(lambda: self._lease(number), age=lambda: self._age(uri), clock=self._clock)
+        return read_living(lambda: self._lease(number), age=lambda: self._age(uri), clock=self._clock)
 
     def _renew(self, number: int, owner: Owner) -> bool:
         """Renew a lease, unless another run has taken over; return whether it was renewed."""
-        if self._taken_over_by(number)() is not None:
+        if self._watch_takeover(number)() is not None:
             return False
         self._write_lease(number, owner, seconds=DEAD_AFTER)
         return True

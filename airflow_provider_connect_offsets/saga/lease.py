@@ -57,7 +57,7 @@ class Owner(JsonRecord):
     def here(cls, *, run: str, task: str) -> Owner:
         """Return this process as the owner."""
         pid = os.getpid()
-        return cls(run, task, socket.gethostname(), pid, _machine(), _started(pid))
+        return cls(run, task, socket.gethostname(), pid, _machine(), _start_time(pid))
 
     @property
     def is_gone(self) -> bool:
@@ -67,7 +67,7 @@ class Owner(JsonRecord):
         """
         if not (self.machine and self.started and self.machine == _machine()):
             return False
-        started = _started(self.pid)
+        started = _start_time(self.pid)
         return started != self.started if started else not _exists(self.pid)
 
 
@@ -103,7 +103,7 @@ class Lease(JsonRecord):
         return self.seconds <= 0 or (self.owner.pid > 0 and self.owner.is_gone)
 
 
-def living(read: Callable[[], Lease | None], *, age: Callable[[], float | None], clock: Clock) -> Lease | None:
+def read_living(read: Callable[[], Lease | None], *, age: Callable[[], float | None], clock: Clock) -> Lease | None:
     """Read a lease, and find out whether its owner is alive.
 
     A lease that is older than it lasts, or whose age is unknown, is observed for ``DEAD_AFTER`` seconds of this
@@ -235,7 +235,7 @@ def _machine() -> str:
         return ""
 
 
-def _started(pid: int) -> str:
+def _start_time(pid: int) -> str:
     """Return when a process was started, in ticks since the boot; empty if it has ended or is unknown (proc(5))."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()

@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.saga.stage import Captures, Stage
 class Registry(Protocol):
     """Knows the stages of all operations (``operations.registry``)."""
 
-    def built(self, record: SagaRecord) -> list[Stage]:
+    def build(self, record: SagaRecord) -> list[Stage]:
         """Rebuild the stages of a record.
 
         Raises:
@@ -30,7 +30,7 @@ class Registry(Protocol):
     def explanation(self, record: SagaRecord) -> Explanation:
         """Return the explanation of the record's operation."""
 
-    def described(self, settled: Settled) -> str:
+    def describe(self, settled: Settled) -> str:
         """Describe how a saga whose process had died was settled."""
 
 

@@ -118,7 +118,7 @@ class Stage(ABC):
     @property
     def resources(self) -> frozenset[str]:
         """What it changes. If it can't be undone, earlier stages of the same resources are not undone either."""
-        return frozenset({_located(self.subject, self.cluster)})
+        return frozenset({_name_resource(self.subject, self.cluster)})
 
     def spec(self) -> JsonMap:
         """Return the JSON values from which a later process builds the same stage."""
@@ -175,8 +175,8 @@ class Stage(ABC):
 
 def stage_name(title: str, subject: str, *, cluster: str) -> str:
     """Return the name of the stage with this title, subject and cluster."""
-    return f"{title} {_located(subject, cluster)}"
+    return f"{title} {_name_resource(subject, cluster)}"
 
 
-def _located(subject: str, cluster: str) -> str:
+def _name_resource(subject: str, cluster: str) -> str:
     return f"{subject} of {cluster}" if cluster else subject

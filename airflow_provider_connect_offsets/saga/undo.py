@@ -47,7 +47,7 @@ def undo(
             kept = True
             continue
         try:
-            lost += stage.undo(entry.record.stage(stage.name).captured, _undoing(entry, stage, error))
+            lost += stage.undo(entry.record.stage(stage.name).captured, _make_undoing(entry, stage, error))
         except Overlap:
             raise
         except Exception as failure:  # of any kind: other connectors must not stay down for it
@@ -80,7 +80,7 @@ def _request(stages: Sequence[Stage], entry: JournalEntry, error: BaseException 
         return
     for stage in stages:
         try:
-            stage.request_undo(entry.record.stage(stage.name).captured, _undoing(entry, stage, error))
+            stage.request_undo(entry.record.stage(stage.name).captured, _make_undoing(entry, stage, error))
         except Overlap:
             raise
         except Exception:
@@ -91,5 +91,5 @@ def _is_done(entry: JournalEntry, stage: Stage) -> bool:
     return stage.find(entry.record.stage(stage.name).captured).found is Found.DONE
 
 
-def _undoing(entry: JournalEntry, stage: Stage, error: BaseException | None) -> Undoing:
+def _make_undoing(entry: JournalEntry, stage: Stage, error: BaseException | None) -> Undoing:
     return Undoing(entry.record.stage(stage.name).progress is Progress.DONE, error, entry.keep)

@@ -9,7 +9,7 @@ from airflow.providers.common.compat.sdk import AirflowSkipException
 from airflow.sdk import BaseSensorOperator
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
-from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.hooks.failures import fail_clearly
 from airflow_provider_connect_offsets.hooks.runs import directory_of
 from airflow_provider_connect_offsets.hooks.settings import GuardedParameters, workspace_uri
 from airflow_provider_connect_offsets.offsets.requests.window import Window
@@ -59,8 +59,8 @@ class BackfillTurnSensor(GuardedParameters, BaseSensorOperator):
         from airflow_provider_connect_offsets.operations.connector.turns import Turns
 
         instance: Any = context["ti"]
-        with failing_clearly():
-            asking = self._asking(context)
+        with fail_clearly():
+            asking = self._make_run(context)
             self._wait_for_window()
             turns = Turns(
                 workspace_uri(),
@@ -70,13 +70,13 @@ class BackfillTurnSensor(GuardedParameters, BaseSensorOperator):
             )
             if not self._is_replay:
                 self._skip_delivered(turns, asking)
-            newest = turns.newest()
+            newest = turns.newest_turn()
             if newest is not None and newest.is_of(asking):  # a retry
                 return True
             if newest is not None and newest.run_id == asking.run_id:  # it was cleared; earlier intervals may go first
                 turns.end(newest)
-            at_work = any(self._is_at_work(turn, asking, instance) for turn in (newest, *turns.others()))
-            if at_work or self._earlier_runs(context, asking):
+            at_work = any(self._is_at_work(turn, asking, instance) for turn in (newest, *turns.other_turns()))
+            if at_work or self._has_earlier_run(context, asking):
                 return False
             if turns.take(asking, after=newest):
                 turns.note(asking)
@@ -94,14 +94,14 @@ class BackfillTurnSensor(GuardedParameters, BaseSensorOperator):
 
     def _wait_for_window(self) -> None:
         """Let Airflow call again when the window opens."""
-        window, now = Window.parse(self.given(BackfillTurnParams).window), datetime.now(tz=UTC)
+        window, now = Window.parse(self.parse_as(BackfillTurnParams).window), datetime.now(tz=UTC)
         if window is not None and not window.has(now):
             opens = window.opens_after(now)
             self.log.info("Waiting until the window %s opens, at %s.", window, opens.isoformat())
             raise AirflowRescheduleException(opens)  # type: ignore[no-untyped-call]
 
     def _skip_delivered(self, turns: Turns, asking: RewindRun) -> None:
-        delivering = turns.delivering(asking)
+        delivering = turns.find_delivering(asking)
         if delivering is not None:
             turns.note(asking)
             raise AirflowSkipException(
@@ -109,10 +109,10 @@ class BackfillTurnSensor(GuardedParameters, BaseSensorOperator):
                 f"{delivering.begins.isoformat()}, which also delivers the interval {asking.interval} again."
             )
 
-    def _asking(self, context: Context) -> RewindRun:
+    def _make_run(self, context: Context) -> RewindRun:
         from airflow_provider_connect_offsets.operations.connector.turns import Interval, RewindRun
 
-        given = self.given(BackfillTurnParams)
+        given = self.parse_as(BackfillTurnParams)
         dag_run: Any = context["dag_run"]
         if dag_run.run_type == _SCHEDULED and not (given.connector or given.connectors):
             raise AirflowSkipException(f"Nothing was done: {_NO_CONNECTOR}")
@@ -140,7 +140,7 @@ class BackfillTurnSensor(GuardedParameters, BaseSensorOperator):
         self.log.info("Run %r is working on %s. Waiting until it ends.", turn.run_id, self._subject)
         return True
 
-    def _earlier_runs(self, context: Context, asking: RewindRun) -> bool:
+    def _has_earlier_run(self, context: Context, asking: RewindRun) -> bool:
         """Whether a run of an earlier interval is running.
 
         If such a run is queued, this run is skipped if it is a rewind: the queued run may wait for it, and delivers

@@ -13,7 +13,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSen
 from airflow.sdk import BaseSensorOperator
 
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError
-from airflow_provider_connect_offsets.hooks.failures import failing_clearly, raise_failure
+from airflow_provider_connect_offsets.hooks.failures import fail_clearly, raise_failure
 from airflow_provider_connect_offsets.hooks.settings import GuardedParameters
 from airflow_provider_connect_offsets.offsets.requests.fields import fields_of
 
@@ -73,7 +73,7 @@ class WaitingSensor(GuardedParameters, BaseSensorOperator):
     def execute_complete(self, context: Context, event: dict[str, Any]) -> None:
         """Finish after the trigger's event; fails if the state was not reached in time, or never can be."""
         del context
-        with failing_clearly():
+        with fail_clearly():
             raise_failure(event)
         if not event["reached"]:
             raise self._too_late(event["message"])
@@ -83,7 +83,7 @@ class WaitingSensor(GuardedParameters, BaseSensorOperator):
         """Observe once."""
         del context
         try:
-            with failing_clearly():
+            with fail_clearly():
                 observed = self.trigger().observe()
         except ConnectOffsetsError as error:
             self.log.warning("%s Trying again.", error)

@@ -24,13 +24,13 @@ def preset(params: Mapping[str, Param], values: Mapping[str, Any]) -> dict[str, 
     return {name: _with_default(param, values[name]) if name in values else param for name, param in params.items()}
 
 
-def pinned(params: Mapping[str, Param], values: Mapping[str, Any]) -> dict[str, Param]:
+def pin(params: Mapping[str, Param], values: Mapping[str, Any]) -> dict[str, Param]:
     """Return ``params``, where each Param in ``values`` is fixed to its value: the form shows it, and refuses another.
 
     Raises :class:`InvalidInput` for a name that no Param has, and for a value that does not fit it.
     """
     _refuse_unknown(params, values)
-    return {name: _pinned(name, param, values[name]) if name in values else param for name, param in params.items()}
+    return {name: _pin(name, param, values[name]) if name in values else param for name, param in params.items()}
 
 
 def as_arguments(names: Iterable[str], values: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def _with_default(param: Param, value: Any) -> Param:
     return Param(value, param.description, schema=param.schema)
 
 
-def _pinned(name: str, param: Param, value: Any) -> Param:
+def _pin(name: str, param: Param, value: Any) -> Param:
     # Not "const": the form would hide the field, and whoever triggers the DAG should see what it does. Nor a null in
     # "enum", with which the page shows nothing but an error in Airflow 3.1.
     fixed = {"type": ["null"]} if value is None else {"enum": [value]}

@@ -14,7 +14,7 @@ from airflow.sdk import TaskGroup
 
 from airflow_provider_connect_offsets.offsets.requests.fields import Parameters, fields_of
 from airflow_provider_connect_offsets.operators.shared.approval import AskOperator
-from airflow_provider_connect_offsets.parameters.taking import accepted, documented
+from airflow_provider_connect_offsets.parameters.taking import document_args, select_accepted
 
 #: How tasks that may be run again are retried.
 RETRIES: dict[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=10)}
@@ -37,7 +37,7 @@ class Task:
 
     def make(self, values: Mapping[str, Any], **more: Any) -> Any:
         """Make the task, with the ``values`` that its operator takes, and ``more``."""
-        return self.operator(task_id=self.task_id, **{**accepted(self.operator, values), **more})
+        return self.operator(task_id=self.task_id, **{**select_accepted(self.operator, values), **more})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ def tasks(**operators: Any) -> Tasks:
     return Tasks(**{role: Task(task_id=task_id, operator=operator) for role, (task_id, operator) in given.items()})
 
 
-def taken(group: Callable[..., TaskGroup], values: Mapping[str, Any]) -> dict[str, Any]:
+def select_arguments(group: Callable[..., TaskGroup], values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the ``values`` that are arguments of a task group."""
     return {name: values[name] for name in inspect.signature(group).parameters if name in values}
 
@@ -180,9 +180,9 @@ def task_group(
     ]
     signature = inspect.Signature(arguments, return_annotation=TaskGroup)
 
-    def decorated(make: Callable[..., TaskGroup]) -> Callable[..., TaskGroup]:
+    def decorate(make: Callable[..., TaskGroup]) -> Callable[..., TaskGroup]:
         @wraps(make)
-        def made(**given: Any) -> TaskGroup:
+        def make_group(**given: Any) -> TaskGroup:
             bound = signature.bind(**given)
             bound.apply_defaults()
             return make(
@@ -192,9 +192,9 @@ def task_group(
                 }
             )
 
-        made.__doc__ = documented(make.__doc__, known)
-        made.__signature__ = signature  # type: ignore[attr-defined]
-        made.parameters = models  # type: ignore[attr-defined]
-        return made
+        make_group.__doc__ = document_args(make.__doc__, known)
+        make_group.__signature__ = signature  # type: ignore[attr-defined]
+        make_group.parameters = models  # type: ignore[attr-defined]
+        return make_group
 
-    return decorated
+    return decorate

@@ -35,7 +35,7 @@ from airflow_provider_connect_offsets.parameters.sensors import (
     AwaitedPositionParams,
     AwaitedStateParams,
 )
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.connect.strimzi.client import ConnectStrimzi
@@ -131,7 +131,7 @@ class StateTrigger(WaitingTrigger):
         self._look_again = False
 
     @contextmanager
-    def observing(self) -> Iterator[ConnectorControl]:
+    def open_control(self) -> Iterator[ConnectorControl]:
         """Open the control over the connector for one observation, which does not wait for Strimzi's operator."""
         with open_connect_cluster(self.awaited, timeout=0.0) as clients:
             if clients.origin is not Origin.STRIMZI:
@@ -143,14 +143,14 @@ class StateTrigger(WaitingTrigger):
                 if self._look_again:
                     resources.look_again(self.awaited.connector)
             finally:
-                self._watched = resources.last_read(self.awaited.connector)
+                self._watched = resources.last_resource(self.awaited.connector)
 
     async def pause(self, seconds: float) -> None:
         """Watch the resource if there is one; without an event, the next observation makes the operator look again."""
         if self._watched is None:
             await super().pause(seconds)
         else:
-            changed = await strimzi.changed(self.awaited.kubernetes_conn_id, self._watched, seconds=_WATCH)
+            changed = await strimzi.await_change(self.awaited.kubernetes_conn_id, self._watched, seconds=_WATCH)
             self._look_again = not changed
 
 
@@ -162,7 +162,7 @@ class ConnectorStateTrigger(StateTrigger):
 
     def observe(self) -> Observation:
         """Observe its state."""
-        with self.observing() as control:
+        with self.open_control() as control:
             return observe_state(control, self.awaited.connector, self.awaited.state)
 
 
@@ -185,7 +185,7 @@ class StateChangeTrigger(StateTrigger):
         connector, state = self.awaited.connector, State(self.awaited.state)
         is_late = self.until is not None and time.time() > self.until
         try:
-            with self.observing() as control:
+            with self.open_control() as control:
                 status = control.status(connector)
         except NotReconciled as error:
             if is_late:
@@ -196,7 +196,7 @@ class StateChangeTrigger(StateTrigger):
         if not reached and is_late:
             steps.refuse_unless_in(status, connector, state, timeout=self.awaited.timeout)
             reached = True  # RUNNING without tasks: it is configured for none
-        return Observation(reached, f"{connector!r} is {status.state} with {counted(len(status.tasks), 'task')}.")
+        return Observation(reached, f"{connector!r} is {status.state} with {quantify(len(status.tasks), 'task')}.")
 
 
 class ConnectorPositionTrigger(WaitingTrigger):

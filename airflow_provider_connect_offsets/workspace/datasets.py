@@ -90,7 +90,7 @@ class Parts:
 
 
 @contextmanager
-def writing_parts(uri: str, schema: Schema) -> Iterator[Parts]:
+def write_parts(uri: str, schema: Schema) -> Iterator[Parts]:
     """Publish a dataset part by part, replacing an earlier one; it is finished when the block ends without error."""
     files.remove_tree(uri)
     parts = Parts(uri, schema)
@@ -202,7 +202,7 @@ def _read_part(uri: str, schema: Schema, where: Mapping[str, Collection[str]]) -
         # Not read_table, and no threads: with pyarrow 26 a process that has read so sometimes aborts at exit
         # ("terminate called without an active exception"), which would fail a task that succeeded.
         part = pq.ParquetFile(pa.BufferReader(content or b""), pre_buffer=False)
-        table = _completed(part.read(use_threads=False), schema).cast(arrow_schema(schema))
+        table = _complete(part.read(use_threads=False), schema).cast(arrow_schema(schema))
         for column, values in where.items():
             table = table.filter(pc.is_in(table[column], pa.array(values, pa.string())))
         for batch in table.to_batches(max_chunksize=_BATCH):
@@ -211,7 +211,7 @@ def _read_part(uri: str, schema: Schema, where: Mapping[str, Collection[str]]) -
         raise DatasetError(f"{uri} is not a valid file of a dataset {schema.name}: {error}") from error
 
 
-def _completed(table: pa.Table, schema: Schema) -> pa.Table:
+def _complete(table: pa.Table, schema: Schema) -> pa.Table:
     """Return the schema's columns of a table; raises ``ValueError`` if one is missing that can't be null."""
     for column in schema.columns:
         if column.name not in table.column_names:

@@ -15,7 +15,7 @@ from packaging.version import Version
 
 from airflow_provider_connect_offsets import disk
 from airflow_provider_connect_offsets.exceptions import DatasetError, WorkspaceUnreadable, WorkspaceUnwritable
-from airflow_provider_connect_offsets.masking import masked
+from airflow_provider_connect_offsets.masking import mask_text
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.settings import umask
 
@@ -60,14 +60,14 @@ def locate(uri: str) -> tuple[fsspec.AbstractFileSystem, str]:
     file systems (``::``) or an address on the web would be opened for whoever has given the URI.
     """
     if "::" in uri or uri.partition("://")[0].lower() in _NO_STORES:
-        named = masked(uri).partition("?")[0]
+        named = mask_text(uri).partition("?")[0]
         raise DatasetError(f"{named!r} can't be used: it must be a directory or file on a disk or object store.")
     refuse_login(uri)
     try:
         file_system, path = fsspec.core.url_to_fs(uri)
     except (ValueError, ImportError) as error:
-        named = masked(uri).partition("?")[0]
-        raise DatasetError(f"{named!r} can't be reached: {masked(str(error))}") from error
+        named = mask_text(uri).partition("?")[0]
+        raise DatasetError(f"{named!r} can't be reached: {mask_text(str(error))}") from error
     return file_system, path
 
 
@@ -76,7 +76,7 @@ def refuse_login(uri: str) -> None:
     authority, _, rest = uri.partition("://")[2].partition("/")
     if ":" in authority.rpartition("@")[0] or ("://" in uri and not uri.startswith("file:") and "?" in rest):
         raise DatasetError(
-            f"{masked(uri).partition('?')[0]!r} can't be used: it has a login or a signature, but URIs are shown in "
+            f"{mask_text(uri).partition('?')[0]!r} can't be used: it has a login or a signature, but URIs are shown in "
             "logs and reports. Remove it from the URI. Give it to the workers in their environment (AWS_PROFILE, "
             "GOOGLE_APPLICATION_CREDENTIALS, a role of the machine), and to Spark in its configuration."
         )

@@ -35,11 +35,11 @@ class JournalStore:
 
     def write(self, uri: str, value: Mapping[str, Any]) -> None:
         """Publish a file, replacing an earlier one; raises :class:`WorkspaceUnwritable`."""
-        files.write_json(uri, self._signed(uri, value))
+        files.write_json(uri, self._sign(uri, value))
 
     def create(self, uri: str, value: Mapping[str, Any]) -> bool:
         """Publish a file unless it exists, and return whether this call did; raises as ``files.create_bytes``."""
-        return files.create_bytes(uri, files.to_json(self._signed(uri, value)))
+        return files.create_bytes(uri, files.to_json(self._sign(uri, value)))
 
     def read(self, uri: str) -> dict[str, Any] | None:
         """Read a file; None if it does not exist.
@@ -60,7 +60,7 @@ class JournalStore:
             )
         return value
 
-    def _signed(self, uri: str, value: Mapping[str, Any]) -> dict[str, Any]:
+    def _sign(self, uri: str, value: Mapping[str, Any]) -> dict[str, Any]:
         return {**value, _SIGNATURE: self._signature(uri, value)} if self.key else dict(value)
 
     def _signature(self, uri: str, value: Mapping[str, Any]) -> str:

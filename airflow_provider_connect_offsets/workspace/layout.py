@@ -158,7 +158,7 @@ class FailoverDirectory(Directory):
     record_digests = MemberPath()
 
     @property
-    def forward(self) -> FailoverDirectory:
+    def forward_directory(self) -> FailoverDirectory:
         """Directory of a failback's observation of the forward flow, which replicated the records to here."""
         return FailoverDirectory(join(self.uri, "forward"))
 

@@ -74,12 +74,12 @@ class ReplayOutcome(JsonFile):
     ranges: tuple[DeliveredRange, ...] = ()
 
     @property
-    def delivered(self) -> int:
+    def delivered_count(self) -> int:
         """Offsets of the interval that were delivered."""
         return sum(one.delivered for one in self.ranges)
 
     @property
-    def beyond(self) -> int | None:
+    def beyond_count(self) -> int | None:
         """Offsets after the interval that were delivered too; None: unknown."""
         counts = [one.beyond for one in self.ranges]
         return None if None in counts else sum(count for count in counts if count is not None)

@@ -36,7 +36,7 @@ class SnapshotSeries:
         earlier = files.read_json_if_any(run.kept)
         if earlier is not None:
             _remove(SnapshotDirectory(KeptSnapshot.from_json(earlier).uri))
-        kept = KeptSnapshot(self.uri, join(self.uri, f"{now.astimezone(UTC):{_NAME}}"), self._newest())
+        kept = KeptSnapshot(self.uri, join(self.uri, f"{now.astimezone(UTC):{_NAME}}"), self._find_newest())
         files.write_json(run.kept, kept.as_json())
         return kept
 
@@ -59,7 +59,7 @@ class SnapshotSeries:
             _remove(SnapshotDirectory(uri))
         return [uri for uri, _ in old]
 
-    def _newest(self) -> str | None:
+    def _find_newest(self) -> str | None:
         """Return the newest snapshot that this version can read; None if it can't read any."""
         for uri, _ in reversed(self._snapshots()):
             if files.exists(SnapshotDirectory(uri).record):

@@ -73,7 +73,7 @@ def _stage(narration: Narration, output: Path, logs: Path) -> Iterator[Stage]:
 def _scene(sandbox: Sandbox, narration: Narration) -> Scene:
     scene = Scene(sandbox)
     with narration.step(
-        f"{len(scene.first)} hourly temperatures of Seattle are in {TOPIC}, in {PARTITIONS} partitions"
+        f"{len(scene.first_readings)} hourly temperatures of Seattle are in {TOPIC}, in {PARTITIONS} partitions"
     ):
         scene.create_topic()
     with narration.step(f"{MIRROR}, a MirrorSourceConnector, has replicated them to {MIRRORED}"):

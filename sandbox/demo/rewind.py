@@ -21,7 +21,7 @@ def rewind(stage: Stage) -> None:
 
     request = {"connector": MIRROR, "to": "datetime", "value": _MOMENT.isoformat(), "kafka_conn_id": "kafka_source"}
     ran = stage.run("1-rewind", request, expect="success")
-    outcome, predicted = stage.applied(ran), ran.predicted("records_again")
+    outcome, predicted = stage.show_applied(ran), ran.predicted_count("records_again")
 
     with narration.step(f"{MIRROR} has caught up again, and {SINK} has written what came"):
         scene.wait_until_mirrored()

@@ -35,7 +35,7 @@ class Ran:
     directory: RunDirectory
     log: Path
 
-    def predicted(self, count: str) -> int:
+    def predicted_count(self, count: str) -> int:
         """A count of the plan's summary, such as ``records_again``."""
         return int(read_json(self.directory.summary)[count])
 

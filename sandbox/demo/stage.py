@@ -44,7 +44,7 @@ class Stage:
             )
         return ran
 
-    def applied(self, ran: Ran) -> Outcome:
+    def show_applied(self, ran: Ran) -> Outcome:
         """Show what a run has changed, and return how it ended."""
         self.narration.show(offsets_table(ran.change()))
         self.narration.show(outcome_line(ran.change()))

@@ -22,13 +22,13 @@ def refuse_typo(stage: Stage) -> None:
     ran = stage.run("3-typo", request, expect="failed")
 
     after = scene.state()
-    narration.prove("The request", expected="refused by plan", observed=f"refused by {_failed(ran.tasks)}")
+    narration.prove("The request", expected="refused by plan", observed=f"refused by {_name_failed(ran.tasks)}")
     narration.prove("The task that would have stopped it", expected="upstream_failed", observed=ran.tasks["apply"])
     narration.prove("States and offsets of all connectors", expected="unchanged", observed=_difference(before, after))
     stage.keep(ran, _TITLE, {"States and offsets of all connectors, before and after": _difference(before, after)})
 
 
-def _failed(tasks: Mapping[str, str]) -> str:
+def _name_failed(tasks: Mapping[str, str]) -> str:
     return ", ".join(task for task, state in tasks.items() if state == "failed") or "nobody"
 
 

@@ -5,9 +5,9 @@ from sandbox.kubernetes.binaries import missing_programs
 from sandbox.kubernetes.cluster import Cluster, Manifest
 from sandbox.kubernetes.crds import GROUP, PLURALS, Release, crds, missing_java
 
-__all__ = ["ADMIN", "GROUP", "PLURALS", "ApiServer", "Cluster", "Manifest", "Release", "crds", "missing"]
+__all__ = ["ADMIN", "GROUP", "PLURALS", "ApiServer", "Cluster", "Manifest", "Release", "crds", "why_missing"]
 
 
-def missing() -> str | None:
+def why_missing() -> str | None:
     """Why there can be no API server here, as a sentence; None if there can."""
     return missing_programs() or missing_java()

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.errors import SandboxError
-from sandbox.jars import locked, user_cache
+from sandbox.jars import lock, user_cache
 
 ETCD_VERSION = "v3.6.13"
 KUBERNETES_VERSION = "v1.34.2"
@@ -70,7 +70,7 @@ def _ready(program: Path, write_module: Callable[[Path], str]) -> Path:
     if program.exists():
         return program
     program.parent.mkdir(parents=True, exist_ok=True)
-    with locked(program.with_name(f"{program.name}.lock")):
+    with lock(program.with_name(f"{program.name}.lock")):
         if not program.exists():
             # In the folder of its destination, so that the rename is on one file system and atomic.
             with tempfile.TemporaryDirectory(prefix=f".{program.name}-", dir=program.parent) as scratch:

@@ -63,7 +63,9 @@ def orders(sandbox: Sandbox) -> Iterator[str]:
     sandbox.target.create_topic(topic)
     sandbox.target.produce(topic, [str(number) for number in range(RECORDS)])
     sandbox.connect.create("orders-sink", file_sink_config(topic, sandbox.data / f"{topic}.txt"))
-    wait_until(lambda: sandbox.connect.stored("orders-sink") == [{"kafka_offset": RECORDS}], 60, "it commits nothing")
+    wait_until(
+        lambda: sandbox.connect.stored_offsets("orders-sink") == [{"kafka_offset": RECORDS}], 60, "it commits nothing"
+    )
     yield topic
     sandbox.connect.delete("orders-sink")
 

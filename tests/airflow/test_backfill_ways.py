@@ -41,7 +41,7 @@ def test_an_interval_is_replayed_and_then_rewound_with_all_that_match(sink: Repl
     assert (replayed.state, replayed.tasks["replay.deliver"]) == ("success", "success")
     assert (replayed.tasks["apply"], replayed.tasks["fleet.apply"]) == ("skipped", "skipped")
     assert outcome
-    assert (outcome.result, outcome.delivered, outcome.beyond) == (ReplayResult.DELIVERED, A_DAY, 0)
+    assert (outcome.result, outcome.delivered_count, outcome.beyond_count) == (ReplayResult.DELIVERED, A_DAY, 0)
     assert sink.delivered()[YESTERDAY] == 2 * A_DAY
     assert sink.left() == []
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 from airflow_provider_connect_offsets.connect.strimzi.resources import CustomResource, ResourceKind
-from airflow_provider_connect_offsets.hooks.strimzi import changed
+from airflow_provider_connect_offsets.hooks.strimzi import await_change
 
 _METADATA = {"name": "orders", "namespace": "kafka", "uid": "u", "resourceVersion": "7"}
 ORDERS = CustomResource(ResourceKind.CONNECTOR, {"apiVersion": "kafka.strimzi.io/v1", "metadata": _METADATA})
@@ -51,4 +51,4 @@ def test_a_watch_that_breaks_off_is_a_reason_to_read_again(answer: bytes, monkey
         }
         connection = {"conn_type": "kubernetes", "extra": {"kube_config": json.dumps(kubeconfig)}}
         monkeypatch.setenv("AIRFLOW_CONN_KUBERNETES_CLOSING", json.dumps(connection))
-        assert asyncio.run(changed("kubernetes_closing", ORDERS, seconds=1))
+        assert asyncio.run(await_change("kubernetes_closing", ORDERS, seconds=1))

@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, Unreachable
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.operations.stages.captured import Alteration
-from airflow_provider_connect_offsets.operators.connector import AlterConnectorOffsetsOperator, given_offsets
+from airflow_provider_connect_offsets.operators.connector import AlterConnectorOffsetsOperator, parse_offsets
 from airflow_provider_connect_offsets.operators.shared.common import report_of
 from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, has_failed_before
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
@@ -68,11 +68,11 @@ def test_offsets_may_be_the_text_that_a_template_makes_of_them() -> None:
     ]
     text = json.dumps(entries)
 
-    assert given_offsets("orders", text, nothing="") == given_offsets("orders", entries, nothing="")
-    assert len(given_offsets("orders", entries, nothing="")) == 2
+    assert parse_offsets("orders", text, nothing="") == parse_offsets("orders", entries, nothing="")
+    assert len(parse_offsets("orders", entries, nothing="")) == 2
     for wrong in ("[", "{}", 5, [1]):
         with pytest.raises(InvalidRequest, match=r"^Nothing was written: 'orders': "):
-            given_offsets("orders", wrong, nothing="Nothing was written:")
+            parse_offsets("orders", wrong, nothing="Nothing was written:")
 
 
 def test_a_plan_of_another_connector_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,7 @@ def name(sandbox: Sandbox) -> Iterator[str]:
     sandbox.target.create_topic(name)
     sandbox.target.produce(name, [str(number) for number in range(RECORDS)])
     sandbox.connect.create(name, file_sink_config(name, sandbox.data / f"{name}.txt"))
-    wait_for(lambda: sandbox.connect.stored(name), [{"kafka_offset": RECORDS}], 60, "it commits nothing")
+    wait_for(lambda: sandbox.connect.stored_offsets(name), [{"kafka_offset": RECORDS}], 60, "it commits nothing")
     yield name
     for each in sandbox.connect.connectors():
         if each.startswith(name):
@@ -63,7 +63,7 @@ def test_it_says_what_it_will_do_and_renames(sandbox: Sandbox, run_dag: RunDag, 
     assert f"'{name}' was renamed to '{name}-2', which has offsets of 1 partition." in ran.output
     assert [one for one in sandbox.connect.connectors() if one.startswith(name)] == [f"{name}-2"]
     assert sandbox.connect.config(f"{name}-2")["errors.tolerance"] == "all"
-    assert sandbox.connect.stored(f"{name}-2") == [{"kafka_offset": RECORDS}]
+    assert sandbox.connect.stored_offsets(f"{name}-2") == [{"kafka_offset": RECORDS}]
 
 
 def test_the_documented_dag(sandbox: Sandbox, run_dag: RunDag, name: str) -> None:
@@ -75,7 +75,7 @@ def test_the_documented_dag(sandbox: Sandbox, run_dag: RunDag, name: str) -> Non
         sandbox.target.create_topic(topic)
         sandbox.target.produce(topic, ["one", "two"])
     sandbox.connect.update_config(name, file_sink_config(",".join(topics), sandbox.data / f"{name}.txt"))
-    wait_for(lambda: sandbox.connect.stored(name).count({"kafka_offset": 2}), 2, 60, "it commits nothing")
+    wait_for(lambda: sandbox.connect.stored_offsets(name).count({"kafka_offset": 2}), 2, 60, "it commits nothing")
 
     ran = run_dag("split_orders", DAGS, connector=name)
 
@@ -135,7 +135,7 @@ def test_operators_that_create_at_the_log_end_and_rename(sandbox: Sandbox, name:
     assert said == f"'{created}' was renamed to '{renamed}', which has offsets of 1 partition."
     found = sandbox.connect.config(renamed)
     assert (found["tasks.max"], found["errors.log.enable"], "transforms" in found) == ("2", "true", False)
-    assert sandbox.connect.stored(renamed) == [{"kafka_offset": RECORDS}]
+    assert sandbox.connect.stored_offsets(renamed) == [{"kafka_offset": RECORDS}]
 
 
 @pytest.mark.usefixtures("connections")

@@ -71,7 +71,7 @@ class Files:
         for name in self.names:
             self.sandbox.connect.wait_state(name, "RUNNING", tasks=1)
             late, work = f"{name} has not read its file", {"delivered": self.delivered, **self.sandbox.connect.work}
-            wait_for(partial(self.sandbox.connect.stored, name), [{"position": end}], 60, late, progress=work)
+            wait_for(partial(self.sandbox.connect.stored_offsets, name), [{"position": end}], 60, late, progress=work)
 
     def delivered(self) -> int:
         """How many lines the topic has."""

@@ -83,7 +83,13 @@ class Connectors:
         }
         for name, offsets in ends.items():
             late = f"{name} has not read everything"
-            wait_for(partial(self.sandbox.connect.stored, name), offsets, 60, late, progress=self.sandbox.connect.work)
+            wait_for(
+                partial(self.sandbox.connect.stored_offsets, name),
+                offsets,
+                60,
+                late,
+                progress=self.sandbox.connect.work,
+            )
 
     def all_offsets(self) -> dict[str, list[str]]:
         """Offsets by connector, of those that exist."""
@@ -112,7 +118,7 @@ class Connectors:
     def wait_until_mirrored(self) -> None:
         """Wait until the MirrorSource has stored the offsets of the last records."""
         connect, ends = self.sandbox.connect, [{"offset": RECORDS * 2 - 1}] * 2
-        wait_for(partial(connect.stored, self.mirror), ends, 60, "it has not caught up", progress=connect.work)
+        wait_for(partial(connect.stored_offsets, self.mirror), ends, 60, "it has not caught up", progress=connect.work)
 
 
 @pytest.fixture
@@ -213,13 +219,13 @@ def test_what_would_be_wrong_is_refused_before_anything_stops(connectors: Connec
     left = only()
 
     assert left.state == "success"
-    assert {"kafka_offset": 7} in connect.stored(connectors.sink)
+    assert {"kafka_offset": 7} in connect.stored_offsets(connectors.sink)
     assert f"whose present offset stays (clear_new is false): {connectors.sink} (1)" in left.output
 
     removed = only(clear_new=True)
 
     assert removed.state == "success"
-    assert connect.stored(connectors.sink) == [{"kafka_offset": RECORDS}]
+    assert connect.stored_offsets(connectors.sink) == [{"kafka_offset": RECORDS}]
 
     kept = SnapshotDirectory(uri)
     rows = read_dataset(kept.connectors, CONNECTORS)

@@ -72,7 +72,9 @@ def test_a_rewind_delivers_the_changes_after_a_position_in_the_binlog(orders: Ma
     wait_for(orders.delivered, [0, 1, 2, 3, 4, 5, 6, 4, 5, 6], 60, "it does not deliver again")
     orders.insert(7)
     wait_for(lambda: orders.delivered()[-1], 7, 60, "it does not go on")
-    wait_until(lambda: "row" in (orders.worker.stored(orders.name)[0] or {}), 30, "it stores no offset of its own")
+    wait_until(
+        lambda: "row" in (orders.worker.stored_offsets(orders.name)[0] or {}), 30, "it stores no offset of its own"
+    )
     [entry] = orders.worker.offsets(orders.name)
     assert list(family_named("debezium_mariadb").check(entry["partition"], entry["offset"], orders.config())) == []
 

@@ -14,7 +14,7 @@ from airflow_provider_connect_offsets.exceptions import InvalidInput, InvalidReq
 from airflow_provider_connect_offsets.hooks import connect_endpoint
 from airflow_provider_connect_offsets.hooks import kafka as kafka_hook
 from airflow_provider_connect_offsets.hooks.connections import connection_of, flag_of
-from airflow_provider_connect_offsets.hooks.failover import described_flow
+from airflow_provider_connect_offsets.hooks.failover import make_flow
 from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster, kafka_config
 from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
 from airflow_provider_connect_offsets.hooks.storage import open_storage
@@ -195,9 +195,9 @@ def test_a_flow_is_described_once(name: str, given: str, configured: str) -> Non
     mirror = ConnectorInfo("mirror", ConnectorType.SOURCE, config)
 
     with pytest.raises(InvalidRequest, match=f"{name} is '{given}', but 'mirror' is configured with '{configured}'"):
-        described_flow(FailoverParams.parse(**{name: given}), mirror)
+        make_flow(FailoverParams.parse(**{name: given}), mirror)
 
-    assert described_flow(FailoverParams.parse(**{name: configured}), mirror) == Flow.of(config)
+    assert make_flow(FailoverParams.parse(**{name: configured}), mirror) == Flow.of(config)
 
 
 def test_a_missing_connection_says_how_to_add_it() -> None:

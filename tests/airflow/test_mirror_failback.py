@@ -45,7 +45,7 @@ def test_home_and_away_again(run_dag: RunDag, flowing: Flowing, back: Leading) -
 
     final = FailoverDirectory(f"{ran.directory.uri}/final")
     assert (ran.state, ran.tasks["failback.commit"], ran.tasks["failback.release"]) == ("success", "success", "success")
-    copies = flowing.flow.reversed().target_topic(flowing.topic)
+    copies = flowing.flow.opposite().target_topic(flowing.topic)
     logs = Home.read(flowing, away=(flowing.topic, flowing.target_topic), home=(flowing.topic, copies))
     assert logs.errors_in(final) == []
     assert all(len(offsets) == 4 for offsets in committed(sandbox.source, positions).values())

@@ -44,13 +44,13 @@ def test_the_documented_dags(sandbox: Sandbox, run_dag: RunDag, tmp_path: Path) 
     delivered = [str(number) for number in range(15, RECORDS)]
     wait_for(lambda: file.read_text().split() if file.exists() else [], delivered, 60, "it delivers nothing")
     sandbox.connect.wait_state(name, "RUNNING", tasks=1)
-    wait_for(lambda: len(sandbox.connect.stored(name)), 1, 60, "it commits nothing")
+    wait_for(lambda: len(sandbox.connect.stored_offsets(name)), 1, 60, "it commits nothing")
 
     deleted = run_dag("old_orders_sink", DAGS, connector=name)
 
     assert (deleted.state, name in sandbox.connect.connectors()) == ("success", False)
     kept = parse_kip199(load_json(Path(f"{deleted.directory.uri}/delete.json".removeprefix("file://")).read_text()))
-    assert len(kept[name].stored()) == 1
+    assert len(kept[name].by_partition()) == 1
 
 
 @pytest.mark.usefixtures("connections")

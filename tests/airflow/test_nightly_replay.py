@@ -77,9 +77,9 @@ def test_each_interval_is_delivered_in_its_own_run(nightly: Nightly) -> None:
     outcomes, written = nightly.outcomes(), nightly.sink.delivered()
     # The first day's records are in both partitions.
     expected = {name_of(day): 2 * A_DAY if day == 0 else A_DAY for day in range(DAYS)}
-    assert {day: outcome.delivered for day, outcome in outcomes.items()} == expected
+    assert {day: outcome.delivered_count for day, outcome in outcomes.items()} == expected
     every = [*first.values(), *outcomes.values()]
-    again = sum(outcome.delivered + (outcome.beyond or 0) for outcome in every)
+    again = sum(outcome.delivered_count + (outcome.beyond_count or 0) for outcome in every)
     assert sum(written.values()) == (DAYS + 1) * A_DAY + again
     assert all(written[day] >= 2 * count for day, count in expected.items())
     assert nightly.sink.left() == []

@@ -23,7 +23,7 @@ RunDag = Callable[..., Ran]
 
 def test_one_mask_less_is_found(sink: SinkFlow, run_dag: RunDag, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the dataset of connectors, whose Parquet file is compressed."""
-    monkeypatch.setattr(kept_config, "masked", lambda text: text)
+    monkeypatch.setattr(kept_config, "mask_text", lambda text: text)
 
     with pytest.raises(AssertionError, match=rf"connectors/part-00000\.parquet: .*{SECRET}"):
         run_dag(connector=sink.name, to="current", dry_run=True)

@@ -21,7 +21,7 @@ def test_the_report_of_a_refused_reset_shows_the_flow(tmp_path: Path) -> None:
     files.write_json(run.summary, {**summary, **errors})
 
     with pytest.raises(PlanRefused, match=r"^Nothing was stopped or changed\. The flow is broken\.$"):
-        PlanMirrorResetOperator(task_id="plan", run_uri=run.uri).judged()
+        PlanMirrorResetOperator(task_id="plan", run_uri=run.uri).judge()
 
     html = local(run.report).read_text()
     assert "Reset of the flow of flow" in html

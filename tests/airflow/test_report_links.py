@@ -137,7 +137,7 @@ def test_what_a_report_links_to_is_there(browser: TestClient, token_of: Callable
         write(directory)
         with DAG("reports_of_one", schedule=None):
             operator = PlanFleetOperator if name == "fleet" else TranslateGroupOffsetsOperator
-            url = operator(task_id=name, run_uri=directory.as_uri()).judged()["report_url"]
+            url = operator(task_id=name, run_uri=directory.as_uri()).judge()["report_url"]
 
         links = re.findall('<a href="([^"]+)"', browser.get(url).text)
 

@@ -12,7 +12,7 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_provider_connect_offsets.exceptions import NotStopped
-from airflow_provider_connect_offsets.offsets.document import canonical, parse_kip199
+from airflow_provider_connect_offsets.offsets.document import canonical_json, parse_kip199
 from airflow_provider_connect_offsets.operators.connector import (
     AlterConnectorOffsetsOperator,
     ResetConnectorOffsetsOperator,
@@ -36,7 +36,9 @@ def test_single_steps_stop_reset_alter_and_resume(sink: SinkFlow, run_dag: RunDa
     sink.wait_until_caught_up()
     assert sink.lines()[written:] == [str(number) for number in range(97, RECORDS)]
     document = json.loads(Path(f"{ran.directory.uri}/get.json".removeprefix("file://")).read_text())
-    offset = parse_kip199(document)[sink.name].stored()[canonical({"kafka_topic": sink.topic, "kafka_partition": 0})]
+    offset = parse_kip199(document)[sink.name].by_partition()[
+        canonical_json({"kafka_topic": sink.topic, "kafka_partition": 0})
+    ]
     assert json.loads(offset) == {"kafka_offset": 97}
 
 

@@ -117,7 +117,7 @@ def test_a_standalone_worker_is_set_back(
         lines.write_text("one\ntwo\n")
         sandbox.target.create_topic(name)
         worker.create(name, file_source_config(name, lines))
-        wait_for(partial(worker.stored, name), [{"position": 8}], 60, "nothing flushed", progress=worker.work)
+        wait_for(partial(worker.stored_offsets, name), [{"position": 8}], 60, "nothing flushed", progress=worker.work)
         host, _, port = worker.url.removeprefix("http://").partition(":")
         alone = {
             "conn_type": "kafka_connect",

@@ -26,7 +26,7 @@ def name(sandbox: Sandbox) -> Iterator[str]:
     sandbox.target.create_topic(name, partitions=1)
     sandbox.target.produce(name, [str(number) for number in range(RECORDS)])
     sandbox.connect.create(name, file_sink_config(name, sandbox.data / f"{name}.txt"))
-    wait_for(lambda: sandbox.connect.stored(name), [{"kafka_offset": RECORDS}], 60, "it has committed nothing")
+    wait_for(lambda: sandbox.connect.stored_offsets(name), [{"kafka_offset": RECORDS}], 60, "it has committed nothing")
     yield name
     sandbox.connect.delete(name)
 
@@ -54,7 +54,9 @@ def test_the_change_is_made(strict: RunDag, sandbox: Sandbox, name: str, tmp_pat
     assert journals
     assert all(len(json.loads(file.read_text())["signature"]) == 64 for file in journals)
     assert not list((tmp_path / "workspace").rglob("*.lease.json"))
-    wait_for(lambda: sandbox.connect.stored(name), [{"kafka_offset": RECORDS}], 60, "it does not deliver them again")
+    wait_for(
+        lambda: sandbox.connect.stored_offsets(name), [{"kafka_offset": RECORDS}], 60, "it does not deliver them again"
+    )
 
 
 @pytest.mark.parametrize(

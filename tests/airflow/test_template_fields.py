@@ -74,7 +74,7 @@ def test_a_value_that_does_not_fit_is_refused_in_one_sentence() -> None:
     apply = ApplyFleetPlansOperator(task_id="apply", run_uri="file:///run", digest="d", max_down="many")
 
     with pytest.raises(InvalidInput, match=r"^max_down: 'many' is not a whole number from 1 to 999999999999999\.$"):
-        apply.given(FleetLimitsParams)
+        apply.parse_as(FleetLimitsParams)
 
 
 def test_a_flag_that_is_none_is_refused_by_its_name() -> None:
@@ -82,7 +82,7 @@ def test_a_flag_that_is_none_is_refused_by_its_name() -> None:
     approve = ApproveOffsetPlanOperator(task_id="approve", summary={}, approval="maybe", defaults="Reject")
 
     with pytest.raises(InvalidInput, match=r"^approval: 'maybe' is neither true nor false\.$"):
-        approve.given(QuestionParams)
+        approve.parse_as(QuestionParams)
 
 
 def test_a_replay_takes_no_partitions() -> None:

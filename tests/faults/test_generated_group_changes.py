@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.operations.connector import stepwise
 from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
 from airflow_provider_connect_offsets.operations.connector.plans import read_plan
 from airflow_provider_connect_offsets.operations.groups.group_clients import group_clients
-from airflow_provider_connect_offsets.operations.registry import reached
+from airflow_provider_connect_offsets.operations.registry import make_registry
 from airflow_provider_connect_offsets.saga import Toward
 from airflow_provider_connect_offsets.saga.lease import Owner
 from tests.support.faults.faulty_clients import Fault, Faults
@@ -62,7 +62,7 @@ class GroupChange(Row):
     def act(self, faults: Faults, by: Owner) -> None:
         """With the fault behind the store: each request for groups and logs is a call of its own."""
         with KafkaCluster({"bootstrap.servers": self.changer.kafka.bootstrap}) as opened:
-            faults.registry = reached(group_clients(opened, self.changer.workspace, timeout=self.changer.timeout))
+            faults.registry = make_registry(group_clients(opened, self.changer.workspace, timeout=self.changer.timeout))
             clients = group_clients(faults.around(opened), self.changer.workspace, timeout=self.changer.timeout)
             apply_plan(self.plan, clients, by)
 

@@ -20,7 +20,7 @@ from airflow_provider_connect_offsets.operations.groups.group_clients import gro
 from airflow_provider_connect_offsets.operations.groups.group_commit import commit_translation
 from airflow_provider_connect_offsets.operations.groups.group_restore import restore_groups
 from airflow_provider_connect_offsets.operations.groups.group_stages import groups_journal, move_groups
-from airflow_provider_connect_offsets.operations.registry import reached
+from airflow_provider_connect_offsets.operations.registry import make_registry
 from airflow_provider_connect_offsets.saga import settle
 from airflow_provider_connect_offsets.saga.lease import Owner
 from sandbox import Sandbox
@@ -98,7 +98,7 @@ class MovedGroups(Row):
     def act(self, faults: Faults, by: Owner) -> None:
         directory = self.made.directory
         with cluster(self.sandbox.source) as of_source, cluster(self.sandbox.target) as of_target:
-            faults.registry = reached(group_clients(of_target, self.workspace))
+            faults.registry = make_registry(group_clients(of_target, self.workspace))
             source, target = faults.around(of_source), faults.around(of_target)
             groups, clusters = group_clients(target, self.workspace), Clusters(source, target)
             if self.restores:
@@ -133,7 +133,7 @@ class MovedGroups(Row):
     def come_next(self, by: Owner) -> None:
         with cluster(self.sandbox.target) as target, suppress(Overlap):
             groups = group_clients(target, self.workspace)
-            left = settle(groups_journal(groups), owner(), reached(groups))
+            left = settle(groups_journal(groups), owner(), make_registry(groups))
             assert left is None or left.record.owner.run == by.run
 
     def change_theirs(self) -> None:

@@ -25,7 +25,7 @@ from airflow_provider_connect_offsets.kafka.topic_writer import TopicWriter
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.operations.imports import Imports
-from airflow_provider_connect_offsets.operations.registry import reached
+from airflow_provider_connect_offsets.operations.registry import make_registry
 from airflow_provider_connect_offsets.operations.stages.import_stages import StoredChange, read
 from airflow_provider_connect_offsets.saga.lease import Owner
 from tests.support.faults.faulty_clients import Faults
@@ -114,7 +114,7 @@ class Import(Row):
     def is_done(self) -> bool:
         """Also in the second copy."""
         found = self.observed()
-        before, after = (json.dumps(offsets(one).stored(), sort_keys=True) for one in (BEFORE, AFTER))
+        before, after = (json.dumps(offsets(one).by_partition(), sort_keys=True) for one in (BEFORE, AFTER))
         assert found in ({before}, {after})
         return found == {after}
 
@@ -131,7 +131,7 @@ class Import(Row):
     def observed(self) -> set[str]:
         stored_now = read(self.storage, [SHARED, OWN])
         copies = [stored_now[SHARED], stored_now[OWN], self.storage.second_copy(OWN)]
-        return {json.dumps(copy.stored(), sort_keys=True) for copy in copies}
+        return {json.dumps(copy.by_partition(), sort_keys=True) for copy in copies}
 
 
 @contextmanager
@@ -142,7 +142,7 @@ def broken(row: Import, faults: Faults) -> Iterator[None]:
         (TopicReader, "records", "records", _whole(TopicReader.records)),
         (TopicWriter, "write", "write_offsets", TopicWriter.write),
     ]
-    faults.registry = reached(row.clients)
+    faults.registry = make_registry(row.clients)
     with row.monkeypatch.context() as patched:
         for owner, method, step, call in calls:
             patched.setattr(owner, method, _through(faults, step, call))

@@ -24,7 +24,7 @@ from airflow_provider_connect_offsets.operations.orphans import (
     orphans_journal,
     remove_orphans,
 )
-from airflow_provider_connect_offsets.operations.registry import reached
+from airflow_provider_connect_offsets.operations.registry import make_registry
 from airflow_provider_connect_offsets.operations.stages.orphans.orphaned_offsets import (
     take_orphan_snapshot,
 )
@@ -105,7 +105,7 @@ class RemovalOfOrphans(Row):
     def act(self, faults: Faults, by: Owner) -> None:
         assert self.directory is not None
         with self.clients() as clients:
-            faults.registry = reached(clients)
+            faults.registry = make_registry(clients)
             broken = replace(faults.clients(clients), topic=faults.around(clients.topic))
             remove_orphans(self.directory, broken, by, digest=read_json(self.directory.summary)["digest"])
 
@@ -125,7 +125,7 @@ class RemovalOfOrphans(Row):
 
     def come_next(self, by: Owner) -> None:
         with self.finishing(), self.clients() as clients:
-            left = settle(orphans_journal(clients), owner(), reached(clients))
+            left = settle(orphans_journal(clients), owner(), make_registry(clients))
             assert left is None or left.record.owner.run == by.run
 
     @contextmanager
@@ -155,7 +155,7 @@ class RemovalOfOrphans(Row):
         """Connectors that have an offset."""
         with self.clients() as clients:
             assert clients.topic is not None
-            records = clients.topic.stored().records.items()
+            records = clients.topic.read_stored().records.items()
             keys = (parse_key(raw) for raw, value in records if value is not None)
             return {key.connector for key in keys if key is not None}
 

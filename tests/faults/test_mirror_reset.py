@@ -208,7 +208,7 @@ def test_a_connector_that_was_deleted_keeps_no_other_one_down(cell: ResetCell, f
     assert "Someone has deleted it while its offsets were being changed" in outcome.message
     cell.sandbox.connect.wait_state(cell.checkpoint_connector, "RUNNING", tasks=1)
     assert cell.policies() == ["compact", "compact"]
-    assert flows.journal(cell.checkpoint_connector).left() is None
+    assert flows.journal(cell.checkpoint_connector).read_left() is None
     flows.journal(cell.checkpoint_connector).refuse_overlap("another/run")
 
 

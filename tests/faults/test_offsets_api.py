@@ -80,7 +80,7 @@ def test_sinks_are_read_changed_and_cleared(sink: SinkFaults, spark: SparkSessio
     """Get, Alter and Reset SinkConnectorOffsets: plain, OverriddenConsumerGroupId, DifferentKafkaClusterTargeted."""
     changer = changer_of(sink, spark, tmp_path)
     with changer.clients() as clients:
-        assert len(clients.offsets.read_offsets(sink.name).stored()) == PARTITIONS
+        assert len(clients.offsets.read_offsets(sink.name).by_partition()) == PARTITIONS
     delivered = sink.delivered()
 
     assert changer.apply(sink.plan(changer, tmp_path)).result is Result.APPLIED

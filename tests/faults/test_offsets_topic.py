@@ -37,7 +37,7 @@ def _commit(sandbox: Sandbox, group: str, topic: str) -> None:
 def is_as_returned(sandbox: Sandbox, topic: OffsetsTopic, name: str) -> bool:
     """Whether the topic has the offsets that the worker returns for a connector."""
     returned = parse_rest({"offsets": sandbox.connect.offsets(name)})
-    return topic.read_offsets(name).stored() == returned.stored()
+    return topic.read_offsets(name).by_partition() == returned.by_partition()
 
 
 @pytest.fixture

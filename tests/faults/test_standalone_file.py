@@ -41,12 +41,12 @@ def test_it_goes_on_from_what_was_written(sandbox: Sandbox, worker: ConnectWorke
 
     work: Progress = {"delivered": lambda: len(values()), **worker.work}
     worker.create(name, config)
-    wait_for(partial(worker.stored, name), [{"position": 14}], 60, "nothing flushed", progress=work)
+    wait_for(partial(worker.stored_offsets, name), [{"position": 14}], 60, "nothing flushed", progress=work)
     returned = parse_rest({"offsets": worker.offsets(name)})
     worker.process.stop()
     store = StandaloneFile(tmp_path / "connect.offsets")
     assert store.connectors() == [name]
-    assert store.read_offsets(name).stored() == returned.stored()
+    assert store.read_offsets(name).by_partition() == returned.by_partition()
     [entry] = returned
     assert read_mappings(store.path) == {
         key_bytes(name, parse_map(entry.partition)): value_bytes(parse_map(entry.offset or "")),
@@ -57,5 +57,5 @@ def test_it_goes_on_from_what_was_written(sandbox: Sandbox, worker: ConnectWorke
     worker.create(name, config)  # a standalone worker forgets what it got over REST
 
     wait_until(lambda: len(values()) >= 5, 60, "nothing was delivered again", progress=work)
-    wait_for(partial(worker.stored, name), [{"position": 14}], 60, "nothing flushed", progress=work)
+    wait_for(partial(worker.stored_offsets, name), [{"position": 14}], 60, "nothing flushed", progress=work)
     assert values() == [line.encode() for line in [*LINES, *LINES[1:]]]

@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.operations.registry import reached
+from airflow_provider_connect_offsets.operations.registry import make_registry
 from airflow_provider_connect_offsets.saga import settle
 from airflow_provider_connect_offsets.saga.lease import Owner
 from sandbox import Connect, Sandbox, wait_for, wait_until
@@ -133,10 +133,10 @@ def _settle(targets: list[Target], changer: Changer) -> None:
         opened = [
             stack.enter_context(ConnectRest(ConnectEndpoint((url,)))) for url in {one.connect.url for one in targets}
         ]
-        registry = reached(*(Clients(one, one, timeout=60, cluster=changer.cluster) for one in opened))
+        registry = make_registry(*(Clients(one, one, timeout=60, cluster=changer.cluster) for one in opened))
         for name in {target.name for target in targets}:
             settle(changer.journal(name), Owner.here(run="storm/after", task="recover"), registry)
-            assert changer.journal(name).left() is None
+            assert changer.journal(name).read_left() is None
 
 
 def _has_delivered_in_order(target: Target) -> None:

@@ -125,7 +125,7 @@ def test_an_export_is_what_the_worker_has(crowd: ConnectWorker, sandbox: Sandbox
     document = parse_kip199(json.loads(exported.out))
     assert sorted(document) == crowd.connectors()
     for name, offsets in document.items():
-        assert offsets.stored() == parse_rest({"offsets": crowd.offsets(name)}).stored()
+        assert offsets.by_partition() == parse_rest({"offsets": crowd.offsets(name)}).by_partition()
     again = run("export", "--config", crowd.settings, "--file", tmp_path / "export.json")
     assert (again.code, again.out) == (0, "")
     assert (tmp_path / "export.json").read_text() == exported.out
@@ -172,8 +172,10 @@ def test_an_import_can_be_undone(crowd: ConnectWorker, sandbox: Sandbox, run: Sh
 
     assert done.code == 0, done.err
     assert "To be changed: 3 offsets of 1 connector." in done.err
-    expected = parse_rest({"offsets": before}).updated(parse_rest({"offsets": changes})).stored()
-    wait_for(lambda: parse_rest({"offsets": crowd.offsets(name)}).stored(), expected, 60, "the worker does not see it")
+    expected = parse_rest({"offsets": before}).with_changes(parse_rest({"offsets": changes})).by_partition()
+    wait_for(
+        lambda: parse_rest({"offsets": crowd.offsets(name)}).by_partition(), expected, 60, "the worker does not see it"
+    )
     [kept] = Path().iterdir()
     assert run("--import", "--config", crowd.settings, "--file", kept).code == 0
     wait_for(lambda: crowd.offsets(name), before, 60, "it was not undone")

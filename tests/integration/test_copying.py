@@ -93,7 +93,7 @@ def test_a_mirror_source_is_copied_to_another_alias_and_fewer_topics(sandbox: Sa
         sandbox.source.create_topic(topic)
         sandbox.source.produce(topic, [str(number) for number in range(10)])
     sandbox.connect.create(name, mirror_source_config(sandbox, ",".join(topics)))
-    wait_for(lambda: len(sandbox.connect.stored(name)), 2, 60, "it stores no offsets")
+    wait_for(lambda: len(sandbox.connect.stored_offsets(name)), 2, 60, "it stores no offsets")
     how = Copying(name, f"{name}-copy", {"topics": topics[0], "source.cluster.alias": f"other{mark}"}, rename=True)
 
     with source_changer.clients() as clients:
@@ -154,7 +154,7 @@ def test_a_source_keeps_its_state_and_its_position_in_the_file(
     assert sandbox.connect.offsets(how.new_name) == before
     assert sandbox.connect.wait_state(how.new_name, "STOPPED")["tasks"] == []
     sandbox.connect.create(name, config, initial_state="STOPPED")
-    assert sandbox.connect.stored(name) == []
+    assert sandbox.connect.stored_offsets(name) == []
 
 
 def test_settings_that_connect_refuses_touch_nothing(sandbox: Sandbox, target_changer: Changer) -> None:

@@ -127,7 +127,7 @@ def test_deleted_as_it_resumes(sink: SinkFlow, target_changer: Changer) -> None:
         replace(target_changer, worker=url).apply(run)
 
     record = target_changer.journal(sink.name).record_of("test/run", outcomes.key_of(plan))
-    outcome = outcomes.failed(plan, owner, caught.value, record)
+    outcome = outcomes.of_failed(plan, owner, caught.value, record)
     assert outcome.result is Result.RECORDS_DELETED
     assert (outcome.prior_state, outcome.final_state) == ("RUNNING", "RUNNING")
     assert [moved.stands_position for moved in outcome.offsets] == [10]

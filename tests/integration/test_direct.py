@@ -25,7 +25,7 @@ def to_seven(sink: SinkFlow) -> Offsets:
 
 
 def positions(sink: SinkFlow) -> list[Any]:
-    return sink.sandbox.connect.stored(sink.name)
+    return sink.sandbox.connect.stored_offsets(sink.name)
 
 
 def attempts(sink: SinkFlow, changer: Changer, owner: Owner) -> list[Callable[[Any], object]]:
@@ -63,7 +63,7 @@ def test_what_stood_there_is_kept_before_it_is_written(
     journal, prove, kept = target_changer.journal(sink.name), steps.prove, []
 
     def interrupted(*_arguments: Any) -> None:
-        kept.append(journal.record(journal.newest()))
+        kept.append(journal.record(journal.newest_generation()))
         monkeypatch.setattr(steps, "prove", prove)
         raise KeyboardInterrupt
 

@@ -155,4 +155,4 @@ def test_a_single_step_of_another_run_is_refused(sink: SinkFlow, target_changer:
         sink.sandbox.connect.wait_state(sink.name, "RUNNING", tasks=1)
         set_state(State.PAUSED, owner())
         sink.sandbox.connect.wait_state(sink.name, "PAUSED")
-    assert journal.left() is None
+    assert journal.read_left() is None

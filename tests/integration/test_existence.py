@@ -21,7 +21,7 @@ from airflow_provider_connect_offsets.exceptions import (
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_kip199, parse_rest
 from airflow_provider_connect_offsets.operations.existence import create_delete
 from airflow_provider_connect_offsets.operations.existence.new_connector import NewConnector
-from airflow_provider_connect_offsets.operations.registry import reached
+from airflow_provider_connect_offsets.operations.registry import make_registry
 from airflow_provider_connect_offsets.saga import settle
 from sandbox import Sandbox, wait_for
 from sandbox.connectors import mirror_checkpoint_config, mirror_source_config
@@ -93,7 +93,7 @@ def test_offsets_of_an_earlier_connector_are_removed_unless_they_are_inherited(
         sandbox.connect.delete(name)
 
         assert create_delete.create(NewConnector(name, config, state=State.STOPPED), clients, owner()) == 0
-        assert sandbox.connect.stored(name) == []
+        assert sandbox.connect.stored_offsets(name) == []
 
 
 def test_one_that_fails_right_after_its_start_is_deleted_again(sandbox: Sandbox, target_changer: Changer) -> None:
@@ -248,7 +248,7 @@ def test_what_a_dead_run_left_is_reported_as_it_is(
         act(dying)
     dying.mend()
     with target_changer.clients() as clients:
-        left = settle(target_changer.journal(sink.new.name), by, reached(clients))
+        left = settle(target_changer.journal(sink.new.name), by, make_registry(clients))
 
     assert left is not None
     assert re.search(said, left.sentence)

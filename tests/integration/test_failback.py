@@ -72,7 +72,7 @@ def test_groups_go_home_from_remote_topics_and_from_what_was_produced_meanwhile(
         assert (summary["errors"], moved.groups, dict(moved.left)) == ([], GROUPS, {})
         assert summary["partitions"] == PARTITIONS * (GROUPS + GROUPS * 2 // 3)
         assert summary["exact"] >= 0.99 * summary["partitions"]
-        copies = flowing.flow.reversed().target_topic(flowing.topic)
+        copies = flowing.flow.opposite().target_topic(flowing.topic)
         logs = Home.read(flowing, away=(flowing.topic, flowing.target_topic), home=(flowing.topic, copies))
         assert logs.errors_in(directory) == []
         at_home = committed(sandbox.source, positions)

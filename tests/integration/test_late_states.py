@@ -12,7 +12,7 @@ from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.operations.connector import stepwise
 from airflow_provider_connect_offsets.operations.connector.plans import read_plan
-from airflow_provider_connect_offsets.operations.registry import reached
+from airflow_provider_connect_offsets.operations.registry import make_registry
 from airflow_provider_connect_offsets.saga import Toward, settle
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
@@ -91,14 +91,14 @@ def test_it_counts_as_done(sink: SinkFlow, target_changer: Changer, toward: Towa
         journal, late = given_back(sink, target_changer, clients, paused=paused)
         began = clients.clock.now()
 
-        left = settle(journal, RUN, reached(late), toward=toward)
+        left = settle(journal, RUN, make_registry(late), toward=toward)
 
         assert clients.clock.now() - began < clients.timeout / 2
     state = "PAUSED" if paused else "RUNNING"
     assert left is not None
     assert left.sentence.endswith(f"was applied and proved; the connector is {state} again.")
     sink.sandbox.connect.wait_state(sink.name, state)
-    assert journal.left() is None
+    assert journal.read_left() is None
     if paused:
         assert sink.position() == SET_TO
     else:
@@ -112,9 +112,9 @@ def test_it_does_not_count_as_done_where_something_was_undone(sink: SinkFlow, ta
         journal = made(sink, target_changer, clients)
         between: Any = ResumedBetween(clients.offsets, sink)
 
-        left = settle(journal, RUN, reached(replace(clients, offsets=between)))
+        left = settle(journal, RUN, make_registry(replace(clients, offsets=between)))
 
     assert left is not None
     assert "applied and proved" not in left.sentence
     assert "someone else resumed the connector" in left.sentence
-    assert journal.left() is None
+    assert journal.read_left() is None

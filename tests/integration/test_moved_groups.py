@@ -103,7 +103,7 @@ def test_the_retry_of_a_killed_restore_says_itself_who_was_in_a_deleted_group(
         )
 
     assert made_up.on_target(name) == {name: {made_up.at(2): Committed(9, "theirs")}}
-    assert groups_journal(groups).left() is None
+    assert groups_journal(groups).read_left() is None
 
 
 def test_a_person_commits_what_a_killed_restore_has_deleted(

@@ -43,8 +43,8 @@ def test_a_sink_delivers_the_interval_and_counts_what_comes_after_it(sink: Repla
     assert again[name_of(1)] == A_DAY
     assert name_of(0) not in again
     assert outcome.result is ReplayResult.DELIVERED
-    assert outcome.beyond == sum(again.values()) - A_DAY
-    assert outcome.ranges[0] == DeliveredRange(sink.topic, 0, A_DAY, 2 * A_DAY, A_DAY, outcome.beyond)
+    assert outcome.beyond_count == sum(again.values()) - A_DAY
+    assert outcome.ranges[0] == DeliveredRange(sink.topic, 0, A_DAY, 2 * A_DAY, A_DAY, outcome.beyond_count)
     assert sink.left() == []
     assert (sink.sandbox.connect.config(sink.name), sink.committed(sink.name)) == (config, committed)
     written = [path for path in Path(sink.changer.workspace.removeprefix("file://")).rglob("*") if path.is_file()]
@@ -59,7 +59,7 @@ def test_a_cleared_replay_delivers_nothing_again(sink: Replayed) -> None:
 
     again = sink.replay(run, by)
 
-    assert (again.result, again.delivered) == (ReplayResult.DELIVERED, first.delivered)
+    assert (again.result, again.delivered_count) == (ReplayResult.DELIVERED, first.delivered_count)
     assert sink.delivered() == delivered
 
 
@@ -88,12 +88,12 @@ def test_a_mirror_source_replicates_the_interval_again_without_offset_syncs(
 
     again = by_day(flow.remote()) - Counter({name_of(day): A_DAY for day in range(DAYS)})
     assert again == {name_of(DAYS - 2): A_DAY, name_of(DAYS - 1): A_DAY}
-    assert (outcome.delivered, outcome.beyond) == (2 * A_DAY, 0)
+    assert (outcome.delivered_count, outcome.beyond_count) == (2 * A_DAY, 0)
     assert sandbox.source.log_bounds(syncs) == before
     assert flow.left() == []
     config = {**sandbox.connect.config(flow.name), "name": outcome.clone}
     sandbox.connect.create(outcome.clone, config, initial_state="STOPPED")
-    assert sandbox.connect.stored(outcome.clone) == []
+    assert sandbox.connect.stored_offsets(outcome.clone) == []
     sandbox.connect.delete(outcome.clone)
     sandbox.connect.delete(flow.name)
 
@@ -140,7 +140,7 @@ def test_what_retention_has_removed_is_refused_or_left_out(sink: Replayed) -> No
 
     assert "records before offset 15 were deleted" in refused["errors"][0]
     assert "The interval has 5 offsets left" in allowed["warnings"][0]
-    assert outcome.delivered == 5
+    assert outcome.delivered_count == 5
     with pytest.raises(PlanRefused, match="Nothing was created"):
         sink.replay(refused_run, owner())
 

@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.offsets.document import (
     Entry,
     JsonMap,
     Offsets,
-    canonical,
+    canonical_json,
 )
 from sandbox import Mode, Sandbox, wait_for, wait_until
 from sandbox.connectors import file_source_config
@@ -78,7 +78,7 @@ def test_a_topic_of_a_connectors_own(sandbox: Sandbox, run: Shell, tmp_path: Pat
     sandbox.target.create_topic(own, config={"cleanup.policy": "compact"})
     config = {**file_source_config(name, file), "exactly.once.support": "requested"}
     worker.create(name, config)
-    wait_for(partial(worker.stored, name), [{"position": 8}], 60, "nothing flushed", progress=worker.work)
+    wait_for(partial(worker.stored_offsets, name), [{"position": 8}], 60, "nothing flushed", progress=worker.work)
     worker.stop(name)
     zombie = Producer(
         {"bootstrap.servers": sandbox.target.bootstrap, "transactional.id": f"connect-cluster-{group}-{name}-0"}
@@ -96,7 +96,7 @@ def test_a_topic_of_a_connectors_own(sandbox: Sandbox, run: Shell, tmp_path: Pat
         zombie.commit_transaction(30)
     zombie.purge()
     zombie.flush(30)
-    wait_for(partial(worker.stored, name), [{"position": 8}], 60, "the worker does not see the copy")
+    wait_for(partial(worker.stored_offsets, name), [{"position": 8}], 60, "the worker does not see the copy")
     exported = json.loads(run("export", *command).out)
     assert [entry["offset"] for entry in exported[name]] == [{"position": 8}]
 
@@ -104,7 +104,7 @@ def test_a_topic_of_a_connectors_own(sandbox: Sandbox, run: Shell, tmp_path: Pat
     done = run("import", *command, stdin=json.dumps(removed))
 
     assert done.code == 0, done.err
-    wait_until(lambda: not any(worker.stored(name)), 60, "the worker still tells an offset")
+    wait_until(lambda: not any(worker.stored_offsets(name)), 60, "the worker still tells an offset")
     worker.resume(name)
     wait_for(lambda: len(sandbox.target.consume(name)), 4, 60, "it did not begin anew", progress=worker.work)
     worker.process.close()
@@ -121,7 +121,7 @@ def test_a_standalone_file_is_gone_on_from(sandbox: Sandbox, run: Shell, tmp_pat
     file.write_text("one\ntwo\n")
     sandbox.target.create_topic(name)
     worker.create(name, file_source_config(name, file))
-    wait_for(partial(worker.stored, name), [{"position": 8}], 60, "nothing flushed", progress=worker.work)
+    wait_for(partial(worker.stored_offsets, name), [{"position": 8}], 60, "nothing flushed", progress=worker.work)
     exported = run("--export", "--config", config)
     set_back = exported.out.replace('"position":8', '"position":4')
     assert set_back != exported.out
@@ -147,7 +147,7 @@ def test_a_standalone_file_is_gone_on_from(sandbox: Sandbox, run: Shell, tmp_pat
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     offsets=st.lists(
-        st.tuples(SMALL_MAPS, SMALL_MAPS), min_size=1, max_size=60, unique_by=lambda mapping: canonical(mapping[0])
+        st.tuples(SMALL_MAPS, SMALL_MAPS), min_size=1, max_size=60, unique_by=lambda mapping: canonical_json(mapping[0])
     )
 )
 def test_whatever_is_written_to_a_topic_is_read(
@@ -158,6 +158,6 @@ def test_whatever_is_written_to_a_topic_is_read(
 
     topic_of_anything.write_offsets("größe", requested)
 
-    assert topic_of_anything.read_offsets("größe").stored() == requested.stored()
+    assert topic_of_anything.read_offsets("größe").by_partition() == requested.by_partition()
     topic_of_anything.reset_offsets("größe")
     assert topic_of_anything.read_offsets("größe") == Offsets()

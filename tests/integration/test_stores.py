@@ -86,13 +86,15 @@ def test_a_new_sink_gets_its_offsets_before_it_runs(connect: ConnectRest, topic:
     assert connect.read_offsets(new_name) == Offsets()
     reply = connect.write_offsets(new_name, Offsets.of([_at(topic, 0, 4), _at(topic, 1, 0)]))
     assert not reply.externally_managed
-    assert connect.read_offsets(new_name).stored() == Offsets.of([_at(topic, 0, 4), _at(topic, 1, 0)]).stored()
+    assert (
+        connect.read_offsets(new_name).by_partition() == Offsets.of([_at(topic, 0, 4), _at(topic, 1, 0)]).by_partition()
+    )
 
     connect.write_offsets(new_name, Offsets.of([_at(topic, 1, None)]))
-    assert connect.read_offsets(new_name).stored() == Offsets.of([_at(topic, 0, 4)]).stored()
+    assert connect.read_offsets(new_name).by_partition() == Offsets.of([_at(topic, 0, 4)]).by_partition()
 
     connect.reset_offsets(new_name)
-    assert connect.read_offsets(new_name).stored() == {}
+    assert connect.read_offsets(new_name).by_partition() == {}
     connect.reset_offsets(new_name)
 
 
@@ -141,7 +143,7 @@ def test_mirror_source_offsets(connect: ConnectRest, sandbox: Sandbox, new_name:
         connect.write_offsets(new_name, Offsets())
 
     connect.write_offsets(new_name, Offsets.of([Entry.of(where, None)]))
-    assert connect.read_offsets(new_name).stored() == {}
+    assert connect.read_offsets(new_name).by_partition() == {}
 
 
 def test_refusals_of_a_sink(connect: ConnectRest, topic: str, new_name: str) -> None:

@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 from airflow_provider_connect_offsets.operations.connector import stopped
 from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
 from airflow_provider_connect_offsets.operations.connector.plans import read_plan
-from airflow_provider_connect_offsets.operations.registry import reached
+from airflow_provider_connect_offsets.operations.registry import make_registry
 from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets
-from airflow_provider_connect_offsets.saga import continued
+from airflow_provider_connect_offsets.saga import continue_saga
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.outcome import Result
 from sandbox import Sandbox, wait_until
@@ -100,7 +100,7 @@ def test_it_is_not_taken_for_resumed_by_someone(own: Sandbox, second: ConnectWor
     plan, dead = read_plan(run), Owner.here(run="dag/dead", task="begin")
     with changer.clients() as clients:
         stopped.stop_for_run([(clients, sink)], dead, seconds=60)
-        with continued(changer.journal(sink), dead, reached(clients), seconds=60) as executor:
+        with continue_saga(changer.journal(sink), dead, make_registry(clients), seconds=60) as executor:
             alter = AlterOffsets(sink, clients, plan)
             executor.add([alter])
             executor.announce(alter)

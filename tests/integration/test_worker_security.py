@@ -36,7 +36,7 @@ class Site:
         own = {
             "group.id": "connect",
             "offset.storage.topic": "connect-offsets",
-            "bootstrap.servers": self.broker.secured[listener],
+            "bootstrap.servers": self.broker.secured_listeners[listener],
         }
         with path.open("w", encoding="latin-1") as file:
             javaproperties.dump({**own, **settings}, file)

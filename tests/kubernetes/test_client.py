@@ -29,11 +29,11 @@ def test_offsets_are_altered_listed_and_reset_and_nothing_is_left(strimzi: Strim
             reach(client, name, State.STOPPED)
             client.write_offsets(name, at(made, 41))
             assert client.read_offsets(name) == at(made, 41)
-            client.write_offsets(name, at(made, 41).removed())
-            assert client.read_offsets(name).stored() == {}
+            client.write_offsets(name, at(made, 41).removals())
+            assert client.read_offsets(name).by_partition() == {}
             client.write_offsets(name, at(made, 7))
             client.reset_offsets(name)
-            assert client.read_offsets(name).stored() == {}
+            assert client.read_offsets(name).by_partition() == {}
             reach(client, name, State.RUNNING)
         after = made.read()
         assert after["spec"] == before["spec"]

@@ -9,7 +9,7 @@ import pytest
 
 from airflow_provider_connect_offsets.connect.strimzi.config_maps import Documents
 from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import ConfigMap
-from airflow_provider_connect_offsets.connect.strimzi.places import Place, placed
+from airflow_provider_connect_offsets.connect.strimzi.places import Place, find_place
 from airflow_provider_connect_offsets.connect.strimzi.resources import CustomResource, ResourceKind
 from airflow_provider_connect_offsets.exceptions import Unreachable
 
@@ -36,7 +36,7 @@ def connector(name: str) -> Place:
     """A connector that lets its offsets be altered from a ConfigMap of its own name."""
     metadata = {"name": name, "namespace": "ns", "uid": "u", "resourceVersion": "7"}
     spec = {"class": "com.example.Source", "alterOffsets": {"fromConfigMap": {"name": name}}}
-    return placed(CustomResource(ResourceKind.CONNECTOR, {"metadata": metadata, "spec": spec}), name)
+    return find_place(CustomResource(ResourceKind.CONNECTOR, {"metadata": metadata, "spec": spec}), name)
 
 
 def test_one_that_fails_does_not_keep_others_from_it(caplog: pytest.LogCaptureFixture) -> None:

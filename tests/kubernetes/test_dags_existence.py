@@ -44,7 +44,7 @@ def test_a_connector_is_copied_created_and_deleted(
         copied = run_dag("connector_offsets_copy", connector=flow.name, new_name=copy, control=control)
 
     assert copied.state == "success", copied.output
-    wait_for(lambda: sandbox.connect.stored(copy), [{"kafka_offset": RECORDS}], 60, "the copy has no offset")
+    wait_for(lambda: sandbox.connect.stored_offsets(copy), [{"kafka_offset": RECORDS}], 60, "the copy has no offset")
     assert len(flow.lines()) == RECORDS
     file = tmp_path / "new.txt"
 

@@ -93,14 +93,14 @@ def test_a_triggerer_watches_the_resource(
 ) -> None:
     """While the operator is away nothing changes; its status ends the wait, and not a later look."""
     watched: list[bool] = []
-    changed = hook.changed
+    changed = hook.await_change
 
     async def spied(conn_id: str, resource: CustomResource, *, seconds: float) -> bool:
         found = await changed(conn_id, resource, seconds=seconds)
         watched.append(found)
         return found
 
-    monkeypatch.setattr(hook, "changed", spied)
+    monkeypatch.setattr(hook, "await_change", spied)
     reconciler.away()
     stop = StopConnectorOperator(task_id="stop", connector=sink.name, deferrable=True, **STRIMZI)
     with pytest.raises(TaskDeferred) as deferred:

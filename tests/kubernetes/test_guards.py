@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_connect_offsets.connect.protocols import State
-from airflow_provider_connect_offsets.connect.strimzi.patches import annotating, requesting
+from airflow_provider_connect_offsets.connect.strimzi.patches import annotation_patch, state_patch
 from airflow_provider_connect_offsets.connect.strimzi.resources import CustomResource
 from airflow_provider_connect_offsets.exceptions import Conflict
 from sandbox.kubernetes import Release
@@ -70,11 +70,11 @@ def test_what_does_not_count_may_change(
     with opened(strimzi, unwatched) as client:
         place = client._cluster.locate(unwatched.connector)
         meanwhile(unwatched)
-        client._api.patch(place.resource, [*place.guards(), *requesting(place, State.PAUSED)])
+        client._api.patch(place.resource, [*place.guards(), *state_patch(place, State.PAUSED)])
         place = client._cluster.locate(unwatched.connector)
         meanwhile(unwatched)
-        client._api.patch(place.resource, [*place.guards(), *annotating(place.resource, {"a": "b->c"})])
-    assert place.requested is State.PAUSED
+        client._api.patch(place.resource, [*place.guards(), *annotation_patch(place.resource, {"a": "b->c"})])
+    assert place.requested_state is State.PAUSED
     assert annotations_of(unwatched.read())["a"] == "b->c"
 
 
@@ -89,8 +89,8 @@ def test_what_counts_is_a_conflict(
         place = client._cluster.locate(unwatched.connector)
         meanwhile(unwatched)
         with pytest.raises(Conflict):
-            client._api.patch(place.resource, [*place.guards(), *requesting(place, State.PAUSED)])
-        assert client._cluster.locate(unwatched.connector).requested is State.RUNNING
+            client._api.patch(place.resource, [*place.guards(), *state_patch(place, State.PAUSED)])
+        assert client._cluster.locate(unwatched.connector).requested_state is State.RUNNING
 
 
 def test_a_warning_that_appears_at_the_last_moment_is_none_of_this_operation(
@@ -113,5 +113,5 @@ def test_a_warning_that_appears_at_the_last_moment_is_none_of_this_operation(
             return patch(resource, operations)
 
         monkeypatch.setattr(client._api, "patch", patch_after_a_warning)
-        assert client.read_offsets(made.connector).stored() == {}
+        assert client.read_offsets(made.connector).by_partition() == {}
         assert not late

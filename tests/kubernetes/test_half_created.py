@@ -11,12 +11,12 @@ from airflow_provider_connect_offsets.connect.protocols import HELD, State
 from airflow_provider_connect_offsets.connect.strimzi import client as strimzi_client
 from airflow_provider_connect_offsets.connect.strimzi.client import ConnectStrimzi
 from airflow_provider_connect_offsets.connect.strimzi.operation import OffsetOperations
-from airflow_provider_connect_offsets.connect.strimzi.patches import held
+from airflow_provider_connect_offsets.connect.strimzi.patches import held_config
 from airflow_provider_connect_offsets.exceptions import NotApplied
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.operations.existence.create_delete import create
 from airflow_provider_connect_offsets.operations.existence.new_connector import NewConnector
-from airflow_provider_connect_offsets.operations.registry import journal_of, reached
+from airflow_provider_connect_offsets.operations.registry import journal_of, make_registry
 from airflow_provider_connect_offsets.operations.stages.existence_stages import CreateConnector
 from airflow_provider_connect_offsets.saga import Executor, Explanation, Found, Journal, Owner, SagaState, settle
 from airflow_provider_connect_offsets.workspace.layout import journal_root
@@ -41,7 +41,7 @@ def test_a_kill_between_the_steps_leaves_a_held_connector_that_the_next_run_crea
         journal = _journal(tmp_path, made)
         new = _new(made)
         _killed_between(strimzi, new, tmp_path, monkeypatch)
-        left = journal.left()
+        left = journal.read_left()
         assert left is not None
         assert strimzi.read("KafkaConnector", new.name)["spec"]["state"] == "stopped"
         with opened(strimzi) as client:
@@ -63,7 +63,7 @@ def test_the_undo_after_a_kill_deletes_the_held_connector(
         journal, new = _journal(tmp_path, made), _new(made)
         _killed_between(strimzi, new, tmp_path, monkeypatch)
         with opened(strimzi) as client:
-            undone = settle(journal, MINE, reached(_clients(client, tmp_path)), run=MINE.run)
+            undone = settle(journal, MINE, make_registry(_clients(client, tmp_path)), run=MINE.run)
             assert undone is not None
             assert undone.record.state is SagaState.UNDONE
             assert new.name not in client.connectors()
@@ -78,14 +78,14 @@ def test_a_configuration_that_is_refused_after_the_first_step_leaves_nothing(
     """The error has Connect's reason, and the saga is undone."""
 
     def accepted(config: dict[str, str]) -> dict[str, str]:
-        return {name: value for name, value in held(config).items() if name != "errors.tolerance"}
+        return {name: value for name, value in held_config(config).items() if name != "errors.tolerance"}
 
-    monkeypatch.setattr(strimzi_client, "held", accepted)
+    monkeypatch.setattr(strimzi_client, "held_config", accepted)
     with plain(strimzi) as made, opened(strimzi) as client:
         journal, new = _journal(tmp_path, made), _new(made, {"errors.tolerance": "perhaps"})
         with pytest.raises(NotApplied, match=r"was not created: .* Invalid value perhaps .* Nothing is left of"):
             create(new, _clients(client, tmp_path), MINE)
-        assert journal.left() is None
+        assert journal.read_left() is None
         assert strimzi.resources.get("KafkaConnector", new.name) is None
 
 

@@ -50,7 +50,7 @@ def test_a_running_connector_with_an_outdated_status_is_no_stopped_one(
     with opened(strimzi, outdated) as client:
         back = threading.Timer(1.0, reconciler.back)
         back.start()
-        prior = PriorState.observed(Clients(client, client, origin=Origin.STRIMZI, timeout=30), outdated.connector)
+        prior = PriorState.observe(Clients(client, client, origin=Origin.STRIMZI, timeout=30), outdated.connector)
         back.join()
         assert prior.state is State.RUNNING
 
@@ -60,7 +60,7 @@ def test_a_state_that_the_operator_does_not_bring_about_is_named(strimzi: Strimz
     with opened(strimzi, outdated) as client:
         clients = Clients(client, client, origin=Origin.STRIMZI, timeout=2)
         with pytest.raises(NotReconciled, match=rf"'{outdated.connector}' has been STOPPED for 2 s, .* RUNNING"):
-            PriorState.observed(clients, outdated.connector)
+            PriorState.observe(clients, outdated.connector)
 
 
 def test_a_state_that_was_set_back_is_named_where_offsets_are_refused(strimzi: Strimzi, connector: Managed) -> None:

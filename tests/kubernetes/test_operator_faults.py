@@ -64,7 +64,7 @@ def test_an_operator_that_dies_in_an_operation_leaves_the_outcome_unknown(
             client.write_offsets(made.connector, at(made, 41))
         assert OFFSETS not in annotations_of(made.read())
         reconciler.back()
-        assert client.read_offsets(made.connector).stored() == {}
+        assert client.read_offsets(made.connector).by_partition() == {}
 
 
 def test_an_operator_that_comes_back_carries_on(strimzi: Strimzi, reconciler: Reconciler) -> None:
@@ -122,7 +122,7 @@ def test_what_a_killed_process_has_left_is_withdrawn(strimzi: Strimzi) -> None:
         strimzi.resources.annotate(made.kind, made.name, left)
         made.warned("AlterOffsets")
         with opened(strimzi, made, timeout=2) as client:
-            assert client.read_offsets(made.connector).stored() == {}
+            assert client.read_offsets(made.connector).by_partition() == {}
         assert REQUESTED_BY not in annotations_of(made.read())
         made.change({"alterOffsets": None})
 
@@ -160,7 +160,7 @@ def test_a_client_that_was_interrupted_withdraws_its_own_request_first(
                 client.write_offsets(made.connector, at(made, 41))
         made.warned("AlterOffsets")  # as it runs; the operator would try for ever
         began = time.monotonic()
-        assert client.read_offsets(made.connector).stored() == {}
+        assert client.read_offsets(made.connector).by_partition() == {}
         assert time.monotonic() - began < 20  # of the 30 for which it waits for others
 
 

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.exceptions import DatasetError
 from airflow_provider_connect_offsets.pipeline import session
-from airflow_provider_connect_offsets.pipeline.frames import few_rows, read_dataset, struct_type, write_dataset
+from airflow_provider_connect_offsets.pipeline.frames import make_frame, read_dataset, struct_type, write_dataset
 from airflow_provider_connect_offsets.pipeline.shipping import PACKAGE
 from airflow_provider_connect_offsets.workspace import datasets, files, paths
 from airflow_provider_connect_offsets.workspace.schemas import VERDICTS, Schema
@@ -142,8 +142,8 @@ def test_few_rows_are_just_those(spark: SparkSession) -> None:
     shape = "`group` string, position long, share double, planned boolean, reason string"
     rows = [("gro\"up\\ \u2028é 'x'\n", 2**63 - 1, 0.1, True, None), ("", -1, 1.0, False, "null")]
 
-    found = few_rows(spark, rows, shape)
+    found = make_frame(spark, rows, shape)
 
     assert [tuple(row) for row in found.collect()] == rows
-    assert few_rows(spark, [], shape).schema.simpleString() == found.schema.simpleString()
-    assert few_rows(spark, [], shape).collect() == []
+    assert make_frame(spark, [], shape).schema.simpleString() == found.schema.simpleString()
+    assert make_frame(spark, [], shape).collect() == []

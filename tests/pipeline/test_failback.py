@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from airflow_provider_connect_offsets.pipeline.failover.failback import Forward, both_ways
+from airflow_provider_connect_offsets.pipeline.failover.failback import Forward, choose_ways
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
-from airflow_provider_connect_offsets.pipeline.translate.home import replicated
-from airflow_provider_connect_offsets.pipeline.translate.translation import known, translate
+from airflow_provider_connect_offsets.pipeline.translate.home import combine_replicated
+from airflow_provider_connect_offsets.pipeline.translate.translation import combine_known, translate
 from airflow_provider_connect_offsets.workspace.flow_schemas import MIRROR_PARTITIONS, RETURN_PARTITIONS
 from airflow_provider_connect_offsets.workspace.schemas import OFFSET_SYNCS
 from tests.support.rows.frames import frame_of
@@ -102,7 +102,7 @@ def answers(spark: SparkSession) -> dict[str, dict[int, Answer]]:
             struct_type(RETURN_PARTITIONS),
         ),
         partitions=home,
-        elements=replicated(home, syncs=home_syncs),
+        elements=combine_replicated(home, syncs=home_syncs),
     )
     rows = [(f"g{at}", name, 0, at, None) for name, scene in SCENES.items() for at in scene.requested]
     requested = frame_of(spark, rows, REQUESTED)
@@ -110,9 +110,9 @@ def answers(spark: SparkSession) -> dict[str, dict[int, Answer]]:
     partitions = frame_of(spark, _partitions(copies), struct_type(MIRROR_PARTITIONS))
     copy_syncs = _syncs({name: scene.copy_syncs for name, scene in SCENES.items()})
     syncs = frame_of(spark, copy_syncs, struct_type(OFFSET_SYNCS))
-    answered = translate(requested, partitions, known(partitions, syncs=syncs))
+    answered = translate(requested, partitions, combine_known(partitions, syncs=syncs))
     found: dict[str, dict[int, Answer]] = {name: {} for name in SCENES}
-    for row in both_ways(requested, answered, forward).collect():
+    for row in choose_ways(requested, answered, forward).collect():
         answer = (row["downstream"], row["exact"], row["max_rereads"], row["not_at_home"])
         found[row["topic"]][row["position"]] = answer
     return found

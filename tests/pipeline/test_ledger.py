@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.pipeline.failover.unplanned import Remains
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
-from airflow_provider_connect_offsets.pipeline.translate.ledger import MAPPING, MOST_MAPPINGS, newest, thinned
+from airflow_provider_connect_offsets.pipeline.translate.ledger import MAPPING, MOST_MAPPINGS, select_newest, thin
 from airflow_provider_connect_offsets.workspace.flow_schemas import FLOW_TOPICS, MIRROR_LEDGER
 from tests.support.model.mirror_events import drawn, history
 from tests.support.model.mirror_kinds import Event, Trait
@@ -39,7 +39,7 @@ def test_mappings_that_add_nothing_are_left_out(spark: SparkSession) -> None:
     kept = frame_of(
         spark, [("t", 0, *mapping, 8) for mapping in ((5, 5), (20, 20), (12, 21), (22, 31), (40, 50))], _MAPPINGS
     )
-    assert_same_rows(thinned(mappings), kept)
+    assert_same_rows(thin(mappings), kept)
 
 
 def test_no_more_mappings_than_that(spark: SparkSession) -> None:
@@ -47,7 +47,7 @@ def test_no_more_mappings_than_that(spark: SparkSession) -> None:
     points = [(at, at * 2) for at in range(MOST_MAPPINGS + 10)]
     mappings = frame_of(spark, [("t", 0, *mapping, 0) for mapping in points], _MAPPINGS)
 
-    assert_same_rows(thinned(mappings), mappings.where("upstream >= 10"))
+    assert_same_rows(thin(mappings), mappings.where("upstream >= 10"))
 
 
 def looked_at_twice(*, anew: bool) -> World:
@@ -91,7 +91,7 @@ def test_of_two_connectors_the_newer_ledger_counts(spark: SparkSession) -> None:
     ]
 
     ledgers = frame_of(spark, rows, struct_type(MIRROR_LEDGER))
-    assert_same_rows(newest(ledgers), ledgers.where("upstream in (7, 4)"))
+    assert_same_rows(select_newest(ledgers), ledgers.where("upstream in (7, 4)"))
 
 
 def test_the_later_of_a_readiness_run_and_a_checkpoint_counts(spark: SparkSession) -> None:

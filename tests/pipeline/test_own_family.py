@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.exceptions import BrokenFamily, InvalidInput, InvalidRequest
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, family_named, family_of
-from airflow_provider_connect_offsets.offsets.families.own import own_families
+from airflow_provider_connect_offsets.offsets.families.own import load_own_families
 from airflow_provider_connect_offsets.workspace.files import read_json
 from tests.pipeline.test_plan_job import plan_in, snapshot
 from tests.support.programs.submitting import submit
@@ -41,16 +41,16 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
         (information / "entry_points.txt").write_text(points or named)
         monkeypatch.syspath_prepend(str(site))
         importlib.invalidate_caches()
-        own_families.cache_clear()
+        load_own_families.cache_clear()
 
     yield installed
-    own_families.cache_clear()
+    load_own_families.cache_clear()
     sys.modules.pop("acme_families", None)
 
 
 def test_the_documented_family_has_the_connectors_of_its_class(install: Install) -> None:
     """By class name or alias; without the distribution, the class is unknown."""
-    own_families.cache_clear()
+    load_own_families.cache_clear()
     assert family_of(ConnectorType.SOURCE, CLASS).name == "generic_source"
     install()
 
@@ -113,7 +113,7 @@ def test_one_that_cannot_be_loaded_is_named_with_its_distribution(
 
 def test_a_family_that_is_gone_is_named() -> None:
     """A plan that was made with it can't be applied without it."""
-    own_families.cache_clear()
+    load_own_families.cache_clear()
 
     with pytest.raises(
         InvalidInput,

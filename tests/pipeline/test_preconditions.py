@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.pipeline.translate import bounds, elements, records, translation
-from airflow_provider_connect_offsets.pipeline.translate.mappings import created_anew
+from airflow_provider_connect_offsets.pipeline.translate.mappings import find_recreated
 from tests.support.model.mirror_answered import Question, answered, answered_together
 from tests.support.model.mirror_events import history
 from tests.support.model.mirror_kinds import Event, Trait
@@ -61,9 +61,9 @@ def no_topic_is_new(patch: pytest.MonkeyPatch) -> None:
     """Checkpoints are believed, whatever the syncs show."""
 
     def none(syncs: DataFrame, partitions: DataFrame) -> DataFrame:
-        return created_anew(syncs, partitions).limit(0)
+        return find_recreated(syncs, partitions).limit(0)
 
-    patch.setattr(translation, "created_anew", none)
+    patch.setattr(translation, "find_recreated", none)
 
 
 def no_value_repeats(patch: pytest.MonkeyPatch) -> None:
@@ -93,8 +93,8 @@ def any_checkpoint_counts(patch: pytest.MonkeyPatch) -> None:
 
 def checkpoints_are_trusted(patch: pytest.MonkeyPatch) -> None:
     """They count where no offset mapping is left."""
-    bounded = bounds.bounded
-    patch.setattr(translation, "bounded", lambda *args, **_trusts: bounded(*args, trusts_checkpoints=True))
+    bounded = bounds.bound_offsets
+    patch.setattr(translation, "bound_offsets", lambda *args, **_trusts: bounded(*args, trusts_checkpoints=True))
 
 
 def gap_and_as_many_others() -> World:

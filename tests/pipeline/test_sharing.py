@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from airflow_provider_connect_offsets.pipeline.failover.worth_reading import nearest_first
+from airflow_provider_connect_offsets.pipeline.failover.worth_reading import choose_nearest
 from airflow_provider_connect_offsets.pipeline.translate.records import MARGIN
 from tests.support.rows.frames import frame_of
 
@@ -30,7 +30,7 @@ def chosen(
         for one in range(len(positions))
     ]
     listed = [("t", number, abs(at), abs(at) + SHIFT, at > 0) for number, some in enumerate(positions) for at in some]
-    found = nearest_first(
+    found = choose_nearest(
         frame_of(spark, ranges, _RANGES), frame_of(spark, listed, _POSITIONS), compared=compared, total=total
     )
     return [

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from airflow_provider_connect_offsets.pipeline.translate.home import replicated, worth_reading
+from airflow_provider_connect_offsets.pipeline.translate.home import choose_ranges, combine_replicated
 from tests.support.model.mirror_events import history
 from tests.support.model.mirror_home import AnswerAtHome, answered_at_home
 from tests.support.model.mirror_kinds import Event, Trait
@@ -211,9 +211,9 @@ def test_much_that_was_produced_at_home_since(spark: SparkSession, *, repeats: b
     partitions, syncs = partitions_of(spark, [world], ReadFrom.NONE), syncs_of(spark, [world])
     partitions = partitions.withColumn("drained", F.expr("true"))
     requested = frame_of(spark, [("0", 0, 60)], "topic string, kafka_partition int, position long")
-    found = replicated(partitions, syncs=syncs)
+    found = combine_replicated(partitions, syncs=syncs)
 
-    ranges = worth_reading(requested, partitions, found, compared=20).collect()
+    ranges = choose_ranges(requested, partitions, found, compared=20).collect()
     found_starts = starts(answered_at_home(spark, [world], ReadFrom.ALL))
 
     assert [(row["source_from"], row["target_from"]) for row in ranges] == [(40, 40)]

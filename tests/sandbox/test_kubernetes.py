@@ -9,7 +9,7 @@ import pytest
 
 from sandbox.errors import SandboxError
 from sandbox.java import java_from
-from sandbox.kubernetes import binaries, missing
+from sandbox.kubernetes import binaries, why_missing
 
 _GO = """#!/bin/sh
 # In place of Go, which takes minutes.
@@ -42,7 +42,7 @@ def java_of(home: Path, version: str) -> Path:
 
 def test_without_go_a_sentence_says_how_to_get_it(cache: Path) -> None:
     """Tests that need the programs are skipped with it."""
-    assert "Go is not installed" in (missing() or "")
+    assert "Go is not installed" in (why_missing() or "")
     with pytest.raises(SandboxError, match=r"Go is not installed.*golang-go"):
         binaries.etcd()
     assert not list(cache.glob("etcd-v*[0-9]"))
@@ -55,7 +55,7 @@ def test_programs_that_are_built_already_need_no_go(cache: Path, monkeypatch: py
         (cache / name).touch()
     monkeypatch.setenv("JAVA_HOME", str(java_of(cache.parent / "jdk", "25").parents[1]))
 
-    assert missing() is None
+    assert why_missing() is None
 
 
 def test_two_at_once_build_once(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from base64 import b64encode
 
 import pytest
 
-from airflow_provider_connect_offsets.masking import MASK, masked, one_line
+from airflow_provider_connect_offsets.masking import MASK, mask_text, one_line
 
 # The secret in each of them is hunter2, in whatever form.
 SHAPES = {
@@ -60,14 +60,14 @@ PLAIN = [
 @pytest.mark.parametrize("text", SHAPES, ids=str)
 def test_a_secret_is_masked(text: str) -> None:
     """In whatever shape."""
-    assert masked(text) == SHAPES[text]
-    assert "hunter2" not in masked(text)
+    assert mask_text(text) == SHAPES[text]
+    assert "hunter2" not in mask_text(text)
 
 
 @pytest.mark.parametrize("text", [*PLAIN, *SHAPES.values()], ids=str)
 def test_what_is_none_stays(text: str) -> None:
     """So does what was masked before."""
-    assert masked(text) == text
+    assert mask_text(text) == text
 
 
 def test_a_text_of_another_system_stays_on_its_line() -> None:
@@ -99,4 +99,4 @@ def test_a_text_of_another_system_stays_on_its_line() -> None:
 )
 def test_a_long_text_is_masked_as_fast_as_it_is_read(part: str) -> None:
     """Whatever a worker answers; a pattern that tries each beginning with each end takes minutes."""
-    masked(part * 100_000 + "@host")
+    mask_text(part * 100_000 + "@host")

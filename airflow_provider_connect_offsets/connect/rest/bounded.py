@@ -60,7 +60,7 @@ def send(session: requests.Session, method: str, url: str, *, seconds: float, la
         TooLarge: The answer has more bytes.
         requests.RequestException: There was no answer.
     """
-    with _limited(seconds) as limit:
+    with _limit_time(seconds) as limit:
         try:
             with session.request(method, url, stream=True, **request) as response:
                 body = b"".join(_pieces(response.iter_content(_PIECE), largest))
@@ -95,7 +95,7 @@ def limit_answers(manager: urllib3.PoolManager, *, largest: int) -> None:
     manager.pool_classes_by_scheme = made
 
 
-def _large(largest: int) -> str:
+def _describe_limit(largest: int) -> str:
     return f"its answer is larger than {largest / (1 << 20):,.0f} MiB"
 
 
@@ -104,7 +104,7 @@ def _pieces(pieces: Iterable[bytes], largest: int) -> Iterator[bytes]:
     for piece in pieces:
         size += len(piece)
         if size > largest:
-            raise TooLarge(_large(largest))
+            raise TooLarge(_describe_limit(largest))
         yield piece
 
 
@@ -155,7 +155,7 @@ _LIMIT: ContextVar[_Limit | None] = ContextVar("connect_offsets_limit", default=
 
 
 @contextmanager
-def _limited(seconds: float) -> Iterator[_Limit]:
+def _limit_time(seconds: float) -> Iterator[_Limit]:
     limit = _Limit(seconds)
     timer, token = Timer(seconds, limit.end), _LIMIT.set(limit)
     timer.daemon = True
@@ -210,7 +210,7 @@ class _Limited(HTTPConnectionPool):
         timeout, is_whole = kwargs["timeout"], kwargs.pop("preload_content", True)
         kwargs["preload_content"] = False
         seconds = timeout.connect_timeout + timeout.read_timeout
-        with _limited(seconds) as limit:
+        with _limit_time(seconds) as limit:
             try:
                 answer = super().urlopen(*args, **kwargs)
                 body = b"".join(_pieces(answer.stream(_PIECE), self._largest)) if is_whole else None
@@ -232,7 +232,7 @@ def _lines(
         before, newline, after = piece.rpartition(b"\n")
         size = len(after) if newline else size + len(piece)
         if max(size, len(before)) > largest:
-            raise TooLarge(_large(largest))
+            raise TooLarge(_describe_limit(largest))
         limit.refuse_passed()
         yield piece
 

@@ -21,7 +21,7 @@ import tenacity
 from requests.utils import get_environ_proxies
 
 from airflow_provider_connect_offsets import fencing
-from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock, retrying
+from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock, make_attempts
 from airflow_provider_connect_offsets.connect.rest import unanswered
 from airflow_provider_connect_offsets.connect.rest.bounded import Reply, send
 from airflow_provider_connect_offsets.connect.rest.bounded import session as bounded_session
@@ -97,7 +97,7 @@ class Transport:
         """
         retry = tenacity.retry_if_result(lambda outcome: isinstance(outcome, Refusal) and outcome.repeat)
         reported = _Reported(self._clock, self._timeout)
-        repeating = retrying(retry, timeout=self._timeout, clock=self._clock, wait=_Pause(), before_sleep=reported)
+        repeating = make_attempts(retry, timeout=self._timeout, clock=self._clock, wait=_Pause(), before_sleep=reported)
         outcome = repeating(self._send_surely, call)
         if isinstance(outcome, Refusal):
             raise outcome.error
@@ -127,7 +127,7 @@ class Transport:
                 self._worker, self._is_patient = number, True
                 return outcome
             refusals.append(outcome)
-        nobody = unanswered.nobody(call, refusals)
+        nobody = unanswered.combine_refusals(call, refusals)
         if nobody.absent and not self._is_patient:
             return replace(nobody, error=NobodyThere(str(nobody.error)), repeat=False)
         self._is_patient = True
@@ -145,7 +145,7 @@ class Transport:
                 self._tokens.forget()
                 response = self._request(url, call)
         except requests.RequestException as error:
-            return unanswered.failure(url, call, error)
+            return unanswered.refusal_of_failure(url, call, error)
         except Unreachable as error:  # the token endpoint: nothing reached the worker
             return Refusal(error, repeat=True)
         return _read(url, call, response)
@@ -176,7 +176,7 @@ class Transport:
     def _authorization(self) -> dict[str, str]:
         auth = self._endpoint.auth
         if self._tokens is not None:
-            return {"Authorization": f"Bearer {self._tokens.current()}"}
+            return {"Authorization": f"Bearer {self._tokens.current_token()}"}
         if isinstance(auth, BasicAuth):
             return {"Authorization": basic(auth.login, auth.password)}
         return {"Authorization": f"Bearer {auth.token}"} if isinstance(auth, BearerToken) else {}

@@ -106,8 +106,10 @@ def refusal_of(call: Call, answer: Answer) -> Refusal:
         return Refusal(AccessDenied(f"{cannot} {_DENIED[answer.status]}"))
     if answer.message is not None:
         said = _Said(call, answer.url, answer.message, f"{cannot} answers: {answer.message}")
-        return _BY_STATUS.get(answer.status, _server_error if answer.status >= 500 else _bad_request)(said)
-    return _not_by_connect(call, answer, cannot)
+        return _BY_STATUS.get(
+            answer.status, _refusal_of_server_error if answer.status >= 500 else _refusal_of_bad_request
+        )(said)
+    return _refusal_of_foreign_answer(call, answer, cannot)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,28 +122,28 @@ class _Said:
     sentence: str
 
 
-def _bad_request(said: _Said) -> Refusal:
+def _refusal_of_bad_request(said: _Said) -> Refusal:
     if "must be in the STOPPED state" in said.message:
         text = f"{said.sentence} Stop connector {said.call.connector!r} and wait until it has no tasks."
         return Refusal(NotStopped(text))
     return Refusal(Rejected(said.sentence))
 
 
-def _not_found(said: _Said) -> Refusal:
+def _refusal_of_not_found(said: _Said) -> Refusal:
     if said.message.startswith("HTTP 404"):
-        return _no_such_call(said)
+        return _refusal_of_missing_call(said)
     if "No status found for connector" in said.message:
         text = f"Connector {said.call.connector!r} has no status yet on {said.url}: it was created a moment ago."
         return Refusal(NotReady(f"{text} Try again."), repeat=True, doubted=True)
-    return _unknown_connector(said)
+    return _refusal_of_unknown_connector(said)
 
 
-def _unknown_connector(said: _Said) -> Refusal:
+def _refusal_of_unknown_connector(said: _Said) -> Refusal:
     advice = f"Check the name {said.call.connector!r} (case-sensitive), and that this is the connector's cluster."
     return Refusal(UnknownConnector(f"{said.sentence}. {advice}"), doubted=True)
 
 
-def _no_such_call(said: _Said) -> Refusal:
+def _refusal_of_missing_call(said: _Said) -> Refusal:
     needs = said.call.needs
     if needs is None:
         return Refusal(Rejected(f"{said.sentence}. The worker does not have this call. Check the base URL."))
@@ -150,37 +152,37 @@ def _no_such_call(said: _Said) -> Refusal:
     return Refusal(Unsupported(f"{said.sentence}. {need} {advice}"))
 
 
-def _conflict(said: _Said) -> Refusal:
+def _refusal_of_conflict(said: _Said) -> Refusal:
     if "already exists" in said.message:
         return Refusal(Rejected(f"{said.sentence}. Choose another name, or delete that connector first."))
-    return _rebalance(said)
+    return _refusal_of_rebalance(said)
 
 
-def _rebalance(said: _Said) -> Refusal:
+def _refusal_of_rebalance(said: _Said) -> Refusal:
     text = f"{said.sentence} The workers are rebalancing, so nothing was done. Try again later."
     return Refusal(RebalanceInProgress(text), repeat=True)
 
 
-def _server_error(said: _Said) -> Refusal:
+def _refusal_of_server_error(said: _Said) -> Refusal:
     if "a rebalance is expected" in said.message:  # the herder's own check, which reading calls answer with 500
-        return _rebalance(said)
+        return _refusal_of_rebalance(said)
     if said.message.startswith("No connector `"):  # a standalone worker
-        return _unknown_connector(said)
+        return _refusal_of_unknown_connector(said)
     if "can be safely retried" in said.message:
         text = f"{said.sentence} Make sure that no task and no other client is left in the consumer group."
         return Refusal(NotStopped(text), repeat=True)
     if any(text in said.message for text in _UNFINISHED):
-        return lost(said.call, said.sentence)
+        return refusal_of_lost(said.call, said.sentence)
     hint = next((hint for text, hint in _HINTS if said.message.startswith(text)), "")
     return Refusal(Rejected(said.sentence + hint))
 
 
 _BY_STATUS = {
-    400: _bad_request,
-    404: _not_found,
-    405: _no_such_call,
-    409: _conflict,
-    500: _server_error,
+    400: _refusal_of_bad_request,
+    404: _refusal_of_not_found,
+    405: _refusal_of_missing_call,
+    409: _refusal_of_conflict,
+    500: _refusal_of_server_error,
 }
 
 _DENIED = {
@@ -219,10 +221,10 @@ _HINTS = (
 )
 
 
-def _not_by_connect(call: Call, answer: Answer, cannot: str) -> Refusal:
+def _refusal_of_foreign_answer(call: Call, answer: Answer, cannot: str) -> Refusal:
     """Return the meaning of an answer without Connect's body: from Jetty before the worker started, or from a proxy."""
     if answer.status >= 500 or (answer.status < 300 and call.changes):
-        return lost(call, f"{cannot} answers {answer.status} without Connect's JSON.")
+        return refusal_of_lost(call, f"{cannot} answers {answer.status} without Connect's JSON.")
     if answer.status == 404:
         text = "answers 404 without Connect's JSON. It is not a Connect worker, or the worker is still starting."
         return Refusal(NotReady(f"{cannot} {text} Check the base URL."), repeat=True, elsewhere=True)
@@ -234,7 +236,7 @@ def _not_by_connect(call: Call, answer: Answer, cannot: str) -> Refusal:
     return Refusal(NotReady(f"{cannot} {where}, but is not a Connect worker ({answer.status}). Correct the base URL."))
 
 
-def lost(call: Call, sentence: str) -> Refusal:
+def refusal_of_lost(call: Call, sentence: str) -> Refusal:
     """Return the meaning of an answer that is lost, or does not say what was done."""
     if call.changes:
         text = "It is unknown whether the change was made or still will be. First check the current state."

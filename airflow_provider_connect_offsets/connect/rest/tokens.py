@@ -45,7 +45,7 @@ class AccessTokens:
         self._token = ""
         self._valid_until = float("-inf")
 
-    def current(self) -> str:
+    def current_token(self) -> str:
         """Return a valid token.
 
         Raises:
@@ -84,7 +84,7 @@ class AccessTokens:
             raise Unreachable(f"{self._endpoint} answers {reply.status}; try again later.")
         try:
             body = json.loads(reply.body)
-            token, lifetime = _sent(body["access_token"]), float(body.get("expires_in") or _UNSTATED_LIFETIME)
+            token, lifetime = _check_token(body["access_token"]), float(body.get("expires_in") or _UNSTATED_LIFETIME)
             return token, lifetime if math.isfinite(lifetime) else _UNSTATED_LIFETIME
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
             code = _error_code(reply)
@@ -92,7 +92,7 @@ class AccessTokens:
             raise AccessDenied(f"{text} Check client id, client secret and scope.") from None
 
 
-def _sent(token: object) -> str:
+def _check_token(token: object) -> str:
     """Return a token that can be sent in a header; raises :class:`TypeError` for anything else."""
     if not isinstance(token, str) or not token or not token.isascii() or not token.isprintable():
         raise TypeError("no token")

@@ -9,11 +9,11 @@ import requests
 import urllib3.exceptions
 
 from airflow_provider_connect_offsets.connect.rest.bounded import TooLarge, TooLate
-from airflow_provider_connect_offsets.connect.rest.refusals import Call, Refusal, lost
+from airflow_provider_connect_offsets.connect.rest.refusals import Call, Refusal, refusal_of_lost
 from airflow_provider_connect_offsets.exceptions import ConnectionRefused, NotReady, Unreachable
 
 
-def failure(url: str, call: Call, error: requests.RequestException) -> Refusal:
+def refusal_of_failure(url: str, call: Call, error: requests.RequestException) -> Refusal:
     """Return the refusal for a call without a complete answer."""
     chain = list(_chain(error))
     untrusted = any(isinstance(link, ssl.SSLCertVerificationError) for link in chain)
@@ -21,7 +21,7 @@ def failure(url: str, call: Call, error: requests.RequestException) -> Refusal:
     unsent = unsent or any(isinstance(link, urllib3.exceptions.NewConnectionError) for link in chain)
     what = f"Can't {call.purpose}: {url} gives no answer ({_reason(error, chain)})."
     if call.changes and not unsent:
-        return lost(call, what)
+        return refusal_of_lost(call, what)
     # A proxy that refuses a connection is no evidence about the worker behind it.
     refused = not isinstance(error, requests.exceptions.ProxyError) and any(
         isinstance(link, ConnectionRefusedError) for link in chain
@@ -59,7 +59,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
             yield from _chain(inner)
 
 
-def nobody(call: Call, refusals: list[Refusal]) -> Refusal:
+def combine_refusals(call: Call, refusals: list[Refusal]) -> Refusal:
     """Combine the refusals of all workers."""
     start = f"Can't {call.purpose}: "
     reasons = " ".join(str(refusal.error).removeprefix(start) for refusal in refusals)

@@ -12,7 +12,7 @@ from airflow_provider_connect_offsets.offsets.document import Offsets
 Damaged: TypeAlias = Callable[[str, StoreDamaged], None]
 
 
-def raised(_connector: str, error: StoreDamaged) -> None:
+def raise_damage(_connector: str, error: StoreDamaged) -> None:
     """Raise the error, so that no connector is left out."""
     raise error
 

@@ -78,7 +78,7 @@ class _Stream:
         """Read the description of a class, or a reference to an earlier one; raises if it is another class."""
         start, (mark,) = self.offset, self.take("c")
         if mark == _REFERENCE:
-            found: object = self._referred()
+            found: object = self._read_reference()
         elif mark == _CLASS:
             found = self._class(flags, fields)
         else:
@@ -97,7 +97,7 @@ class _Stream:
             self.handles.append(self._bytes(size))
             found = self.handles[-1]
         else:
-            found = self._referred() if mark == _REFERENCE else None
+            found = self._read_reference() if mark == _REFERENCE else None
         if not isinstance(found, bytes):
             raise ValueError(f"byte {start}: an entry isn't a byte array")  # noqa: TRY004 - the file's fault
         return found
@@ -117,7 +117,7 @@ class _Stream:
         [code] = self.take("c")
         return self._text(), code.decode("latin-1")
 
-    def _referred(self) -> str | bytes | None:
+    def _read_reference(self) -> str | bytes | None:
         [handle] = self.take(">i")
         index = handle - _FIRST_HANDLE
         if not 0 <= index < len(self.handles):

@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from airflow_provider_connect_offsets.connect.protocols import WriteReply
-from airflow_provider_connect_offsets.connect.storage.damaged import Damaged, raised
+from airflow_provider_connect_offsets.connect.storage.damaged import Damaged, raise_damage
 from airflow_provider_connect_offsets.exceptions import InvalidDocument, StoreDamaged
 from airflow_provider_connect_offsets.kafka.topic_reader import Progress, TopicReader
 from airflow_provider_connect_offsets.kafka.topic_writer import TopicWriter
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.offsets.storage import StoredOffsets, parse_key, parse_value
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 
 
 class OffsetsTopic(TopicReader):
@@ -35,21 +35,21 @@ class OffsetsTopic(TopicReader):
         super().__init__(config, topic)
         self._writer = TopicWriter(config, topic, transactional_ids=transactional_ids)
 
-    def stored(self, progress: Progress | None = None) -> StoredOffsets:
+    def read_stored(self, progress: Progress | None = None) -> StoredOffsets:
         """Return the content of the topic: the last value of each key."""
         return StoredOffsets({record.key: record.value for record in self.records(progress)})
 
     def connectors(self) -> list[str]:
         """Return the names of all connectors that have an offset, sorted."""
-        return self.stored().connectors()
+        return self.read_stored().connectors()
 
     def read_offsets(self, connector: str) -> Offsets:
         """Return all offsets of ``connector``; raises as :meth:`offsets_in`, and store errors."""
-        return self.offsets_in(self.stored(), connector)
+        return self.offsets_in(self.read_stored(), connector)
 
     def offsets_in(self, stored: StoredOffsets, connector: str) -> Offsets:
         """Return the offsets of ``connector`` in ``stored``; raises :class:`StoreDamaged` if one can't be read."""
-        with self._readable(connector):
+        with self._explain_unreadable(connector):
             return stored.offsets_of(connector)
 
     def history(
@@ -57,7 +57,7 @@ class OffsetsTopic(TopicReader):
         progress: Progress | None = None,
         *,
         selects: Callable[[str], bool] = lambda _name: True,
-        damaged: Damaged = raised,
+        damaged: Damaged = raise_damage,
     ) -> dict[str, Offsets]:
         """Return all records of each connector that the log still has, in its order (a tombstone as offset None).
 
@@ -73,7 +73,7 @@ class OffsetsTopic(TopicReader):
             if key is None or key.connector in errors or not selects(key.connector):
                 continue
             try:
-                with self._readable(key.connector):
+                with self._explain_unreadable(key.connector):
                     entry = Entry(key.partition, parse_value(record.value))
             except StoreDamaged as error:
                 errors[key.connector] = error
@@ -98,7 +98,7 @@ class OffsetsTopic(TopicReader):
 
     def write_all(self, changes: Mapping[str, Offsets]) -> WriteReply:
         """Write the changes of several connectors, reading the topic once; raises as :meth:`write_offsets`."""
-        stored, partitions = self._latest()
+        stored, partitions = self._read_latest()
         records: dict[bytes, bytes | None] = {}
         for connector, changed in changes.items():
             records |= stored.records_for(connector, changed)
@@ -106,11 +106,11 @@ class OffsetsTopic(TopicReader):
 
     def reset_offsets(self, connector: str) -> WriteReply:
         """Write a tombstone for every partition of ``connector``, also for offsets that can't be read."""
-        stored, partitions = self._latest()
+        stored, partitions = self._read_latest()
         return self._write(connector, stored.records_for(connector, stored.removal_of(connector)), partitions)
 
     @contextmanager
-    def _readable(self, connector: str) -> Iterator[None]:
+    def _explain_unreadable(self, connector: str) -> Iterator[None]:
         try:
             yield
         except InvalidDocument as error:
@@ -133,7 +133,7 @@ class OffsetsTopic(TopicReader):
             self._writer.write(dict.fromkeys(left), {key: numbers[0] for key, numbers in left.items()}, whose=whose)
             left = {key: numbers[1:] for key, numbers in left.items() if numbers[1:]}
 
-    def _latest(self) -> tuple[StoredOffsets, dict[bytes, int]]:
+    def _read_latest(self) -> tuple[StoredOffsets, dict[bytes, int]]:
         """Return the last value of each key, and its partition."""
         values: dict[bytes, bytes | None] = {}
         partitions: dict[bytes, int] = {}
@@ -145,4 +145,4 @@ class OffsetsTopic(TopicReader):
         self, connector: str, records: Mapping[bytes, bytes | None], partitions: Mapping[bytes, int]
     ) -> WriteReply:
         self._writer.write(records, partitions, whose=connector)
-        return WriteReply(f"{counted(len(records), 'record')} went to topic {self.topic!r}.")
+        return WriteReply(f"{quantify(len(records), 'record')} went to topic {self.topic!r}.")

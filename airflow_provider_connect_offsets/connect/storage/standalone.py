@@ -8,7 +8,7 @@ from pathlib import Path
 
 from airflow_provider_connect_offsets import fencing
 from airflow_provider_connect_offsets.connect.protocols import WriteReply
-from airflow_provider_connect_offsets.connect.storage.damaged import Damaged, raised, read_unless_damaged
+from airflow_provider_connect_offsets.connect.storage.damaged import Damaged, raise_damage, read_unless_damaged
 from airflow_provider_connect_offsets.connect.storage.offsets_file import read_mappings, write_mappings
 from airflow_provider_connect_offsets.exceptions import InvalidDocument, StoreDamaged
 from airflow_provider_connect_offsets.offsets.document import Offsets
@@ -41,24 +41,24 @@ class StandaloneFile:
 
     def connectors(self) -> list[str]:
         """Return the names of all connectors that have an offset, sorted."""
-        return self.stored().connectors()
+        return self.read_stored().connectors()
 
     def read_offsets(self, connector: str) -> Offsets:
         """Return all offsets of ``connector``; empty if there is no file yet."""
-        return self.at_once()(connector)
+        return self.make_finder()(connector)
 
     def read_all(
-        self, *, names: Collection[str] | None = None, damaged: Damaged = raised
+        self, *, names: Collection[str] | None = None, damaged: Damaged = raise_damage
     ) -> Iterator[tuple[str, Offsets]]:
         """Yield all connectors with their offsets, sorted; arguments as in :meth:`TopicStorage.read_all`."""
-        stored = self.stored()
+        stored = self.read_stored()
         for name in stored.connectors():
             if names is None or name in names:
                 yield from read_unless_damaged(name, partial(self._offsets_in, stored), damaged)
 
-    def at_once(self) -> Callable[[str], Offsets]:
+    def make_finder(self) -> Callable[[str], Offsets]:
         """Read the file once, and return a function that finds the offsets of a connector in what was read."""
-        return partial(self._offsets_in, self.stored())
+        return partial(self._offsets_in, self.read_stored())
 
     def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
         """Overwrite the listed partitions (offset None removes); others stay."""
@@ -66,7 +66,7 @@ class StandaloneFile:
 
     def write_all(self, changes: Mapping[str, Offsets]) -> WriteReply:
         """Write the changes of several connectors at once."""
-        stored = self.stored()
+        stored = self.read_stored()
         records = dict(stored.records)
         for connector, changed in changes.items():
             records |= stored.records_for(connector, changed)
@@ -74,10 +74,10 @@ class StandaloneFile:
 
     def reset_offsets(self, connector: str) -> WriteReply:
         """Remove all offsets of ``connector``, also those that can't be read."""
-        stored = self.stored()
+        stored = self.read_stored()
         return self._write({**stored.records, **stored.records_for(connector, stored.removal_of(connector))})
 
-    def stored(self) -> StoredOffsets:
+    def read_stored(self) -> StoredOffsets:
         """Return the content of the file; empty if there is no file yet."""
         return StoredOffsets(read_mappings(self.path) if self.path.exists() else {})
 

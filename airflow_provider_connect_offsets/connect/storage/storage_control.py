@@ -82,19 +82,19 @@ class StorageControl(ConnectorControl):
                 return groups.members(where.group_id)
         return tuple(Worker("a standalone worker", "", url) for url in self._rest_urls if self._answers(url))
 
-    def configured(self) -> Mapping[str, ConfiguredConnector]:
+    def configured_connectors(self) -> Mapping[str, ConfiguredConnector]:
         """Return the existing connectors by name; empty for a standalone worker, which does not store them."""
         return self._storage.where.connectors() if isinstance(self._storage, TopicStorage) else {}
 
     def connectors(self) -> list[str]:
         """Return the names of all connectors that exist or have an offset, sorted."""
-        return sorted({*self._storage.connectors(), *self.configured()})
+        return sorted({*self._storage.connectors(), *self.configured_connectors()})
 
     def overview(self) -> dict[str, ConnectorOverview]:
         """Return type, configuration and state of all connectors that exist or have an offset that can be read."""
-        configured, overview = self.configured(), dict[str, ConnectorOverview]()
+        configured, overview = self.configured_connectors(), dict[str, ConnectorOverview]()
         names = sorted({*self._storage.connectors(), *configured})
-        read = self._storage.at_once()  # after the names, so that each of them is in it
+        read = self._storage.make_finder()  # after the names, so that each of them is in it
         for name, status in self.statuses(names).items():
             try:
                 overview[name] = ConnectorOverview(self._info(name, configured.get(name), read), status)
@@ -108,7 +108,7 @@ class StorageControl(ConnectorControl):
         Raises:
             UnknownConnector: The connector neither exists nor has an offset.
         """
-        return self._info(connector, self.configured().get(connector), self._storage.read_offsets)
+        return self._info(connector, self.configured_connectors().get(connector), self._storage.read_offsets)
 
     @staticmethod
     def _info(connector: str, known: ConfiguredConnector | None, read: Callable[[str], Offsets]) -> ConnectorInfo:
@@ -134,7 +134,7 @@ class StorageControl(ConnectorControl):
             return dict.fromkeys(names, running)
         statuses = dict.fromkeys(names, running)
         if self._storage.where.config_topic:
-            existing = self.configured()
+            existing = self.configured_connectors()
             statuses |= {name: _STOPPED for name in names if name not in existing}
         urls = tuple(worker.url for worker in workers if worker.url)
         if urls:  # a dedicated MirrorMaker has none

@@ -13,7 +13,7 @@ from typing import Any
 
 from airflow_provider_connect_offsets.connect.protocols import WriteReply
 from airflow_provider_connect_offsets.connect.storage.config_topic import ConfiguredConnector, read_connectors
-from airflow_provider_connect_offsets.connect.storage.damaged import Damaged, raised, read_unless_damaged
+from airflow_provider_connect_offsets.connect.storage.damaged import Damaged, raise_damage, read_unless_damaged
 from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.kafka.topic_reader import Progress, TopicReader
@@ -89,7 +89,7 @@ class TopicStorage:
     def connectors(self) -> list[str]:
         """Return the names of all connectors that have an offset, sorted."""
         own = self._own_topics()
-        shared = set(self._shared().stored().connectors()) - own.keys()
+        shared = set(self._shared_topic().read_stored().connectors()) - own.keys()
         return sorted(shared | {name for name, topic in own.items() if name in topic.connectors()})
 
     def read_all(
@@ -97,31 +97,31 @@ class TopicStorage:
         progress: Progress | None = None,
         *,
         names: Collection[str] | None = None,
-        damaged: Damaged = raised,
+        damaged: Damaged = raise_damage,
     ) -> Iterator[tuple[str, Offsets]]:
         """Yield all connectors with their offsets, sorted; only those in ``names`` if it is given.
 
         ``damaged`` is called with the error of each connector whose offsets can't be read: it raises, or leaves it out.
         """
         own = self._own_topics()
-        stored = self._shared().stored(progress)
+        stored = self._shared_topic().read_stored(progress)
         find = self._finder(own, stored)
         for name in sorted({*stored.connectors(), *own}):
             if names is None or name in names:
                 yield from read_unless_damaged(name, find, damaged)
         if names is None:
-            self.passed_over = stored.passed_over()
+            self.passed_over = stored.count_passed_over()
 
     def history(
         self,
         progress: Progress | None = None,
         *,
         names: Collection[str] | None = None,
-        damaged: Damaged = raised,
+        damaged: Damaged = raise_damage,
     ) -> Iterator[tuple[str, Offsets]]:
         """Yield connectors with all their records in the logs, even overwritten records; like :meth:`read_all`."""
         own = {name: topic for name, topic in self._own_topics().items() if names is None or name in names}
-        history = self._shared().history(
+        history = self._shared_topic().history(
             progress, selects=lambda name: name not in own and (names is None or name in names), damaged=damaged
         )
         for name, topic in own.items():
@@ -132,12 +132,12 @@ class TopicStorage:
         """Return all offsets of ``connector``."""
         return self.topic_of(connector).read_offsets(connector)
 
-    def at_once(self) -> Callable[[str], Offsets]:
+    def make_finder(self) -> Callable[[str], Offsets]:
         """Read the workers' topics once, and return a function that finds the offsets of a connector in what was read.
 
         It raises as :meth:`OffsetsTopic.read_offsets` does. A connector's own topic is read by each call for it.
         """
-        return self._finder(self._own_topics(), self._shared().stored())
+        return self._finder(self._own_topics(), self._shared_topic().read_stored())
 
     def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
         """Overwrite the listed partitions (offset None removes); others stay. Does not read back."""
@@ -153,14 +153,14 @@ class TopicStorage:
         replies = [self._write_alone(one, changes[name]) for name, one in sorted(single.items())]
         shared = {name: changed for name, changed in changes.items() if name not in single}
         if shared:
-            replies.append(self._shared().write_all(shared))
+            replies.append(self._shared_topic().write_all(shared))
         return WriteReply(" ".join(reply.message for reply in replies))
 
     def _write_alone(self, connector: ConfiguredConnector, changes: Offsets) -> WriteReply:
         primary = self._topic_of(connector)
         if not self._has_own_topic(connector):
             return primary.write_offsets(connector.name, changes)
-        second = self._shared()
+        second = self._shared_topic()
         second.write_offsets(connector.name, Offsets.of(entry for entry in changes if entry.offset is None))
         reply = primary.write_offsets(connector.name, changes)
         second.write_offsets(connector.name, Offsets.of(entry for entry in changes if entry.offset is not None))
@@ -170,7 +170,7 @@ class TopicStorage:
         """Remove all offsets of ``connector``, also those in the second copy."""
         primary = self.topic_of(connector)
         if primary.topic != self.where.offsets_topic:
-            self._shared().reset_offsets(connector)
+            self._shared_topic().reset_offsets(connector)
         return primary.reset_offsets(connector)
 
     def copy_to_own_topic(self, connector: str) -> WriteReply:
@@ -185,7 +185,7 @@ class TopicStorage:
 
     def second_copy(self, connector: str) -> Offsets:
         """Return the offsets in the workers' topic of a connector that has an own topic."""
-        return self._shared().read_offsets(connector)
+        return self._shared_topic().read_offsets(connector)
 
     def has_own_topic(self, connector: str) -> bool:
         """Whether the connector exists and has an own offsets topic."""
@@ -195,7 +195,7 @@ class TopicStorage:
     def topic_of(self, connector: str) -> OffsetsTopic:
         """Return the topic from which workers read a connector's offsets; the workers' own if it does not exist."""
         known = self.where.connectors().get(connector)
-        return self._shared() if known is None else self._topic_of(known)
+        return self._shared_topic() if known is None else self._topic_of(known)
 
     def _own_topics(self) -> dict[str, OffsetsTopic]:
         known = self.where.connectors()
@@ -203,7 +203,7 @@ class TopicStorage:
 
     def _finder(self, own: Mapping[str, OffsetsTopic], stored: StoredOffsets) -> Callable[[str], Offsets]:
         """Return a function that finds the offsets of a connector in its own topic, else in ``stored``."""
-        shared = self._shared()
+        shared = self._shared_topic()
         return lambda name: own[name].read_offsets(name) if name in own else shared.offsets_in(stored, name)
 
     def _has_own_topic(self, connector: ConfiguredConnector) -> bool:
@@ -236,5 +236,5 @@ class TopicStorage:
             )
         return self.where.client
 
-    def _shared(self) -> OffsetsTopic:
+    def _shared_topic(self) -> OffsetsTopic:
         return OffsetsTopic(self.where.client, self.where.offsets_topic)

@@ -13,10 +13,10 @@ from airflow_provider_connect_offsets.connect.strimzi import preconditions
 from airflow_provider_connect_offsets.connect.strimzi.config_maps import names_ours
 from airflow_provider_connect_offsets.connect.strimzi.control import StrimziControl
 from airflow_provider_connect_offsets.connect.strimzi.patches import (
+    config_patch,
     created_resource,
-    held,
-    replaced_config,
-    restored_config,
+    held_config,
+    restoring_patch,
     settings_of,
 )
 from airflow_provider_connect_offsets.connect.strimzi.places import Place
@@ -111,7 +111,7 @@ class ConnectStrimzi(StrimziControl):
         """
         self._begin_operation(connector)
         offsets = self._operations.list(connector)
-        is_complete = connector in self._written and self._written[connector] <= offsets.stored().keys()
+        is_complete = connector in self._written and self._written[connector] <= offsets.by_partition().keys()
         if not is_complete and not are_of_sink(offsets):
             offsets = self._operations.list(connector)
         self._written.setdefault(connector, set())
@@ -148,25 +148,25 @@ class ConnectStrimzi(StrimziControl):
         """Create a ``KafkaConnector`` that otherwise copies the resource of ``like``; delete it if Connect refuses it.
 
         An operator before Strimzi's pull request 12974 (2026-07) creates a connector RUNNING, and then stops it. So a
-        connector that is to be STOPPED is created with clients that reach no Kafka (``patches.held``), and gets its own
-        configuration once it is STOPPED.
+        connector that is to be STOPPED is created with clients that reach no Kafka (``patches.held_config``), and gets
+        its own configuration once it is STOPPED.
 
         Raises:
             InvalidInput: Kubernetes allows no resource of that name.
             Rejected: A connector of that name exists, or Connect refuses the configuration.
             Unsupported: The cluster is a ``KafkaMirrorMaker2``, whose connectors are parts of one resource.
         """
-        first = held(config) if initial_state is State.STOPPED else config
+        first = held_config(config) if initial_state is State.STOPPED else config
         self.adopt(name, first, state=initial_state, like=like)
         if initial_state is not State.STOPPED:
             return self.info(name)
-        with self._deleted_again(name):
+        with self._delete_on_error(name):
             status = self.await_status(name, lambda one: one.is_stopped, timeout=self._timeout, clock=self._clock)
             if not status.is_stopped:
                 raise NotReconciled(
                     f"Connector {name!r} is {status.state}, not STOPPED, {self._timeout:g} s after its creation."
                 )
-            self._operations.patch(name, lambda place: replaced_config(place, config))
+            self._operations.patch(name, lambda place: config_patch(place, config))
             self.status(name)
         return self.info(name)
 
@@ -185,11 +185,11 @@ class ConnectStrimzi(StrimziControl):
             self._api.create(ResourceKind.CONNECTOR, body)
         except Conflict as error:
             raise Rejected(f"Nothing was created: a KafkaConnector {name!r} already exists. {error}") from error
-        with self._deleted_again(name):
+        with self._delete_on_error(name):
             self.status(name)
 
     @contextmanager
-    def _deleted_again(self, name: str) -> Iterator[None]:
+    def _delete_on_error(self, name: str) -> Iterator[None]:
         """Delete a new ``KafkaConnector`` if the block raises a store error, whose class stays."""
         try:
             yield
@@ -210,18 +210,18 @@ class ConnectStrimzi(StrimziControl):
             Rejected: Connect refuses it. The message says whether the resource has its prior configuration again: with
                 the refused one, the operator would carry out nothing else, not even a stop.
         """
-        prior = self._operations.patch(name, lambda place: replaced_config(place, config))
+        prior = self._operations.patch(name, lambda place: config_patch(place, config))
         try:
             self.status(name)
         except Rejected as error:
-            restored = self._restored(name, config, prior)
+            restored = self._restore_config(name, config, prior)
             raise Rejected(f"{error} {restored} Correct the configuration, then try again.") from error
         return self.info(name)
 
-    def _restored(self, name: str, config: Mapping[str, str], prior: Place) -> str:
+    def _restore_config(self, name: str, config: Mapping[str, str], prior: Place) -> str:
         """Restore the configuration that a resource had before ``config``; return a sentence about what it has now."""
         try:
-            self._operations.patch(name, lambda place: restored_config(place, config, prior=prior))
+            self._operations.patch(name, lambda place: restoring_patch(place, config, prior=prior))
             if settings_of(self._cluster.locate(name)) != settings_of(prior):
                 return (
                     f"Someone else has changed {prior.resource} meanwhile, so its prior configuration was not restored."
@@ -234,7 +234,7 @@ class ConnectStrimzi(StrimziControl):
     def delete(self, name: str) -> None:
         """Delete the ``KafkaConnector``; the operator then deletes the connector. A source's offsets stay stored."""
         self.require_creation(name)
-        place = self._operations.quiet(name)
+        place = self._operations.await_quiet(name)
         self._leftovers.forget(name)
         if names_ours(place.resource):
             self._operations.documents.remove(place.resource)

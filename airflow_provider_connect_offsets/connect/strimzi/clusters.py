@@ -9,13 +9,13 @@ from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock
 from airflow_provider_connect_offsets.connect.rest.bodies import plugins_of
 from airflow_provider_connect_offsets.connect.strimzi import preconditions
 from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import KubernetesApi
-from airflow_provider_connect_offsets.connect.strimzi.places import Place, placed, places_in
+from airflow_provider_connect_offsets.connect.strimzi.places import Place, find_place, places_in
 from airflow_provider_connect_offsets.connect.strimzi.resources import (
     CLUSTER_LABEL,
     CustomResource,
     ResourceKind,
 )
-from airflow_provider_connect_offsets.connect.strimzi.watching import awaited
+from airflow_provider_connect_offsets.connect.strimzi.watching import await_resource
 from airflow_provider_connect_offsets.exceptions import AccessDenied, InvalidInput, UnknownConnector, Unsupported
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
 
@@ -40,7 +40,7 @@ class StrimziCluster:
         self._clock = clock
         self._seen: dict[str, tuple[CustomResource, float]] = {}
 
-    def seen(self, connector: str, resource: CustomResource) -> None:
+    def remember(self, connector: str, resource: CustomResource) -> None:
         """Keep the resource as a patch or a watch of ours has just shown it."""
         self._seen[connector] = resource, self._clock.now()
 
@@ -48,14 +48,14 @@ class StrimziCluster:
         """Read the resource anew the next time."""
         self._seen.pop(connector, None)
 
-    def latest(self, connector: str) -> CustomResource:
+    def latest_resource(self, connector: str) -> CustomResource:
         """Return the resource as it was seen a moment ago, from which it can be watched; else read it."""
         resource, at = self._seen.get(connector, (None, 0.0))
         if resource is None or self._clock.now() - at > _MOMENT:
             return self.locate(connector).resource
         return resource
 
-    def awaited(
+    def await_resource(
         self,
         connector: str,
         until: Callable[[CustomResource], bool],
@@ -64,18 +64,18 @@ class StrimziCluster:
         clock: Clock,
         nudge: tuple[float, Callable[[CustomResource], object]] | None = None,
     ) -> CustomResource:
-        """Watch the resource of a connector; arguments and errors as in :func:`watching.awaited`."""
+        """Watch the resource of a connector; arguments and errors as in :func:`watching.await_resource`."""
 
         def read() -> CustomResource:
-            resource = self.latest(connector)
+            resource = self.latest_resource(connector)
             self.forget(connector)  # a watch that has ended says that it may have changed
             return resource
 
-        resource = awaited(self._api, read, until, timeout=timeout, clock=clock, nudge=nudge)
-        self.seen(connector, resource)
+        resource = await_resource(self._api, read, until, timeout=timeout, clock=clock, nudge=nudge)
+        self.remember(connector, resource)
         return resource
 
-    def known(self, connector: str) -> Place | None:
+    def known_place(self, connector: str) -> Place | None:
         """Return the place of a connector as it was read last; None if it never was."""
         return self._known.get(connector)
 
@@ -89,7 +89,7 @@ class StrimziCluster:
             )
         kinds = [_CLUSTERS[kind]] if kind else list(_CLUSTERS.values())
         try:
-            named = [(one, name) for one in kinds] if name else self._used()
+            named = [(one, name) for one in kinds] if name else self._used_clusters()
             found = [resource for one in named if (resource := self._api.find(*one)) is not None]
         except AccessDenied:
             preconditions.refuse_without(preconditions.offset_rights(ResourceKind.CONNECTOR), self._api)
@@ -114,12 +114,12 @@ class StrimziCluster:
     def locate(self, connector: str) -> Place:
         """Read the place of a connector; raises :class:`UnknownConnector`."""
         self._known[connector] = self._read(connector)
-        self.seen(connector, self._known[connector].resource)
+        self.remember(connector, self._known[connector].resource)
         return self._known[connector]
 
     def _read(self, connector: str) -> Place:
         if self.connector_kind is ResourceKind.MIRROR_MAKER:
-            return placed(self._api.read(ResourceKind.MIRROR_MAKER, self.resource.name), connector)
+            return find_place(self._api.read(ResourceKind.MIRROR_MAKER, self.resource.name), connector)
         resource = self._api.find(ResourceKind.CONNECTOR, connector)
         if resource is None:
             raise UnknownConnector(
@@ -131,7 +131,7 @@ class StrimziCluster:
                 f"{resource} belongs to KafkaConnect {resource.cluster!r} according to its label {CLUSTER_LABEL}, not "
                 f"to {self.resource.name!r}."
             )
-        return placed(resource, connector)
+        return find_place(resource, connector)
 
     def places(self) -> Iterator[Place]:
         """Read the places of all connectors of the cluster."""
@@ -154,7 +154,7 @@ class StrimziCluster:
                 "under spec.mirrors."
             )
 
-    def _used(self) -> list[tuple[ResourceKind, str]]:
+    def _used_clusters(self) -> list[tuple[ResourceKind, str]]:
         """Return the clusters of the namespace that have a connector; a Role need not allow to list KafkaConnects."""
         connects = {one.cluster for one in self._api.list(ResourceKind.CONNECTOR)} - {""}
         mirrors = [one.name for one in self._api.list(ResourceKind.MIRROR_MAKER)]

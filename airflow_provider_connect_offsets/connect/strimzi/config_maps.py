@@ -31,7 +31,7 @@ def own_name(resource: CustomResource, field: str) -> str:
     return resource.name[: _LONGEST_NAME - len(suffix)] + suffix
 
 
-def naming(place: Place) -> list[dict[str, Any]]:
+def naming_patch(place: Place) -> list[dict[str, Any]]:
     """Return the JSON patch that names our ConfigMaps for a connector's offsets where the resource names none."""
     return [
         {"op": "add", "path": place.pointer(field), "value": {way: {"name": own_name(place.resource, field)}}}
@@ -75,7 +75,7 @@ class Documents:
             self._write(place, "listOffsets", None)
             self._empty.add(at)
 
-    def listed(self, place: Place) -> str | None:
+    def listed_text(self, place: Place) -> str | None:
         """Return the text that was listed; None if the ConfigMap or its key is gone."""
         self._empty.discard((place.config_map("listOffsets"), place.key))
         found = self._api.config_map(place.config_map("listOffsets"))

@@ -18,8 +18,8 @@ from airflow_provider_connect_offsets.connect.strimzi.clusters import StrimziClu
 from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import KubernetesApi, Right
 from airflow_provider_connect_offsets.connect.strimzi.leftovers import Leftovers
 from airflow_provider_connect_offsets.connect.strimzi.operation import OffsetOperations
-from airflow_provider_connect_offsets.connect.strimzi.patches import requesting
-from airflow_provider_connect_offsets.connect.strimzi.places import place_of, placed
+from airflow_provider_connect_offsets.connect.strimzi.patches import state_patch
+from airflow_provider_connect_offsets.connect.strimzi.places import find_place, place_of
 from airflow_provider_connect_offsets.connect.strimzi.refusals import is_refused
 from airflow_provider_connect_offsets.connect.strimzi.resources import NUDGE, CustomResource
 from airflow_provider_connect_offsets.exceptions import (
@@ -92,7 +92,7 @@ class StrimziControl:
 
     def info(self, connector: str) -> ConnectorInfo:
         """Return type and configuration, as the resource has them; secrets in it are mostly references."""
-        return placed(self._cluster.latest(connector), connector).info(self.plugins)
+        return find_place(self._cluster.latest_resource(connector), connector).info(self.plugins)
 
     def status(self, connector: str) -> ConnectorStatus:
         """Return the state that the operator has observed last; waits until it has acted on the resource as it is."""
@@ -111,10 +111,10 @@ class StrimziControl:
             return is_refused(resource) if status is None else until(status)
 
         nudge = (_LOOK_AGAIN, lambda one: self._look_again(connector, one))
-        resource = self._cluster.awaited(connector, reached, timeout=timeout, clock=clock, nudge=nudge)
+        resource = self._cluster.await_resource(connector, reached, timeout=timeout, clock=clock, nudge=nudge)
         status = _status_in(resource, connector)
         if status is None:
-            raise _no_status(resource, connector, timeout)
+            raise _refusal_without_status(resource, connector, timeout)
         return status
 
     def stop(self, connector: str) -> None:
@@ -145,7 +145,7 @@ class StrimziControl:
         self.require_state_changes()
         self._require_operator(connector)
         self._leftovers.expect(connector)
-        self._operations.patch(connector, lambda place: requesting(place, state))
+        self._operations.patch(connector, lambda place: state_patch(place, state))
 
     def addresses(self, connector: str) -> frozenset[str]:
         """Return an empty set: the resource names the cluster in journals, and no other cluster has that name."""
@@ -154,7 +154,7 @@ class StrimziControl:
 
     def by_hand(self, connector: str, state: State) -> str:
         """Name the command that requests RUNNING, PAUSED or STOPPED, based on the resource as it was read last."""
-        value, place = state.value.lower(), self._cluster.known(connector)
+        value, place = state.value.lower(), self._cluster.known_place(connector)
         if place is None:
             return f"set the state of connector {connector!r} to {value} in its resource"
         patch = f'[{{"op":"add","path":"{place.pointer("state")}","value":"{value}"}}]'
@@ -169,15 +169,15 @@ class StrimziControl:
         return f"run {self._kubectl('delete', name)}"
 
     def _kubectl(self, verb: str, connector: str) -> str:
-        place = self._cluster.known(connector)
+        place = self._cluster.known_place(connector)
         named = (
             f"kafkaconnector {connector}" if place is None else f"{place.resource.kind.plural} {place.resource.name}"
         )
         return f"kubectl {verb} -n {self._api.namespace} {named}"
 
-    def last_read(self, connector: str) -> CustomResource | None:
+    def last_resource(self, connector: str) -> CustomResource | None:
         """Return the resource of a connector as it was read last; None if it never was."""
-        place = self._cluster.known(connector)
+        place = self._cluster.known_place(connector)
         return None if place is None else place.resource
 
     def look_again(self, connector: str) -> None:
@@ -212,10 +212,10 @@ def _status_in(resource: CustomResource, connector: str) -> ConnectorStatus | No
     return place.status() if resource.is_observed else None
 
 
-def _no_status(resource: CustomResource, connector: str, timeout: float) -> Rejected | NotReconciled:
+def _refusal_without_status(resource: CustomResource, connector: str, timeout: float) -> Rejected | NotReconciled:
     if is_refused(resource):
         text = f"Strimzi could not apply the resource of connector {connector!r} to Kafka Connect."
-        return Rejected(f"{text}{resource.said()}")
+        return Rejected(f"{text}{resource.describe_conditions()}")
     waited = f"in {timeout:g} s" if timeout else "yet"
-    said = f"{resource} {waited}.{resource.said()}"
+    said = f"{resource} {waited}.{resource.describe_conditions()}"
     return NotReconciled(f"Strimzi's operator has not acted on {said} Is the operator running?")

@@ -91,7 +91,7 @@ class KubernetesApi:
     @cached_property
     def version(self) -> str:
         """The newest version of Strimzi's resources that the API server serves; raises :class:`Unsupported`."""
-        with _asking(f"ask for the versions of {GROUP}"):
+        with _guard_call(f"ask for the versions of {GROUP}"):
             for version in VERSIONS:
                 if self._serves(version):
                     return version
@@ -101,14 +101,14 @@ class KubernetesApi:
         )
 
     def _serves(self, version: str) -> bool:
-        served = _if_any(lambda: self._objects.get_api_resources(GROUP, version, _request_timeout=_TIMEOUT))
+        served = _call_if_any(lambda: self._objects.get_api_resources(GROUP, version, _request_timeout=_TIMEOUT))
         return served is not None and any(one.name == ResourceKind.CONNECTOR.plural for one in served.resources)
 
     def find(self, kind: ResourceKind, name: str) -> CustomResource | None:
         """Return a resource; None if it does not exist."""
-        with _asking(f"read {kind.title} {name!r} in namespace {self.namespace!r}"):
+        with _guard_call(f"read {kind.title} {name!r} in namespace {self.namespace!r}"):
             get, where = self._objects.get_namespaced_custom_object, self._at(kind)
-            body = _if_any(lambda: get(*where, name, _request_timeout=_TIMEOUT))
+            body = _call_if_any(lambda: get(*where, name, _request_timeout=_TIMEOUT))
         return None if body is None else CustomResource(kind, body)
 
     def read(self, kind: ResourceKind, name: str) -> CustomResource:
@@ -121,7 +121,7 @@ class KubernetesApi:
     def list(self, kind: ResourceKind, *, cluster: str = "") -> list[CustomResource]:
         """Return all resources of a kind, sorted by name; of one KafkaConnect only, if ``cluster`` names it."""
         labels = f"{CLUSTER_LABEL}={cluster}" if cluster else ""
-        with _asking(f"list {kind.plural} in namespace {self.namespace!r}"):
+        with _guard_call(f"list {kind.plural} in namespace {self.namespace!r}"):
             body = self._objects.list_namespaced_custom_object(
                 *self._at(kind), label_selector=labels, _request_timeout=_TIMEOUT
             )
@@ -140,13 +140,13 @@ class KubernetesApi:
         """Create a resource; raises :class:`Conflict` if there is one of that name."""
         name = body["metadata"]["name"]
         full = {**body, "apiVersion": f"{GROUP}/{self.version}", "kind": kind.title}
-        with _asking(f"create {kind.title} {name!r} in namespace {self.namespace!r}", changes=True):
+        with _guard_call(f"create {kind.title} {name!r} in namespace {self.namespace!r}", changes=True):
             created = self._objects.create_namespaced_custom_object(*self._at(kind), full, _request_timeout=_TIMEOUT)
         return CustomResource(kind, created)
 
     def delete(self, kind: ResourceKind, name: str) -> None:
         """Delete a resource."""
-        with _asking(f"delete {kind.title} {name!r} in namespace {self.namespace!r}", changes=True):
+        with _guard_call(f"delete {kind.title} {name!r} in namespace {self.namespace!r}", changes=True):
             self._objects.delete_namespaced_custom_object(*self._at(kind), name, _request_timeout=_TIMEOUT)
 
     def changes_of(self, resource: CustomResource, *, seconds: float) -> Iterator[CustomResource]:
@@ -164,7 +164,7 @@ class KubernetesApi:
             "_request_timeout": (_TIMEOUT[0], max(1.0, seconds) + _LATER),
         }
         watch = Watch()
-        with _asking(f"watch {resource}"):
+        with _guard_call(f"watch {resource}"):
             try:
                 call = self._objects.list_namespaced_custom_object
                 for event in watch.stream(call, *self._at(resource.kind), **arguments):
@@ -180,9 +180,9 @@ class KubernetesApi:
 
     def config_map(self, name: str) -> ConfigMap | None:
         """Return a ConfigMap; None if it does not exist."""
-        with _asking(f"read ConfigMap {name!r} in namespace {self.namespace!r}"):
+        with _guard_call(f"read ConfigMap {name!r} in namespace {self.namespace!r}"):
             read = self._core.read_namespaced_config_map
-            found = _if_any(lambda: read(name, self.namespace, _request_timeout=_TIMEOUT))
+            found = _call_if_any(lambda: read(name, self.namespace, _request_timeout=_TIMEOUT))
         if found is None:
             return None
         owners = frozenset(one.uid for one in found.metadata.owner_references or [])
@@ -194,21 +194,21 @@ class KubernetesApi:
             "metadata": {"name": config_map.name, "labels": dict(config_map.labels)},
             "data": dict(config_map.data),
         }
-        with _asking(f"create ConfigMap {config_map.name!r} in namespace {self.namespace!r}", changes=True):
+        with _guard_call(f"create ConfigMap {config_map.name!r} in namespace {self.namespace!r}", changes=True):
             self._core.create_namespaced_config_map(self.namespace, body, _request_timeout=_TIMEOUT)
 
     def write_texts(self, name: str, texts: Mapping[str, str | None]) -> None:
         """Write texts of a ConfigMap (None removes one); others stay."""
-        with _asking(f"write ConfigMap {name!r} in namespace {self.namespace!r}", changes=True):
+        with _guard_call(f"write ConfigMap {name!r} in namespace {self.namespace!r}", changes=True):
             self._core.patch_namespaced_config_map(
                 name, self.namespace, {"data": dict(texts)}, _content_type=_MERGE, _request_timeout=_TIMEOUT
             )
 
     def delete_config_map(self, name: str) -> None:
         """Delete a ConfigMap, if it is there."""
-        with _asking(f"delete ConfigMap {name!r} in namespace {self.namespace!r}", changes=True):
+        with _guard_call(f"delete ConfigMap {name!r} in namespace {self.namespace!r}", changes=True):
             delete = self._core.delete_namespaced_config_map
-            _if_any(lambda: delete(name, self.namespace, _request_timeout=_TIMEOUT))
+            _call_if_any(lambda: delete(name, self.namespace, _request_timeout=_TIMEOUT))
 
     def has(self, right: Right) -> bool:
         """Return whether the API server grants a right (``SelfSubjectAccessReview``)."""
@@ -219,7 +219,7 @@ class KubernetesApi:
             "group": right.group,
         }
         body = {"spec": {"resourceAttributes": attributes}}
-        with _asking("check this user's rights"):
+        with _guard_call("check this user's rights"):
             review = self._authorization.create_self_subject_access_review(body, _request_timeout=_TIMEOUT)
         return bool(review.status.allowed)
 
@@ -228,14 +228,14 @@ class KubernetesApi:
 
     def _patch(self, resource: CustomResource, body: Any, content_type: str) -> CustomResource:
         kind = resource.kind
-        with _asking(f"change {resource}", changes=True):
+        with _guard_call(f"change {resource}", changes=True):
             patched = self._objects.patch_namespaced_custom_object(
                 *self._at(kind), resource.name, body, _content_type=content_type, _request_timeout=_TIMEOUT
             )
         return CustomResource(kind, patched)
 
 
-def _if_any(call: Callable[[], Any]) -> Any:
+def _call_if_any(call: Callable[[], Any]) -> Any:
     """Return the result of a call; None if the API server answers 404."""
     try:
         return call()
@@ -246,7 +246,7 @@ def _if_any(call: Callable[[], Any]) -> Any:
 
 
 @contextmanager
-def _asking(purpose: str, *, changes: bool = False) -> Iterator[None]:
+def _guard_call(purpose: str, *, changes: bool = False) -> Iterator[None]:
     """Raise the errors of the client by their meaning.
 
     ``changes``: whether a lost answer leaves the result unknown; then :mod:`~.fencing` is asked first.

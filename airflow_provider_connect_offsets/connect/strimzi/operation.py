@@ -21,12 +21,12 @@ from typing import Any, TypeVar
 
 import tenacity
 
-from airflow_provider_connect_offsets.clock import Clock, retrying
+from airflow_provider_connect_offsets.clock import Clock, make_attempts
 from airflow_provider_connect_offsets.connect.strimzi.clusters import StrimziCluster
-from airflow_provider_connect_offsets.connect.strimzi.config_maps import Documents, naming
+from airflow_provider_connect_offsets.connect.strimzi.config_maps import Documents, naming_patch
 from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import KubernetesApi
-from airflow_provider_connect_offsets.connect.strimzi.patches import annotating
-from airflow_provider_connect_offsets.connect.strimzi.places import Place, placed
+from airflow_provider_connect_offsets.connect.strimzi.patches import annotation_patch
+from airflow_provider_connect_offsets.connect.strimzi.places import Place, find_place
 from airflow_provider_connect_offsets.connect.strimzi.refusals import (
     NO_DOCUMENT,
     offset_failures,
@@ -111,7 +111,7 @@ class OffsetOperations:
 
     def list(self, connector: str) -> Offsets:
         """Return the offsets of a connector, whatever its state; raises :class:`NotReconciled` and store errors."""
-        text = self._repeated(connector, OffsetOperation.LIST)
+        text = self._repeat(connector, OffsetOperation.LIST)
         try:
             return parse_rest(load_json(text))
         except (InvalidDocument, ValueError) as error:
@@ -121,55 +121,55 @@ class OffsetOperations:
 
     def alter(self, connector: str, changes: Offsets) -> None:
         """Write offsets of a STOPPED connector; read back after any error but :class:`NotStopped`."""
-        self._repeated(connector, OffsetOperation.ALTER, json.dumps(changes.as_json(), ensure_ascii=False))
+        self._repeat(connector, OffsetOperation.ALTER, json.dumps(changes.as_json(), ensure_ascii=False))
 
     def reset(self, connector: str) -> None:
         """Remove all offsets of a STOPPED connector; read back after any error but :class:`NotStopped`."""
-        self._repeated(connector, OffsetOperation.RESET)
+        self._repeat(connector, OffsetOperation.RESET)
 
-    def quiet(self, connector: str) -> Place:
+    def await_quiet(self, connector: str) -> Place:
         """Wait until no operation of the resource is pending, so that it may be changed, and return the place.
 
         Raises:
             Rejected: An operation is pending that none of our clients has requested.
             NotReconciled: Operations of our other clients follow each other; the first was withdrawn at the timeout.
         """
-        return self._settled(connector, lambda _: True)
+        return self._await_free(connector, lambda _: True)
 
     def patch(self, connector: str, changes: Callable[[Place], Sequence[Mapping[str, Any]]]) -> Place:
         """Apply a JSON patch once no operation is pending; make it anew if the resource changed meanwhile.
 
-        Raises as :meth:`quiet` does, and store errors.
+        Raises as :meth:`await_quiet` does, and store errors.
 
         Returns:
             The place as it was before.
         """
 
-        def patched() -> Place:
-            place = self.quiet(connector)
+        def patch_place() -> Place:
+            place = self.await_quiet(connector)
             operations = changes(place)
             if operations:
                 self._patch(place, operations)
             return place
 
-        return self._unless_changed(patched)
+        return self._unless_changed(patch_place)
 
     def await_passes(self, connector: str) -> None:
         """Wait, for a few seconds at most, until the operator has acted on the resource as it is."""
         seconds = min(self._timeout, _LAST_PASSES)
-        self._awaited(connector, lambda one: one.is_observed, timeout=seconds)
+        self._await_resource(connector, lambda one: one.is_observed, timeout=seconds)
 
-    def _repeated(self, connector: str, operation: OffsetOperation, text: str = "") -> str:
+    def _repeat(self, connector: str, operation: OffsetOperation, text: str = "") -> str:
         """Carry out an operation; repeat it if someone changed the resource or deleted the ConfigMap meanwhile."""
-        return self._unless_changed(lambda: self._once(connector, operation, text))
+        return self._unless_changed(lambda: self._carry_out_once(connector, operation, text))
 
     def _unless_changed(self, call: Callable[[], T]) -> T:
         """Repeat a call while it fails because someone changed the resource meanwhile."""
         changed = tenacity.retry_if_exception_type(Conflict)
-        return retrying(changed, timeout=self._timeout, clock=self._clock, wait=_BETWEEN_ATTEMPTS)(call)
+        return make_attempts(changed, timeout=self._timeout, clock=self._clock, wait=_BETWEEN_ATTEMPTS)(call)
 
-    def _once(self, connector: str, operation: OffsetOperation, text: str) -> str:
-        place = self._named(connector, operation)
+    def _carry_out_once(self, connector: str, operation: OffsetOperation, text: str) -> str:
+        place = self._name_config_maps(connector, operation)
         if operation is OffsetOperation.ALTER:
             self.documents.write(place, text)
         elif operation is OffsetOperation.LIST:
@@ -178,45 +178,45 @@ class OffsetOperations:
             self.documents.clear(place)
         self._annotate(place, operation)
         self._await(place, operation, text)
-        listed = self.documents.listed(place) if operation is OffsetOperation.LIST else ""
+        listed = self.documents.listed_text(place) if operation is OffsetOperation.LIST else ""
         if listed is None:
             raise Conflict(f"The ConfigMap with the offsets of connector {connector!r} was deleted: list them again.")
         return listed
 
-    def _named(self, connector: str, operation: OffsetOperation) -> Place:
+    def _name_config_maps(self, connector: str, operation: OffsetOperation) -> Place:
         """Let the resource name our ConfigMap where it names none, and return the place, ready to be annotated."""
-        place = self._ready(connector)
+        place = self._await_ready(connector)
         if operation is OffsetOperation.RESET:
             return place
-        patch = naming(place)
+        patch = naming_patch(place)
         if patch:
             self._patch(place, patch)
-            place = self._ready(connector)
+            place = self._await_ready(connector)
         return place
 
     def _patch(self, place: Place, operations: Sequence[Mapping[str, Any]]) -> CustomResource:
         self._cluster.forget(place.connector)
         patched = self._api.patch(place.resource, [*place.guards(), *operations])
-        self._cluster.seen(place.connector, patched)
+        self._cluster.remember(place.connector, patched)
         return patched
 
-    def _ready(self, connector: str) -> Place:
+    def _await_ready(self, connector: str) -> Place:
         def is_ready(resource: CustomResource) -> bool:
             return resource.is_observed and not offset_warnings(resource)
 
-        place = self._settled(connector, is_ready)
+        place = self._await_free(connector, is_ready)
         if not is_ready(place.resource):
             raise NotReconciled(
                 f"Strimzi's operator did not act on {place.resource} in {self._timeout:g} s, so no offset operation "
-                f"was requested.{place.resource.said()} Is the operator running?"
+                f"was requested.{place.resource.describe_conditions()} Is the operator running?"
             )
         return place
 
-    def _settled(self, connector: str, also: Callable[[CustomResource], bool]) -> Place:
+    def _await_free(self, connector: str, also: Callable[[CustomResource], bool]) -> Place:
         """Wait until no operation is pending and ``also`` holds; withdraw one that is still pending at the timeout."""
         if self._unfinished:  # interrupted while it waited
             self._withdraw(connector)
-        resource = self._awaited(connector, lambda one: _is_free(one) and also(one))
+        resource = self._await_resource(connector, lambda one: _is_free(one) and also(one))
         if not _is_free(resource):
             if self._withdraw(connector):
                 log.warning(
@@ -224,19 +224,19 @@ class OffsetOperations:
                     resource,
                     self._timeout,
                 )
-            resource = self._awaited(connector, lambda one: _is_free(one) and also(one))
+            resource = self._await_resource(connector, lambda one: _is_free(one) and also(one))
             if not _is_free(resource):
                 raise NotReconciled(
                     f"Nothing was done: other clients keep requesting offset operations of {resource}. Try again later."
                 )
-        return placed(resource, connector)
+        return find_place(resource, connector)
 
     def _annotate(self, place: Place, operation: OffsetOperation) -> None:
         of = {} if place.resource.kind is ResourceKind.CONNECTOR else {OFFSETS_OF: place.connector}
         requested_by = json.dumps(Marker(self._client, operation, place.connector).as_json())
         self._unfinished = True
         annotated = self._patch(
-            place, annotating(place.resource, {OFFSETS: operation.value, **of, REQUESTED_BY: requested_by})
+            place, annotation_patch(place.resource, {OFFSETS: operation.value, **of, REQUESTED_BY: requested_by})
         )
         if offset_warnings(annotated):
             self._withdraw(place.connector)
@@ -247,7 +247,7 @@ class OffsetOperations:
         purpose = f"{operation} the offsets of connector {place.connector!r}"
         lost: type[StoreError] = NotReconciled if operation is OffsetOperation.LIST else OutcomeUnknown
         try:
-            resource = self._awaited(
+            resource = self._await_resource(
                 place.connector, lambda one: not one.has_operation or bool(offset_failures(one, operation))
             )
             failures = offset_failures(resource, operation)
@@ -259,7 +259,7 @@ class OffsetOperations:
         if not failures:
             raise lost(
                 f"Strimzi's operator did not {purpose} in {self._timeout:g} s ({resource}). The request was withdrawn."
-                f"{resource.said()} Is the operator running?"
+                f"{resource.describe_conditions()} Is the operator running?"
             )
         is_late = any(part in failures[0].message for part in NO_DOCUMENT)  # from a pass before the text was written
         if operation is OffsetOperation.ALTER and (is_late or not self.documents.is_written(place, text)):
@@ -267,7 +267,7 @@ class OffsetOperations:
                 f"The ConfigMap with the new offsets of connector {place.connector!r} was changed or deleted. "
                 "Try again."
             )
-        raise refusal_of(purpose, placed(resource, place.connector), failures[0])
+        raise refusal_of(purpose, find_place(resource, place.connector), failures[0])
 
     def _withdraw(self, connector: str) -> bool:
         """Remove the pending operation; return False if it was done meanwhile."""
@@ -281,11 +281,11 @@ class OffsetOperations:
 
         return self._unless_changed(remove)
 
-    def _awaited(
+    def _await_resource(
         self, connector: str, until: Callable[[CustomResource], bool], *, timeout: float | None = None
     ) -> CustomResource:
         seconds = self._timeout if timeout is None else timeout
-        return self._cluster.awaited(connector, until, timeout=seconds, clock=self._clock)
+        return self._cluster.await_resource(connector, until, timeout=seconds, clock=self._clock)
 
 
 def _is_free(resource: CustomResource) -> bool:
@@ -293,5 +293,5 @@ def _is_free(resource: CustomResource) -> bool:
     if not resource.has_operation:
         return True
     if Marker.on(resource) is None:
-        raise Rejected(f"Nothing was changed: {resource} already {resource.asked()}")
+        raise Rejected(f"Nothing was changed: {resource} already {resource.describe_foreign_request()}")
     return False

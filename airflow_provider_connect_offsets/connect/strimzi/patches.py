@@ -40,7 +40,7 @@ _OF_ONE_RESOURCE = (
 )
 
 
-def held(config: Mapping[str, str]) -> dict[str, str]:
+def held_config(config: Mapping[str, str]) -> dict[str, str]:
     """Return the configuration of a connector whose tasks can't start: their clients have no Kafka to connect to.
 
     Such a task is FAILED before it reads or writes anything (Java class ``ClientUtils``). A worker whose
@@ -91,24 +91,24 @@ def _kept_annotations(like: Place | None) -> dict[str, str]:
     return {name: text for name, text in annotations.items() if not name.startswith(_OF_ONE_RESOURCE)}
 
 
-def replaced_config(place: Place, config: Mapping[str, str]) -> list[dict[str, Any]]:
+def config_patch(place: Place, config: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return the JSON patch that replaces a configuration; raises :class:`Unsupported` for a part of a flow."""
     if place.resource.kind is not ResourceKind.CONNECTOR:
         raise Unsupported(
             f"Nothing was changed: the settings of {place.connector!r} are in several parts of {place.resource}. "
             "Change them there."
         )
-    return _replacing(place, _settings(config, like=place, version=place.resource.version))
+    return _settings_patch(place, _settings(config, like=place, version=place.resource.version))
 
 
-def restored_config(place: Place, config: Mapping[str, str], *, prior: Place) -> list[dict[str, Any]]:
-    """Return the JSON patch that undoes :func:`replaced_config`; empty if someone else has changed it since.
+def restoring_patch(place: Place, config: Mapping[str, str], *, prior: Place) -> list[dict[str, Any]]:
+    """Return the JSON patch that undoes :func:`config_patch`; empty if someone else has changed it since.
 
     ``prior``: the place as it was before. Its settings are restored as they were written there, numbers as numbers.
     """
     if settings_of(place) != _settings(config, like=prior, version=prior.resource.version):
         return []
-    return _replacing(place, settings_of(prior))
+    return _settings_patch(place, settings_of(prior))
 
 
 def settings_of(place: Place) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def settings_of(place: Place) -> dict[str, Any]:
     return {field: place.section[field] for field in _SETTINGS if field in place.section}
 
 
-def _replacing(place: Place, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _settings_patch(place: Place, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     gone = [field for field in settings_of(place) if field not in settings]
     return [
         *({"op": "add", "path": place.pointer(field), "value": value} for field, value in settings.items()),
@@ -134,7 +134,7 @@ def _settings(config: Mapping[str, str], *, like: Place | None, version: str) ->
     there = section.get("config") or {}
     fields: dict[str, Any] = {"class": config.get(_CLASS, "")}
     if _TASKS in config:
-        fields["tasksMax"] = _whole(config[_TASKS])
+        fields["tasksMax"] = _parse_tasks(config[_TASKS])
     has_field = PLUGIN_VERSION not in there and (version == "v1" or "version" in section)
     if has_field and PLUGIN_VERSION in config:
         fields["version"] = config[PLUGIN_VERSION]
@@ -147,23 +147,23 @@ def _settings(config: Mapping[str, str], *, like: Place | None, version: str) ->
     return {**fields, "config": own}
 
 
-def _whole(tasks: str) -> int:
+def _parse_tasks(tasks: str) -> int:
     if not tasks.isdecimal():
         raise InvalidInput(f"Nothing was changed: {_TASKS} must be a whole number, not {tasks!r}.")
     return int(tasks)
 
 
-def requesting(place: Place, state: State) -> list[dict[str, Any]]:
+def state_patch(place: Place, state: State) -> list[dict[str, Any]]:
     """Return the JSON patch that requests a state; empty if the resource requests it already."""
-    if place.requested is state and not _is_ours(place):
+    if place.requested_state is state and not _is_ours(place):
         return []
-    if _is_ours(place) and state is place.otherwise:
+    if _is_ours(place) and state is place.default_state:
         return [
             {"op": "remove", "path": place.pointer("state")},
             {"op": "remove", "path": pointer("metadata", "annotations", place.unset_state)},
         ]
     value = state.value.lower()
-    return [{"op": "add", "path": place.pointer("state"), "value": value}, *_noted(place, value)]
+    return [{"op": "add", "path": place.pointer("state"), "value": value}, *_note_patch(place, value)]
 
 
 def _has_state(place: Place) -> bool:
@@ -177,15 +177,15 @@ def _is_ours(place: Place) -> bool:
     return noted is not None and noted == place.section.get("state")
 
 
-def _noted(place: Place, value: str) -> list[dict[str, Any]]:
+def _note_patch(place: Place, value: str) -> list[dict[str, Any]]:
     """Return the patch that keeps, changes or drops the annotation."""
     if not _has_state(place):
-        return annotating(place.resource, {place.unset_state: value})
+        return annotation_patch(place.resource, {place.unset_state: value})
     path = pointer("metadata", "annotations", place.unset_state)
     return [{"op": "remove", "path": path}] if place.unset_state in place.resource.annotations else []
 
 
-def annotating(resource: CustomResource, annotations: Mapping[str, str]) -> list[dict[str, Any]]:
+def annotation_patch(resource: CustomResource, annotations: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return the JSON patch that sets annotations."""
     at = ("metadata", "annotations")
     if not resource.annotations:

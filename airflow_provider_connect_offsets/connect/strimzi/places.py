@@ -78,13 +78,13 @@ class Place:
         )
 
     @property
-    def requested(self) -> State:
+    def requested_state(self) -> State:
         """The state that the resource requests; the ``pause`` of ``v1beta2`` counts where ``state`` is not set."""
         state = self.section.get("state")
-        return self.otherwise if state is None else State(str(state).upper())
+        return self.default_state if state is None else State(str(state).upper())
 
     @property
-    def otherwise(self) -> State:
+    def default_state(self) -> State:
         """The state that the resource requests if ``state`` is not set."""
         return State.PAUSED if self.section.get("pause") is True else State.RUNNING
 
@@ -125,7 +125,7 @@ class Place:
     def status(self) -> ConnectorStatus | None:
         """Return the state that the operator has observed, and the requested one; None if it has observed none yet."""
         body = self._status_body()
-        return replace(status_of(body), requested=self.requested) if body else None
+        return replace(status_of(body), requested=self.requested_state) if body else None
 
     def info(self, plugins: Callable[[], Mapping[str, ConnectorType]]) -> ConnectorInfo:
         """Return type and configuration; raises :class:`NotReady` if neither status nor ``plugins`` show the type."""
@@ -136,7 +136,7 @@ class Place:
         if kind is None:
             raise NotReady(
                 f"It is not known yet whether connector {self.connector!r} is a source or a sink: {self.resource} has "
-                f"no status of the connector.{self.resource.said()}"
+                f"no status of the connector.{self.resource.describe_conditions()}"
             )
         return ConnectorInfo(self.connector, ConnectorType(str(kind)), self._config())
 
@@ -164,7 +164,7 @@ def place_of(resource: CustomResource, connector: str) -> Place | None:
     return next((place for place in places_in(resource) if place.connector == connector), None)
 
 
-def placed(resource: CustomResource, connector: str) -> Place:
+def find_place(resource: CustomResource, connector: str) -> Place:
     """Return the place of ``connector``; raises :class:`UnknownConnector`, which names the existing connectors."""
     place = place_of(resource, connector)
     if place is None:

@@ -83,8 +83,8 @@ def refusal_of(purpose: str, place: Place, condition: Condition) -> StoreError:
     """Return the error for a failed operation; ``purpose`` says what it was for: "alter the offsets of …"."""
     for part, (kind, advice) in _MEANINGS.items():
         if part in condition.message:
-            is_reverted = part == _RUNS and place.requested is not State.STOPPED
-            then = _REVERTED.format(place.requested) if is_reverted else advice
+            is_reverted = part == _RUNS and place.requested_state is not State.STOPPED
+            then = _REVERTED.format(place.requested_state) if is_reverted else advice
             return kind(f"Strimzi can't {purpose} ({place.resource}): {_sentence(condition)} {then}")
     return Rejected(f"Strimzi can't {purpose} ({place.resource}): {condition}")
 

@@ -178,15 +178,15 @@ class CustomResource:
             if one.get("type") == kind and one.get("status") == "True":
                 yield Condition(kind, str(one.get("reason") or ""), str(one.get("message") or ""))
 
-    def said(self) -> str:
+    def describe_conditions(self) -> str:
         """Return sentences about what keeps the operator from acting: its conditions, and annotations of others."""
         said = [*self.conditions("NotReady"), *self.conditions("Warning")]
         conditions = f" Its conditions: {'; '.join(str(one).rstrip('.') for one in said)}." if said else ""
         paused = f" Its reconciliation is paused by its annotation {PAUSED}." if self.is_paused else ""
         is_foreign = self.has_operation and REQUESTED_BY not in self.annotations
-        return conditions + paused + (f" It {self.asked()}" if is_foreign else "")
+        return conditions + paused + (f" It {self.describe_foreign_request()}" if is_foreign else "")
 
-    def asked(self) -> str:
+    def describe_foreign_request(self) -> str:
         """Return the end of a sentence: someone else has requested an offset operation, and how to withdraw it."""
         asked = {name: self.annotations[name] for name in (OFFSETS, OFFSETS_OF) if name in self.annotations}
         texts = " and ".join(f"{name}: {value!r}" for name, value in asked.items())

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import tenacity
 
-from airflow_provider_connect_offsets.clock import Clock, retrying
+from airflow_provider_connect_offsets.clock import Clock, make_attempts
 from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import KubernetesApi
 from airflow_provider_connect_offsets.connect.strimzi.resources import CustomResource
 from airflow_provider_connect_offsets.exceptions import Unreachable
@@ -21,7 +21,7 @@ _SHORTEST, _PAUSE = 0.05, 0.5
 _BETWEEN_READS = tenacity.wait_exponential(multiplier=0.1, max=2.0)
 
 
-def awaited(
+def await_resource(
     api: KubernetesApi,
     read: Callable[[], CustomResource],
     until: Callable[[CustomResource], bool],
@@ -49,12 +49,12 @@ def awaited(
     due = clock.now() + longest
     while True:
         left = max(0.0, deadline - clock.now())
-        resource = retrying(
+        resource = make_attempts(
             tenacity.retry_if_exception_type(Unreachable), timeout=left, clock=clock, wait=_BETWEEN_READS
         )(read)
         if until(resource) or clock.now() >= deadline:
             return resource
-        resource = _watched(api, resource, until, seconds=min(due, deadline) - clock.now())
+        resource = _watch(api, resource, until, seconds=min(due, deadline) - clock.now())
         if until(resource) or clock.now() >= deadline:
             return resource
         if clock.now() < due:
@@ -67,7 +67,7 @@ def awaited(
         due, pauses = clock.now() + longest, 0
 
 
-def _watched(
+def _watch(
     api: KubernetesApi, resource: CustomResource, until: Callable[[CustomResource], bool], *, seconds: float
 ) -> CustomResource:
     """Return the resource as it was when ``until`` accepted it, or when the watch ended."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from airflow_provider_connect_offsets.clock import Clock, polled
+from airflow_provider_connect_offsets.clock import Clock, poll
 from airflow_provider_connect_offsets.connect.protocols import (
     ConnectorInfo,
     ConnectorOverview,
@@ -86,7 +86,7 @@ class StrimziWithRest:
         deadline = clock.now() + timeout
         self._strimzi.await_status(connector, lambda _: True, timeout=timeout, clock=clock)
         left = max(0.0, deadline - clock.now())
-        return polled(lambda: self._rest.status(connector), until, timeout=left, clock=clock)
+        return poll(lambda: self._rest.status(connector), until, timeout=left, clock=clock)
 
     def prepare(self, connector: str) -> None:
         """Do nothing: offsets are altered over REST."""

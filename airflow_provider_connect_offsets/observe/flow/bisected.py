@@ -11,8 +11,8 @@ from typing import Any
 from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock, at_intervals
 from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import RemotePartition
-from airflow_provider_connect_offsets.observe.flow.single_records import mapping_rows, single_records
-from airflow_provider_connect_offsets.observe.partitions import first_few
+from airflow_provider_connect_offsets.observe.flow.single_records import mapping_rows, open_records
+from airflow_provider_connect_offsets.observe.partitions import join_first
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.mappings.bisecting import (
     LogRanges,
@@ -25,7 +25,7 @@ from airflow_provider_connect_offsets.offsets.mappings.bisecting import (
 )
 from airflow_provider_connect_offsets.offsets.mappings.matching import match, ranges_to_match
 from airflow_provider_connect_offsets.offsets.requests.failover import DEFAULT_SEARCH_TIMEOUT
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class SearchLimits:
 _USUAL = SearchLimits()
 
 
-def bisected(
+def bisect(
     clusters: Clusters,
     remote_partitions: Iterable[RemotePartition],
     known: Mapping[TopicPartition, Sequence[OffsetMapping]],
@@ -65,7 +65,8 @@ def bisected(
     Args:
         clusters: Both clusters.
         remote_partitions: The partitions.
-        known: Known mappings of each partition (from ``current``); a partition without an entry is not searched.
+        known: Known mappings of each partition (from ``current_mappings``); a partition without an entry is not
+            searched.
         lowest: The lowest requested position of each partition; a partition without an entry is not searched.
         limits: How long the search may take.
 
@@ -79,20 +80,20 @@ def bisected(
     searches = {
         one.where: begun
         for one in listed
-        if (begun := searched(one, known[one.where], lowest=lowest[one.where], reads_whole=limits.reads_whole))
+        if (begun := begin_search(one, known[one.where], lowest=lowest[one.where], reads_whole=limits.reads_whole))
         is not None
     }
     if clusters.source is None or not searches:
         return []
     deadline, reports = limits.clock.now() + limits.timeout, at_intervals(limits.clock)
-    with single_records(clusters, listed) as read:
+    with open_records(clusters, listed) as read:
 
         def within(requested: Mapping[TopicPartition, RecordOffsets]) -> dict[TopicPartition, Records] | None:
             if limits.clock.now() >= deadline:
                 _warn_of_unsearched(requested, timeout=limits.timeout)
                 return None
             if reports():
-                done, partitions = len(searches) - len(requested), counted(len(searches), "partition")
+                done, partitions = len(searches) - len(requested), quantify(len(searches), "partition")
                 log.info("Searched %d of %s for offset mappings.", done, partitions)
             return read(requested)
 
@@ -105,12 +106,12 @@ def _warn_of_unsearched(unsearched: Iterable[TopicPartition], *, timeout: float)
         "search_timeout: the search for offset mappings ended after %g s. It is unfinished in %s: %s. Groups that read "
         "these partitions may read more records again than necessary, but they skip none.",
         timeout,
-        counted(len(names), "partition"),
-        first_few(names, _NAMED, separator="; "),
+        quantify(len(names), "partition"),
+        join_first(names, _NAMED, separator="; "),
     )
 
 
-def searched(
+def begin_search(
     one: RemotePartition, known: Iterable[OffsetMapping], *, lowest: int, reads_whole: bool = True
 ) -> Search | None:
     """Begin the search of one partition; None if its result would prove nothing.
@@ -129,7 +130,9 @@ def searched(
     return search(mappings, logs, lowest=lowest) if one.gapless and not one.transformed and one.timed else None
 
 
-def current(one: RemotePartition, syncs: Sequence[OffsetMapping], kept: Iterable[OffsetMapping]) -> list[OffsetMapping]:
+def current_mappings(
+    one: RemotePartition, syncs: Sequence[OffsetMapping], kept: Iterable[OffsetMapping]
+) -> list[OffsetMapping]:
     """Return the mappings of the current topics, without those of earlier topics of the same names.
 
     Args:
@@ -146,11 +149,15 @@ def current(one: RemotePartition, syncs: Sequence[OffsetMapping], kept: Iterable
     if one.ends_with_stored and one.drained and one.stored is not None and one.stored >= one.source.log_start:
         last = one.target.log_end - 1 if one.target_last is None else one.target_last
         known.append(OffsetMapping(one.stored, last))
-    mapped = [OffsetMapping(*mapping) for mapping in (*_since_created(known, one.source.log_end, one.stored), *kept)]
+    mapped = [
+        OffsetMapping(*mapping) for mapping in (*_select_since_created(known, one.source.log_end, one.stored), *kept)
+    ]
     return mapped if all(mapping.downstream < one.target.log_end for mapping in mapped) else []
 
 
-def _since_created(known: Sequence[OffsetMapping], source_end: int, stored: int | None) -> Sequence[OffsetMapping]:
+def _select_since_created(
+    known: Sequence[OffsetMapping], source_end: int, stored: int | None
+) -> Sequence[OffsetMapping]:
     """Leave out mappings of earlier topics: up to the last mapping beyond the log end, or before a fall of offsets."""
     begin = 0
     for number, mapping in enumerate(known):

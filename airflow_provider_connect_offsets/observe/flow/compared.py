@@ -22,7 +22,7 @@ from airflow_provider_connect_offsets.observe.partitions import partition_of
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.offsets.mappings.bisecting import OffsetMapping, Records, is_same
-from airflow_provider_connect_offsets.workspace.datasets import Parts, read_dataset, write_dataset, writing_parts
+from airflow_provider_connect_offsets.workspace.datasets import Parts, read_dataset, write_dataset, write_parts
 from airflow_provider_connect_offsets.workspace.files import list_names
 from airflow_provider_connect_offsets.workspace.flow_schemas import (
     CHECKED_CLAIMS,
@@ -65,7 +65,7 @@ def write_compared(
     of_source = {one.where: _span(requested[one.where]["source_from"], one.source) for one in listed}
     of_target = {one.on_target: _span(requested[one.where]["target_from"], one.target) for one in listed}
     names = {one.on_target: one.where for one in listed}
-    with clusters.spans() as (source, target), writing_parts(directory.record_digests, RECORD_DIGESTS) as parts:
+    with clusters.spans() as (source, target), write_parts(directory.record_digests, RECORD_DIGESTS) as parts:
         _write_both(
             parts,
             _Read(Side.SOURCE, source.digests(of_source, timed=timed), {one: one for one in of_source}),

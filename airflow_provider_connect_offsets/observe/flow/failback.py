@@ -24,7 +24,7 @@ from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
     remote_partitions_of,
     timed_topics,
 )
-from airflow_provider_connect_offsets.observe.flow.single_records import anchored
+from airflow_provider_connect_offsets.observe.flow.single_records import anchor
 from airflow_provider_connect_offsets.observe.lag import isolation_of
 from airflow_provider_connect_offsets.observe.partitions import partitions_of
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
@@ -151,7 +151,7 @@ def observe_failback(
     logs = away.bounds(partitions_of(away.topics(), topics))
     copies: dict[TopicPartition, Copies] = {}
     if flow.policy is Policy.IDENTITY:
-        forward = _ended(forward_clusters, forward, evidence)
+        forward = _set_ends(forward_clusters, forward, evidence)
         copies = _copies(forward_clusters, forward, logs)
         mixed = {one.on_target for one in forward}
         remote_partitions = [
@@ -160,7 +160,7 @@ def observe_failback(
             else one
             for one in remote_partitions
         ]
-    forward = anchored(forward_clusters, forward, evidence.syncs)
+    forward = anchor(forward_clusters, forward, evidence.syncs)
     kept = kept_mappings(evidence.kept, forward_clusters, forward) if evidence.kept else []
     return ObservedFailback(
         forward_clusters, evidence, request.compared > 0, kept, logs, forward, remote_partitions, copies
@@ -169,18 +169,18 @@ def observe_failback(
 
 def write_failback(back: ObservedFailback, directory: FailoverDirectory, ranges: FailoverDirectory | None) -> None:
     """Write the observed forward flow into ``directory``; ``ranges``: as in ``failover.observe_failover``."""
-    own, clusters = directory.forward, back.clusters
+    own, clusters = directory.forward_directory, back.clusters
     read_from: dict[TopicPartition, ReadFrom] = {}
     if ranges is not None and back.compares:
-        read_from = write_compared(clusters, _replicated_only(back), ranges.forward, own)
+        read_from = write_compared(clusters, _cut_to_replicated(back), ranges.forward_directory, own)
     if ranges is not None:
-        write_checked_claims(clusters, back.forward, ranges.forward, own)
+        write_checked_claims(clusters, back.forward, ranges.forward_directory, own)
     write_dataset(own.kept_mappings, KEPT_MAPPINGS, back.kept)
     write_dataset(own.mirror_partitions, MIRROR_PARTITIONS, [one.row(read_from.get(one.where)) for one in back.forward])
     write_dataset(directory.return_partitions, RETURN_PARTITIONS, back.rows())
 
 
-def _replicated_only(back: ObservedFailback) -> list[RemotePartition]:
+def _cut_to_replicated(back: ObservedFailback) -> list[RemotePartition]:
     """Cut each source off after the last record that may have been replicated, as home may have later records.
 
     An interrupted flow has stored less than it has replicated, but its last sync limits how much it has replicated.
@@ -202,7 +202,7 @@ def _replicated_end(stored: int, log: LogBounds, sync: OffsetMapping) -> int:
     return max(stored + 1, sync.upstream + 2 * after_sync + _BEYOND)
 
 
-def _ended(clusters: Clusters, forward: Iterable[RemotePartition], evidence: HomeEvidence) -> list[RemotePartition]:
+def _set_ends(clusters: Clusters, forward: Iterable[RemotePartition], evidence: HomeEvidence) -> list[RemotePartition]:
     """Set each target's log end to the end of the records from home; leave out partitions whose end is not found.
 
     The last record from home is the record at the stored offset, a little after the last sync.

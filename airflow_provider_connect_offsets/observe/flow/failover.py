@@ -10,10 +10,10 @@ from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotDrain
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.spans import Isolation
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.observe.flow.bisected import SearchLimits, bisected, current
+from airflow_provider_connect_offsets.observe.flow.bisected import SearchLimits, bisect, current_mappings
 from airflow_provider_connect_offsets.observe.flow.compared import write_checked_claims, write_compared
 from airflow_provider_connect_offsets.observe.flow.failback import HomeEvidence, observe_failback, write_failback
-from airflow_provider_connect_offsets.observe.flow.kept_mappings import kept_mappings, still_proved
+from airflow_provider_connect_offsets.observe.flow.kept_mappings import kept_mappings, prove_again
 from airflow_provider_connect_offsets.observe.flow.ledger_observed import write_ledger
 from airflow_provider_connect_offsets.observe.flow.observed_groups import (
     Group,
@@ -30,8 +30,8 @@ from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
     remote_partitions_of,
     remote_partitions_without_source,
 )
-from airflow_provider_connect_offsets.observe.flow.single_records import anchored, mapping_of, mappings_of
-from airflow_provider_connect_offsets.observe.partitions import first_few, partition_of
+from airflow_provider_connect_offsets.observe.flow.single_records import anchor, mapping_of, mappings_of
+from airflow_provider_connect_offsets.observe.partitions import join_first, partition_of
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.mappings.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest, Mode
@@ -44,17 +44,17 @@ from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory,
 _NAMED = 3
 
 
-def _isolated(clients: Clients, request: FailoverRequest) -> Clients:
+def _isolate(clients: Clients, request: FailoverRequest) -> Clients:
     """Return a copy of the clients that reads the same records as the request's MirrorSource."""
     isolation = Isolation.READ_COMMITTED if request.reads_committed else Isolation.READ_UNCOMMITTED
-    return replace(clients, clusters=replace(clients.both, isolation=isolation))
+    return replace(clients, clusters=replace(clients.both_clusters, isolation=isolation))
 
 
 def _source(clients: Clients) -> KafkaCluster:
     """Return the source; raises :class:`InvalidRequest` if there is none."""
-    if clients.both.source is None:
+    if clients.both_clusters.source is None:
         raise InvalidRequest("A planned failover needs the source cluster: set source_kafka_conn_id to its connection.")
-    return clients.both.source
+    return clients.both_clusters.source
 
 
 def _rewinds_of(clients: Clients | None, connector: str) -> str:
@@ -68,7 +68,7 @@ def _ledger_of(clients: Clients, request: FailoverRequest) -> str:
     """Return the URI of the ledgers that readiness observations wrote."""
     return ledger_root(
         clients.workspace,
-        target_cluster=clients.both.target.cluster_id(),
+        target_cluster=clients.both_clusters.target.cluster_id(),
         source_alias=request.flow.source_alias,
         target_alias=request.flow.target_alias,
     )
@@ -95,19 +95,21 @@ def observe_failover(
         InvalidRequest: The request needs a connection that is not given, or moves what may not be changed here.
         StoreError: A system does not answer, or refuses.
     """
-    clients = _isolated(clients, request)
-    clusters = clients.both
+    clients = _isolate(clients, request)
+    clusters = clients.both_clusters
     write_internal_records(request, clusters, directory)
     if request.mode is Mode.PLANNED:
-        observed = _planned(request, clients, read_syncs(directory), ranges)
+        observed = _observe_planned(request, clients, read_syncs(directory), ranges)
     else:
-        observed = _unplanned(request, clients)
+        observed = _observe_unplanned(request, clients)
     named = observed.of_source or {name: one for name, one in observed.of_target.items() if not one.kind}
     clients.guards.refuse_names(Named.GROUP, sorted(named))
     clients.guards.refuse_names(Named.TOPIC, sorted({one.target_topic for one in observed.remote_partitions}))
     if request.forward is not None:
-        topics = _concerned(observed.of_source, request)
-        compared = _compared_syncs(read_syncs(directory.forward), None if ranges is None else ranges.forward)
+        topics = _concerned_topics(observed.of_source, request)
+        compared = _compared_syncs(
+            read_syncs(directory.forward_directory), None if ranges is None else ranges.forward_directory
+        )
         evidence = HomeEvidence(compared, _rewinds_of(clients.forward, request.forward_connector))
         back = observe_failback(
             request, clients.forward, clusters, topics, observed.remote_partitions, evidence=evidence
@@ -145,53 +147,53 @@ def await_drained(request: FailoverRequest, clients: Clients, *, timeout: float)
     if not request.source_connector:
         return
     waiting = replace(clients, timeout=timeout)
-    topics = _concerned(groups_of(_source(clients), request.groups), request)
+    topics = _concerned_topics(groups_of(_source(clients), request.groups), request)
     undrained = waiting.settle(
-        lambda: _undrained(_remote_partitions(request, _isolated(clients, request), topics)),
+        lambda: _undrained_partitions(_remote_partitions(request, _isolate(clients, request), topics)),
         until=lambda some: not some,
     )
     if undrained:
         raise NotDrained(
             f"Nothing was stopped, and no group was moved. After {timeout:g} s, replication is not complete: "
-            f"{_described(undrained)}. Stop the producers of these topics. If they are already stopped, check the "
-            "state of the connector's tasks."
+            f"{_describe_undrained(undrained)}. Stop the producers of these topics. If they are already stopped, check "
+            "the state of the connector's tasks."
         )
 
 
 def refuse_undrained(remote_partitions: Iterable[RemotePartition]) -> None:
     """Raise :class:`NotDrained` if records are left to replicate, or offsets were not stored before the stop."""
-    undrained = _undrained(remote_partitions)
+    undrained = _undrained_partitions(remote_partitions)
     if undrained:
         raise NotDrained(
-            f"No group was moved. The connector is stopped, but replication is not complete: {_described(undrained)}. "
-            "Check that the producers of these topics are stopped."
+            "No group was moved. The connector is stopped, but replication is not complete: "
+            f"{_describe_undrained(undrained)}. Check that the producers of these topics are stopped."
         )
 
 
-def _planned(
+def _observe_planned(
     request: FailoverRequest,
     clients: Clients,
     syncs: Mapping[TopicPartition, Sequence[OffsetMapping]],
     ranges: FailoverDirectory | None,
 ) -> GroupsOfFlow:
-    clusters, of_source = clients.both, groups_of(_source(clients), request.groups)
+    clusters, of_source = clients.both_clusters, groups_of(_source(clients), request.groups)
     of_target = groups_named(clusters.target, of_source)
-    remote_partitions = _remote_partitions(request, clients, _concerned(of_source, request))
+    remote_partitions = _remote_partitions(request, clients, _concerned_topics(of_source, request))
     if ranges is not None:
         refuse_undrained(remote_partitions)  # before anything long is read
-    remote_partitions = anchored(clusters, remote_partitions, _compared_syncs(syncs, ranges))
+    remote_partitions = anchor(clusters, remote_partitions, _compared_syncs(syncs, ranges))
     root = _rewinds_of(clients, request.source_connector)
     kept = kept_mappings(root, clusters, remote_partitions) if root else []
     if ranges is not None:
         proved = {(partition_of(row), mapping_of(row)) for row in kept}
         rows = read_dataset(ranges.kept_mappings, KEPT_MAPPINGS)
         earlier = [row for row in rows if (partition_of(row), mapping_of(row)) not in proved]
-        kept += still_proved(earlier, clusters, remote_partitions)
+        kept += prove_again(earlier, clusters, remote_partitions)
     matched = {partition_of(row) for row in kept if row["next_downstream"] is not None}
     unmatched = [one for one in remote_partitions if one.where not in matched]
     known = _mappings(unmatched, syncs, kept)
     limits = SearchLimits(reads_whole=ranges is None, timeout=request.search_timeout)
-    searched = bisected(clusters, unmatched, known, _lowest(of_source), limits)
+    searched = bisect(clusters, unmatched, known, _lowest_positions(of_source), limits)
     unmovable = lost_positions(_source(clients), request.groups)
     return GroupsOfFlow(of_source, of_target, remote_partitions, kept=[*kept, *searched], unmovable=unmovable)
 
@@ -221,10 +223,13 @@ def _mappings(
 ) -> dict[TopicPartition, list[OffsetMapping]]:
     """Return the offset mappings that are known before any record is searched."""
     mappings = mappings_of(kept)
-    return {one.where: current(one, syncs.get(one.where, ()), mappings.get(one.where, ())) for one in remote_partitions}
+    return {
+        one.where: current_mappings(one, syncs.get(one.where, ()), mappings.get(one.where, ()))
+        for one in remote_partitions
+    }
 
 
-def _lowest(groups: Mapping[str, Group]) -> dict[TopicPartition, int]:
+def _lowest_positions(groups: Mapping[str, Group]) -> dict[TopicPartition, int]:
     """Return the lowest position of any group, by partition."""
     lowest: dict[TopicPartition, int] = {}
     for group in groups.values():
@@ -233,14 +238,14 @@ def _lowest(groups: Mapping[str, Group]) -> dict[TopicPartition, int]:
     return lowest
 
 
-def _unplanned(request: FailoverRequest, clients: Clients) -> GroupsOfFlow:
+def _observe_unplanned(request: FailoverRequest, clients: Clients) -> GroupsOfFlow:
     """Observe without the source: the checkpoints name the groups that do not exist on the target yet."""
-    target = clients.both.target
+    target = clients.both_clusters.target
     of_target = groups_of(target, request.groups) | groups_named(target, target.groups.other_kinds(request.groups))
-    return GroupsOfFlow({}, of_target, remote_partitions_without_source(request.flow, clients.both.target))
+    return GroupsOfFlow({}, of_target, remote_partitions_without_source(request.flow, clients.both_clusters.target))
 
 
-def _concerned(groups: Mapping[str, Group], request: FailoverRequest) -> set[str]:
+def _concerned_topics(groups: Mapping[str, Group], request: FailoverRequest) -> set[str]:
     topics = {where.topic for group in groups.values() for where in group.offsets}
     return {topic for topic in topics if matches_topic(request.topics, topic)}
 
@@ -249,18 +254,18 @@ def _remote_partitions(request: FailoverRequest, clients: Clients, topics: set[s
     if not request.source_connector:
         return []
     info = clients.control.info(request.source_connector)
-    return remote_partitions_of(info, clients, clients.both, topics)
+    return remote_partitions_of(info, clients, clients.both_clusters, topics)
 
 
-def _undrained(remote_partitions: Iterable[RemotePartition]) -> list[RemotePartition]:
+def _undrained_partitions(remote_partitions: Iterable[RemotePartition]) -> list[RemotePartition]:
     return [one for one in remote_partitions if not one.drained]
 
 
-def _described(undrained: Sequence[RemotePartition]) -> str:
-    return first_few([_behind(one) for one in undrained], _NAMED, separator="; ")
+def _describe_undrained(undrained: Sequence[RemotePartition]) -> str:
+    return join_first([_describe_behind(one) for one in undrained], _NAMED, separator="; ")
 
 
-def _behind(one: RemotePartition) -> str:
+def _describe_behind(one: RemotePartition) -> str:
     end = one.source.log_end if one.source else 0
     stored = "no offset is stored" if one.stored is None else f"the last stored offset is {one.stored:,}"
     absent = (

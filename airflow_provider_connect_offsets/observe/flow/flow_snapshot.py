@@ -10,7 +10,7 @@ from airflow_provider_connect_offsets.kafka.logs import LogBounds
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.partitions import partitions_of
 from airflow_provider_connect_offsets.observe.snapshot import bounds_rows, take_snapshot
-from airflow_provider_connect_offsets.observe.stored_records import stored_of_topic
+from airflow_provider_connect_offsets.observe.stored_records import read_stored_rows
 from airflow_provider_connect_offsets.offsets.families import MirrorCheckpoint, MirrorSource, TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import (
@@ -70,8 +70,8 @@ def find_flow(connectors: FlowConnectors, clients: Clients) -> FlowReset:
         flow=flow,
         sharing=tuple(name for name in others if _shares(clients, name, flow)),
     )
-    for topic in reset.emptied:
-        _refuse_missing(topic, clients.both.on(topic.side))
+    for topic in reset.emptied_topics:
+        _refuse_missing(topic, clients.both_clusters.on(topic.side))
     return reset
 
 
@@ -88,15 +88,15 @@ def take_flow_snapshot(request: Request, reset: FlowReset, clients: Clients, run
     stored = read_dataset(run.connector_offsets, CONNECTOR_OFFSETS)
     topics = {row["topic"] for row in stored if row["connector"] == reset.source_connector and row["topic"]}
     topics |= {row["topic"] for row in read_dataset(run.log_bounds, LOG_BOUNDS)}
-    target = clients.both.target
+    target = clients.both_clusters.target
     bounds = remote_bounds(target, reset.flow, topics)
     write_dataset(run.target_bounds, LOG_BOUNDS, bounds_rows(bounds, target.cluster_id()))
 
 
 def keep_records(reset: FlowReset, clients: Clients, run: ResetDirectory) -> None:
     """Write the records of the flow's internal topics; a topic that does not exist has no records."""
-    for topic, dataset in ((reset.syncs, run.sync_records), (reset.stored_checkpoints, run.checkpoint_records)):
-        write_dataset(dataset, STORED_RECORDS, stored_of_topic(clients.both.on(topic.side), topic.topic))
+    for topic, dataset in ((reset.syncs, run.sync_records), (reset.checkpoints_topic, run.checkpoint_records)):
+        write_dataset(dataset, STORED_RECORDS, read_stored_rows(clients.both_clusters.on(topic.side), topic.topic))
 
 
 def remote_bounds(target: KafkaCluster, flow: Flow, topics: set[str]) -> dict[TopicPartition, LogBounds]:

@@ -21,7 +21,7 @@ from airflow_provider_connect_offsets.observe.flow.single_records import (
     mapping_of,
     mapping_rows,
     mappings_of,
-    same_records,
+    select_same_records,
 )
 from airflow_provider_connect_offsets.observe.flow.topic_ids import TopicIds
 from airflow_provider_connect_offsets.observe.partitions import partition_of
@@ -44,9 +44,9 @@ _RESETS = 20
 def keep_rewinds(run: ResetDirectory, plan: OffsetPlan, at_stop: Offsets, clients: Clients, flow: Flow) -> None:
     """Write the dataset ``rewinds``; the flow must be stopped on ``at_stop``. Raises store errors."""
     names = {row.topic: flow.target_topic(row.topic) for row in plan.rows if row.topic is not None}
-    source, target = clients.both.on(Side.SOURCE), clients.both.target
+    source, target = clients.both_clusters.on(Side.SOURCE), clients.both_clusters.target
     ends = {where: bounds.log_end for where, bounds in remote_bounds(target, flow, set(names)).items()}
-    ids = TopicIds.observed(names, source, target)
+    ids = TopicIds.observe(names, source, target)
     write_dataset(run.rewinds, REWINDS, rewinds(plan, at_stop, ends, flow, now=datetime.now(tz=UTC), ids=ids))
 
 
@@ -69,7 +69,7 @@ def rewinds(
         now: The time of the stop.
         ids: Ids of the topics.
     """
-    stored = at_stop.stored()
+    stored = at_stop.by_partition()
     for row in plan.rows:
         if row.topic is None or row.kafka_partition is None:
             continue
@@ -81,7 +81,7 @@ def rewinds(
             "kafka_partition": row.kafka_partition,
             "closing_upstream": position - 1 if closes and position is not None else None,
             "closing_downstream": end - 1 if closes else None,
-            "opening_upstream": _opening(row, position),
+            "opening_upstream": _opening_offset(row, position),
             "opening_downstream": end,
             "written_at": now,
             "topic_id": ids.source.get(row.topic),
@@ -128,12 +128,12 @@ def kept_mappings(root: str, clusters: Clusters, remote_partitions: Iterable[Rem
     """
     by_source = {one.where: one for one in remote_partitions}
     names = {one.where.topic: one.target_topic for one in by_source.values()}
-    ids = TopicIds.observed(names, clusters.source, clusters.target)
+    ids = TopicIds.observe(names, clusters.source, clusters.target)
     mappings = _of_resets(root, by_source, ids) if files.list_names(root) else {}
-    return _proved(clusters, by_source.values(), mappings)
+    return _prove(clusters, by_source.values(), mappings)
 
 
-def still_proved(
+def prove_again(
     rows: Iterable[Mapping[str, Any]], clusters: Clusters, remote_partitions: Iterable[RemotePartition]
 ) -> list[dict[str, Any]]:
     """Return the rows of an earlier dataset ``kept_mappings`` that the records still prove; raises store errors.
@@ -145,7 +145,9 @@ def still_proved(
     known = (row for row in rows if partition_of(row) in by_source)
     covered = mappings_of(row for row in known if by_source[partition_of(row)].covers(mapping_of(row)))
     proofs = {where: _proofs(some) for where, some in covered.items()}
-    proved = same_records(clusters, by_source.values(), {where: {*some.values()} for where, some in proofs.items()})
+    proved = select_same_records(
+        clusters, by_source.values(), {where: {*some.values()} for where, some in proofs.items()}
+    )
     return mapping_rows(
         {where: [one for one in covered[where] if proofs[where][one] in some] for where, some in proved.items()}
     )
@@ -157,12 +159,12 @@ def _proofs(mappings: Collection[OffsetMapping]) -> dict[OffsetMapping, OffsetMa
     return {one: one if one.next_downstream is None or last is None else last for one in mappings}
 
 
-def _proved(
+def _prove(
     clusters: Clusters,
     remote_partitions: Iterable[RemotePartition],
     mappings: Mapping[TopicPartition, Collection[OffsetMapping]],
 ) -> list[dict[str, Any]]:
-    return mapping_rows(same_records(clusters, remote_partitions, mappings)) if mappings else []
+    return mapping_rows(select_same_records(clusters, remote_partitions, mappings)) if mappings else []
 
 
 def _of_resets(
@@ -179,7 +181,7 @@ def _of_resets(
             continue
         for row in read_dataset(join(root, name), REWINDS):
             where = partition_of(row)
-            if where not in by_source or not _same_topics(row, by_source[where], ids):
+            if where not in by_source or not _has_same_topics(row, by_source[where], ids):
                 continue
             for mapping in _mappings(row):
                 if by_source[where].covers(mapping):
@@ -187,7 +189,7 @@ def _of_resets(
     return mappings
 
 
-def _same_topics(row: Mapping[str, Any], one: RemotePartition, ids: TopicIds) -> bool:
+def _has_same_topics(row: Mapping[str, Any], one: RemotePartition, ids: TopicIds) -> bool:
     """Whether both topics have the ids that the row holds; a null id is not compared."""
     kept = (
         (row["topic_id"], ids.source.get(one.where.topic)),
@@ -203,6 +205,6 @@ def _mappings(row: Mapping[str, Any]) -> Iterator[OffsetMapping]:
             yield OffsetMapping(upstream, downstream)
 
 
-def _opening(row: PlanRow, position: int | None) -> int | None:
+def _opening_offset(row: PlanRow, position: int | None) -> int | None:
     """Return the offset of the next record to be replicated; None if ``auto.offset.reset`` decides."""
     return position if row.action is Action.KEEP else row.after_position

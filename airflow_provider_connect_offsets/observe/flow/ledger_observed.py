@@ -21,7 +21,7 @@ from airflow_provider_connect_offsets.observe.partitions import partition_of
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import FLOW_TOPICS, MIRROR_LEDGER, RECORD_DIGESTS
@@ -104,14 +104,14 @@ def write_ledger(
     files.write_bytes(join(directory.ledger, MARKER), b"")
     listed = list(remote_partitions)
     names = {one.where.topic: one.target_topic for one in listed}
-    ids = TopicIds.observed(names, None, target)
+    ids = TopicIds.observe(names, None, target)
     write_dataset(directory.flow_topics, FLOW_TOPICS, ids.rows(names))
     known = {
         partition_of(row)
         for row in iterate_dataset(directory.ledger, MIRROR_LEDGER)
         if row["kind"] == "log" and row["target_topic_id"] == ids.target.get(row["target_topic"])
     }
-    whole = read_whole(request, [one for one in listed if one.where in known])
+    whole = select_whole(request, [one for one in listed if one.where in known])
     return _write_digests(target, whole, directory)
 
 
@@ -119,7 +119,7 @@ def _ledgers(directory: str) -> list[str]:
     return [name for name in files.list_names(directory) if name.endswith(".parquet") and not name.startswith(".")]
 
 
-def read_whole(request: FailoverRequest, remote_partitions: Iterable[RemotePartition]) -> list[RemotePartition]:
+def select_whole(request: FailoverRequest, remote_partitions: Iterable[RemotePartition]) -> list[RemotePartition]:
     """Return the remote partitions whose records are read: the shortest first, as far as the request's limits allow."""
     by_length = sorted(
         (one.target.log_end - one.target.log_start, one.where, one) for one in remote_partitions if one.target
@@ -134,7 +134,7 @@ def read_whole(request: FailoverRequest, remote_partitions: Iterable[RemoteParti
         log.warning(
             "The records of %s exceed compared (%s) or compared_total (%s), so they are not read. Only checkpoints and "
             "the ledger translate positions there.",
-            counted(len(by_length) - len(whole), "remote partition"),
+            quantify(len(by_length) - len(whole), "remote partition"),
             f"{request.compared:,}",
             f"{request.compared_total:,}",
         )

@@ -12,7 +12,7 @@ from airflow_provider_connect_offsets.kafka.groups import Committed
 from airflow_provider_connect_offsets.kafka.topic_reader import TopicReader
 from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import ReadFrom, RemotePartition
-from airflow_provider_connect_offsets.observe.stored_records import stored_of_topic
+from airflow_provider_connect_offsets.observe.stored_records import read_stored_rows
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow, Side
 from airflow_provider_connect_offsets.offsets.mappings.bisecting import OffsetMapping
@@ -103,13 +103,13 @@ def write_internal_records(request: FailoverRequest, clusters: Clusters, directo
     _write_syncs(request.flow, here, directory)
     if request.forward is not None:
         here = clusters.source if request.forward.syncs_on is Side.TARGET else clusters.target
-        _write_syncs(request.forward, here, directory.forward)
-    checkpoints = stored_of_topic(clusters.target, request.flow.checkpoints_topic, TopicReader.latest)
+        _write_syncs(request.forward, here, directory.forward_directory)
+    checkpoints = read_stored_rows(clusters.target, request.flow.checkpoints_topic, TopicReader.read_latest)
     write_dataset(directory.stored_checkpoints, STORED_RECORDS, checkpoints)
 
 
 def _write_syncs(flow: Flow, cluster: KafkaCluster | None, directory: FailoverDirectory) -> None:
-    syncs = () if cluster is None else stored_of_topic(cluster, flow.offset_syncs_topic)
+    syncs = () if cluster is None else read_stored_rows(cluster, flow.offset_syncs_topic)
     write_dataset(directory.stored_syncs, STORED_RECORDS, syncs)
 
 

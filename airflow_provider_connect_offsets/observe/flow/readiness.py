@@ -25,10 +25,10 @@ from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
     remote_partitions_replicated,
     remote_partitions_without_source,
 )
-from airflow_provider_connect_offsets.observe.flow.single_records import anchored
+from airflow_provider_connect_offsets.observe.flow.single_records import anchor
 from airflow_provider_connect_offsets.observe.flow.topic_ids import TopicIds
-from airflow_provider_connect_offsets.observe.lag import Replicated, isolation_of, replicated
-from airflow_provider_connect_offsets.observe.partitions import existing
+from airflow_provider_connect_offsets.observe.lag import Replicated, isolation_of, observe_replicated
+from airflow_provider_connect_offsets.observe.partitions import existing_partitions
 from airflow_provider_connect_offsets.observe.snapshot import (
     ObservedConnector,
     bounds_rows,
@@ -37,7 +37,7 @@ from airflow_provider_connect_offsets.observe.snapshot import (
     offset_rows,
     stored_topics,
 )
-from airflow_provider_connect_offsets.observe.stored_records import moment_of, stored_of_topic
+from airflow_provider_connect_offsets.observe.stored_records import moment_of, read_stored_rows
 from airflow_provider_connect_offsets.offsets.families import MirrorCheckpoint, MirrorSource, TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow, Side
 from airflow_provider_connect_offsets.offsets.requests.readiness import ReadinessRequest
@@ -110,7 +110,7 @@ def take_readiness_snapshot(
     offsets = offset_rows(mirror, cluster, clients.origin, observed_at)
     write_dataset(directory.connector_offsets, CONNECTOR_OFFSETS, offsets)
 
-    stored_checkpoints = stored_of_topic(target, flow.checkpoints_topic)
+    stored_checkpoints = read_stored_rows(target, flow.checkpoints_topic)
     checkpoints = write_dataset(directory.stored_checkpoints, STORED_RECORDS, stored_checkpoints)
     of_source = groups_of(source, request.groups) if len(connectors) > 1 else {}
     unmovable = lost_positions(source, request.groups) if len(connectors) > 1 else {}
@@ -119,13 +119,13 @@ def take_readiness_snapshot(
     of_target = groups_named(target, present & of_source.keys()) if present else {}
     rows = [*group_rows(flow.source_alias, of_source), *group_rows(flow.target_alias, of_target)]
     write_dataset(directory.group_offsets, GROUP_OFFSETS, rows)
-    stored_syncs = stored_of_topic(source if flow.syncs_on is Side.SOURCE else target, flow.offset_syncs_topic)
+    stored_syncs = read_stored_rows(source if flow.syncs_on is Side.SOURCE else target, flow.offset_syncs_topic)
     syncs = write_dataset(directory.stored_syncs, STORED_RECORDS, stored_syncs)
 
-    observed = replicated(replace(clients, logs=source), mirror.info)
+    observed = observe_replicated(replace(clients, logs=source), mirror.info)
     bounds = {where: one.bounds for where, one in observed.items()}
     copies = {TopicPartition(flow.target_topic(where.topic), where.partition) for where in bounds}
-    target_bounds = target.bounds(existing(target, copies))
+    target_bounds = target.bounds(existing_partitions(target, copies))
     ends = [*bounds_rows(bounds, flow.source_alias), *bounds_rows(target_bounds, flow.target_alias)]
     write_dataset(directory.log_bounds, LOG_BOUNDS, ends)
     write_dataset(directory.remaining, REMAINING, _remaining_rows(observed))
@@ -137,12 +137,12 @@ def take_readiness_snapshot(
     topics = {where.topic for where in positions}
     concerned = {where: one for where, one in observed.items() if where.topic in topics}
     replicated_ones = remote_partitions_replicated(mirror.info, clusters, concerned)
-    remote_partitions = anchored(clusters, replicated_ones, read_syncs(directory))
+    remote_partitions = anchor(clusters, replicated_ones, read_syncs(directory))
     _write_partitions(directory, flow, clusters, remote_partitions, kept.rewinds)
     write_dataset(directory.record_digests, RECORD_DIGESTS, records_before(clusters, remote_partitions, positions))
     known = {where.topic for where in bounds} | stored_topics(mirror)
     names = {topic: flow.target_topic(topic) for topic in sorted(known)}
-    ids = TopicIds.observed(names, source, target)
+    ids = TopicIds.observe(names, source, target)
     write_dataset(directory.flow_topics, FLOW_TOPICS, ids.rows(names))
     aliases = {"source_alias": flow.source_alias, "target_alias": flow.target_alias}
     entry = f"{_stamp(observed_at)}{_ENTRY}"

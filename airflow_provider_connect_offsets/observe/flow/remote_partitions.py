@@ -11,8 +11,8 @@ from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.clusters import Clusters
-from airflow_provider_connect_offsets.observe.lag import Replicated, isolation_of, replicated
-from airflow_provider_connect_offsets.observe.partitions import existing, partitions_of
+from airflow_provider_connect_offsets.observe.lag import Replicated, isolation_of, observe_replicated
+from airflow_provider_connect_offsets.observe.partitions import existing_partitions, partitions_of
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.offsets.mappings.bisecting import OffsetMapping
@@ -109,7 +109,7 @@ def remote_partitions_of(
 ) -> list[RemotePartition]:
     """Observe every partition of ``topics`` that a MirrorSource is configured to replicate, or has an offset for.
 
-    Offsets and logs are read in the order of ``observe.lag.replicated``.
+    Offsets and logs are read in the order of ``observe.lag.observe_replicated``.
 
     Args:
         info: The MirrorSource.
@@ -126,14 +126,14 @@ def remote_partitions_of(
     if clusters.source is None:
         return []
     # The configured topics are looked up in the source, even if ``clients.logs`` is another cluster.
-    observed = replicated(replace(clients, logs=clusters.source), info, selects=lambda topic: topic in topics)
+    observed = observe_replicated(replace(clients, logs=clusters.source), info, selects=lambda topic: topic in topics)
     return remote_partitions_replicated(info, clusters, observed)
 
 
 def remote_partitions_replicated(
     info: ConnectorInfo, clusters: Clusters, observed: Mapping[TopicPartition, Replicated]
 ) -> list[RemotePartition]:
-    """Observe the remote topics of partitions whose replication was observed by ``observe.lag.replicated``.
+    """Observe the remote topics of partitions whose replication was observed by ``observe.lag.observe_replicated``.
 
     Arguments, result and errors are as in :func:`remote_partitions_of`.
     """
@@ -141,7 +141,7 @@ def remote_partitions_replicated(
         return []
     flow = Flow.of(info.config)
     names = {where: TopicPartition(flow.target_topic(where.topic), where.partition) for where in observed}
-    present = existing(clusters.target, names.values())
+    present = existing_partitions(clusters.target, names.values())
     of_target = clusters.target.bounds(present)
     target_configs = clusters.target.configs({where.topic for where in present})
     source_configs = clusters.source.configs({where.topic for where in names})
@@ -156,10 +156,10 @@ def remote_partitions_replicated(
             of_target.get(on_target),
             None if (position := observed[where].position) is None else position - 1,
             drained=where not in unread if where in absent else observed[where].lag == 0,
-            gapless=not _compacted(source_configs[where.topic])
-            and not _compacted(target_configs.get(on_target.topic, {})),
+            gapless=not _is_compacted(source_configs[where.topic])
+            and not _is_compacted(target_configs.get(on_target.topic, {})),
             transformed=transformed,
-            timed=_timed(target_configs.get(on_target.topic, {})),
+            timed=_keeps_timestamps(target_configs.get(on_target.topic, {})),
         )
         for where, on_target in names.items()
     ]
@@ -181,8 +181,8 @@ def remote_partitions_without_source(flow: Flow, target: KafkaCluster) -> list[R
             where.topic,
             None,
             log,
-            gapless=not _compacted(configs[where.topic]),
-            timed=_timed(configs[where.topic]),
+            gapless=not _is_compacted(configs[where.topic]),
+            timed=_keeps_timestamps(configs[where.topic]),
         )
         for where, log in bounds.items()
     ]
@@ -204,9 +204,9 @@ def timed_topics(remote_partitions: Iterable[RemotePartition]) -> dict[str, bool
     return {name: one.timed for one in remote_partitions for name in (one.target_topic, one.where.topic)}
 
 
-def _compacted(config: Mapping[str, str]) -> bool:
+def _is_compacted(config: Mapping[str, str]) -> bool:
     return "compact" in config.get("cleanup.policy", "")
 
 
-def _timed(config: Mapping[str, str]) -> bool:
+def _keeps_timestamps(config: Mapping[str, str]) -> bool:
     return config.get("message.timestamp.type") != "LogAppendTime"

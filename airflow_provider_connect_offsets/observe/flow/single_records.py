@@ -26,7 +26,7 @@ _SYNCS = 16
 
 
 @contextmanager
-def single_records(clusters: Clusters, remote_partitions: Iterable[RemotePartition]) -> Iterator[Read]:
+def open_records(clusters: Clusters, remote_partitions: Iterable[RemotePartition]) -> Iterator[Read]:
     """Yield a function that reads records of both logs at the same time, by partition of the source.
 
     Raises :class:`InvalidInput` if the source is gone; the function raises store errors.
@@ -64,11 +64,11 @@ def records_of(
         for where, some in mappings.items()
         if some
     }
-    with single_records(clusters, [one for one in remote_partitions if one.where in requested]) as read:
+    with open_records(clusters, [one for one in remote_partitions if one.where in requested]) as read:
         return read(requested)
 
 
-def same_records(
+def select_same_records(
     clusters: Clusters,
     remote_partitions: Iterable[RemotePartition],
     mappings: Mapping[TopicPartition, Collection[OffsetMapping]],
@@ -106,7 +106,7 @@ def mapping_rows(mappings: Mapping[TopicPartition, Iterable[OffsetMapping]]) -> 
     ]
 
 
-def anchored(
+def anchor(
     clusters: Clusters,
     remote_partitions: Iterable[RemotePartition],
     syncs: Mapping[TopicPartition, Sequence[OffsetMapping]] | None = None,
@@ -124,15 +124,15 @@ def anchored(
     listed = list(remote_partitions)
     if clusters.source is None:
         return listed
-    compared = {one.where: _sampled((syncs or {}).get(one.where, ()), one) for one in listed}
-    requested = {one.where: _requested(one, compared[one.where]) for one in listed}
-    with single_records(clusters, listed) as read:
+    compared = {one.where: _sample((syncs or {}).get(one.where, ()), one) for one in listed}
+    requested = {one.where: _requested_offsets(one, compared[one.where]) for one in listed}
+    with open_records(clusters, listed) as read:
         records = read({where: some for where, some in requested.items() if some.source or some.target})
     nothing = Records({}, {})
-    return [_anchored(one, records.get(one.where, nothing), compared[one.where]) for one in listed]
+    return [_anchor(one, records.get(one.where, nothing), compared[one.where]) for one in listed]
 
 
-def _requested(one: RemotePartition, compared: Collection[OffsetMapping]) -> RecordOffsets:
+def _requested_offsets(one: RemotePartition, compared: Collection[OffsetMapping]) -> RecordOffsets:
     """Return the offsets of the first and last records, and of the records that offset syncs name."""
     mappings = [*([_FIRST] if _begins_at_zero(one) else []), *compared]
     last = [one.stored] if one.stored is not None and _ends_are_known(one) else []
@@ -145,7 +145,7 @@ def _requested(one: RemotePartition, compared: Collection[OffsetMapping]) -> Rec
     )
 
 
-def _anchored(one: RemotePartition, records: Records, compared: Collection[OffsetMapping]) -> RemotePartition:
+def _anchor(one: RemotePartition, records: Records, compared: Collection[OffsetMapping]) -> RemotePartition:
     known = _ends_are_known(one)
     last = max(records.target, default=None) if known else None
     ends = None if last is None or one.stored is None else is_same(records, OffsetMapping(one.stored, last))
@@ -158,7 +158,7 @@ def _anchored(one: RemotePartition, records: Records, compared: Collection[Offse
     )
 
 
-def _sampled(syncs: Sequence[OffsetMapping], one: RemotePartition) -> list[OffsetMapping]:
+def _sample(syncs: Sequence[OffsetMapping], one: RemotePartition) -> list[OffsetMapping]:
     """Return some of the syncs whose two records should be equal, spread evenly over all of these."""
     covered = [] if one.transformed else [mapping for mapping in syncs if one.covers(mapping)]
     step = max(1, -(-len(covered) // _SYNCS))

@@ -17,7 +17,7 @@ class TopicIds:
     target: Mapping[str, str]
 
     @classmethod
-    def observed(cls, names: Mapping[str, str], source: KafkaCluster | None, target: KafkaCluster) -> TopicIds:
+    def observe(cls, names: Mapping[str, str], source: KafkaCluster | None, target: KafkaCluster) -> TopicIds:
         """Look up the ids.
 
         Args:

@@ -3,7 +3,7 @@
 Every rule about *one* offset is in a family and nowhere else; the pipeline calls it. People name positions (the next
 record to be read); a family converts a position to what its connector stores, and back. ``family`` has what all
 families share, ``mirror`` those of MirrorMaker 2, ``postgres``, ``mariadb`` and ``databases`` those of connectors that
-read databases, and ``own_families`` those that other distributions bring.
+read databases, and ``load_own_families`` those that other distributions bring.
 
 Sources: ``SinkUtils`` (Connect runtime), ``FileStreamSourceConnector.alterOffsets`` (connect-file), KIP-875.
 """
@@ -26,7 +26,7 @@ from airflow_provider_connect_offsets.offsets.families.databases import (
 )
 from airflow_provider_connect_offsets.offsets.families.mariadb import DebeziumMariaDb
 from airflow_provider_connect_offsets.offsets.families.mirror import MirrorCheckpoint, MirrorHeartbeat, MirrorSource
-from airflow_provider_connect_offsets.offsets.families.own import GROUP, own_families
+from airflow_provider_connect_offsets.offsets.families.own import GROUP, load_own_families
 from airflow_provider_connect_offsets.offsets.families.postgres import DebeziumPostgres
 from airflow_provider_connect_offsets.offsets.family import (
     MAX_INT,
@@ -38,7 +38,7 @@ from airflow_provider_connect_offsets.offsets.family import (
     OffsetReset,
     TopicPartition,
     error,
-    plain,
+    plain_value,
     topic_partition,
     whole_field,
 )
@@ -95,8 +95,8 @@ class Sink(Family):
     def consumed_topics(self, config: Config) -> str | None:
         """Return ``topics.regex``, or a pattern for the list in ``topics``."""
         if config.get("topics.regex"):
-            return plain(config, "topics.regex")
-        names = [name.strip() for name in (plain(config, "topics") or "").split(",") if name.strip()]
+            return plain_value(config, "topics.regex")
+        names = [name.strip() for name in (plain_value(config, "topics") or "").split(",") if name.strip()]
         return "|".join(re.escape(name) for name in names) or None
 
     def offset_reset(self, config: Config) -> OffsetReset:
@@ -185,7 +185,7 @@ def family_of(connector_type: ConnectorType, connector_class: str) -> Family:
         return FAMILIES[Sink.name]
     of_class = (family for family in FAMILIES.values() if _covers(family, connector_class))
     return next(of_class, None) or next(
-        (family for family in own_families(_NAMES) if _covers(family, connector_class)), FAMILIES[Family.name]
+        (family for family in load_own_families(_NAMES) if _covers(family, connector_class)), FAMILIES[Family.name]
     )
 
 
@@ -198,7 +198,7 @@ def family_named(name: str) -> Family:
     """
     if name in FAMILIES:
         return FAMILIES[name]
-    own = {family.name: family for family in own_families(_NAMES)}
+    own = {family.name: family for family in load_own_families(_NAMES)}
     if name not in own:
         raise InvalidInput(
             f"There is no connector family {name!r} here. Install the distribution that provides it with an entry "

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from airflow_provider_connect_offsets.offsets.document import JsonMap
-from airflow_provider_connect_offsets.offsets.family import Config, Family, Keys, error, plain
+from airflow_provider_connect_offsets.offsets.family import Config, Family, Keys, error, plain_value
 from airflow_provider_connect_offsets.offsets.verdicts import Finding, Rule
 
 
@@ -43,4 +43,4 @@ def server_of(config: Config) -> str | None:
 
     It is ``topic.prefix``, or before Debezium 2.0 ``database.server.name``.
     """
-    return plain(config, "topic.prefix", config.get("database.server.name"))
+    return plain_value(config, "topic.prefix", config.get("database.server.name"))

@@ -73,7 +73,7 @@ _SINKS = (
 )
 
 
-def kept_elsewhere(connector_class: str, *, is_sink: bool) -> Elsewhere | None:
+def find_elsewhere(connector_class: str, *, is_sink: bool) -> Elsewhere | None:
     """Return where else connectors of this class keep their position; None if that is unknown."""
     name, known = connector_class.lower(), _SINKS if is_sink else _SOURCES
     return next((Elsewhere(where, effect) for part, where, effect in known if part in name), None)

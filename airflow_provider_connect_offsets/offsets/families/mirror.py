@@ -22,7 +22,7 @@ from airflow_provider_connect_offsets.offsets.family import (
     error,
     flag,
     is_default,
-    plain,
+    plain_value,
     topic_partition,
     whole_field,
 )
@@ -69,7 +69,7 @@ class MirrorSource(Family):
         """
         if not is_default(config, "topic.filter.class", "DefaultTopicFilter"):
             return None
-        topics = plain(config, "topics", ".*")
+        topics = plain_value(config, "topics", ".*")
         heartbeats = [r"(?:.*[.])?heartbeats"] if flag(config, "heartbeats.replication.enabled", default=True) else []
         return None if topics is None else alternatives(topics, *heartbeats)
 
@@ -80,7 +80,7 @@ class MirrorSource(Family):
         from the target (``MirrorSourceConnector.isCycle``). Topics that end with ``.internal`` or ``-internal`` are
         excluded too, as before Kafka 4.0, because the configuration does not name the release.
         """
-        excluded = plain(config, "topics.exclude", r"mm2.*\.internal,.*\.replica,__.*") or ""
+        excluded = plain_value(config, "topics.exclude", r"mm2.*\.internal,.*\.replica,__.*") or ""
         separator = config.get(SEPARATOR, ".")
         never = [r".*[-.]internal", *internal_topics(separator if keeps_separator(config) else ".")]
         if is_default(config, "replication.policy.class", "DefaultReplicationPolicy"):
@@ -101,7 +101,7 @@ class MirrorSource(Family):
 
     def under(self, partition: JsonMap, config: Config, *, before: Config) -> JsonMap:
         """Replace the source alias, if ``config`` has another one."""
-        return _realiased(partition, {"cluster": "source"}, config, before)
+        return _replace_aliases(partition, {"cluster": "source"}, config, before)
 
     def check_partition(self, partition: JsonMap, config: Config) -> Iterator[Finding]:
         """Require the configured source alias."""
@@ -148,7 +148,9 @@ class MirrorHeartbeat(_NeverRead):
 
     def under(self, partition: JsonMap, config: Config, *, before: Config) -> JsonMap:
         """Replace the aliases that ``config`` changes."""
-        return _realiased(partition, {"sourceClusterAlias": "source", "targetClusterAlias": "target"}, config, before)
+        return _replace_aliases(
+            partition, {"sourceClusterAlias": "source", "targetClusterAlias": "target"}, config, before
+        )
 
     def check_partition(self, partition: JsonMap, config: Config) -> Iterator[Finding]:
         """Require the configured aliases."""
@@ -173,7 +175,7 @@ def _of_consumer(config: Config, name: str) -> str | None:
     )
 
 
-def _realiased(partition: JsonMap, sides: Mapping[str, str], config: Config, before: Config) -> JsonMap:
+def _replace_aliases(partition: JsonMap, sides: Mapping[str, str], config: Config, before: Config) -> JsonMap:
     """Replace aliases that ``config`` changes; ``sides``: field of the partition → source or target."""
     changed = {field: side for field, side in sides.items() if _alias(config, side) != _alias(before, side)}
     return {**partition, **{field: _alias(config, side) for field, side in changed.items()}}

@@ -18,7 +18,7 @@ GROUP = "connect_offsets.families"
 
 
 @cache
-def own_families(taken: frozenset[str]) -> tuple[Family, ...]:
+def load_own_families(taken: frozenset[str]) -> tuple[Family, ...]:
     """Load all families that other distributions bring.
 
     They are loaded once per process, and not before there is a class or family that this package does not know.
@@ -31,7 +31,7 @@ def own_families(taken: frozenset[str]) -> tuple[Family, ...]:
     """
     loaded: dict[str, Family] = {}
     for point in family_points():
-        family = _loaded(point)
+        family = _load(point)
         if family.name in {*loaded, *taken}:
             raise _broken(point, f"there is another family named {family.name!r}")
         loaded[family.name] = family
@@ -48,7 +48,7 @@ def distribution_of(point: EntryPoint) -> str:
     return f"{point.dist.name} {point.dist.version}" if point.dist is not None else "with an unknown name"
 
 
-def _loaded(point: EntryPoint) -> Family:
+def _load(point: EntryPoint) -> Family:
     try:
         loaded = point.load()
     except Exception as error:

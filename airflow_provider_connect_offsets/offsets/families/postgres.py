@@ -13,7 +13,7 @@ from typing import ClassVar
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.offsets.document import JsonMap
 from airflow_provider_connect_offsets.offsets.families.debezium import Debezium
-from airflow_provider_connect_offsets.offsets.family import MAX_OFFSET, Config, Keys, plain
+from airflow_provider_connect_offsets.offsets.family import MAX_OFFSET, Config, Keys, plain_value
 
 _LSN = re.compile(r"([0-9A-F]{1,8})/([0-9A-F]{1,8})", re.IGNORECASE | re.ASCII)
 
@@ -42,7 +42,7 @@ def lsn_text(lsn: int) -> str:
 
 def slot_of(config: Config) -> str | None:
     """Return the connector's replication slot; None if a config provider hides it."""
-    return plain(config, "slot.name", "debezium")
+    return plain_value(config, "slot.name", "debezium")
 
 
 @dataclass(frozen=True, slots=True)

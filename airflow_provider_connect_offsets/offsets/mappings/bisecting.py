@@ -107,7 +107,7 @@ def search(known: Iterable[OffsetMapping], logs: LogRanges, *, lowest: int = 0) 
     records, results = _Records(logs), []
     try:
         for before, after in changes:
-            results += yield from _between(records, before, after)
+            results += yield from _search_between(records, before, after)
     except _UnprovableError:
         return []
     return results
@@ -175,10 +175,10 @@ class _Records:
         return [OffsetMapping(upstream[digest], at) for digest, at in copies if digest in upstream]
 
     def _agrees(self, mapping: OffsetMapping) -> bool:
-        same = [self._same(near) for near in _neighbours(mapping)]
+        same = [self._is_same(near) for near in _neighbours(mapping)]
         return any(all(same[first : first + COMPANY]) for first in range(COMPANY))
 
-    def _same(self, mapping: OffsetMapping) -> bool:
+    def _is_same(self, mapping: OffsetMapping) -> bool:
         record = self._source.get(mapping.upstream)
         return record is not None and record == self._target.get(mapping.downstream)
 
@@ -187,7 +187,7 @@ def _neighbours(mapping: OffsetMapping) -> list[OffsetMapping]:
     return [OffsetMapping(mapping.upstream + step, mapping.downstream + step) for step in range(1 - COMPANY, COMPANY)]
 
 
-def _between(records: _Records, before: OffsetMapping, after: OffsetMapping) -> Search:
+def _search_between(records: _Records, before: OffsetMapping, after: OffsetMapping) -> Search:
     """Find mappings between two mappings, as far as the records confirm them."""
     # A range of records reveals equal ones; single records far apart would not.
     yield from records.read(range(after.upstream - _WINDOW, after.upstream + _WINDOW), ())
@@ -195,24 +195,26 @@ def _between(records: _Records, before: OffsetMapping, after: OffsetMapping) -> 
         return []
     results = [after]
     for _ in range(_CHANGES):
-        last = yield from _last(records, before, after.downstream - 1)
+        last = yield from _find_last(records, before, after.downstream - 1)
         if last is None:
             return results
         results.append(last)
         if last.downstream + 1 == after.downstream:
             return results
-        following = yield from _following(records, last, after)
+        following = yield from _find_following(records, last, after)
         if following is None:
             return results
         results.append(following)
         if following.distance == after.distance:
-            yield from _sampled(records, following, after.upstream)
+            yield from _check_samples(records, following, after.upstream)
             return results
         before = following
     return results
 
 
-def _last(records: _Records, first: OffsetMapping, end: int) -> Generator[RecordOffsets, Records, OffsetMapping | None]:
+def _find_last(
+    records: _Records, first: OffsetMapping, end: int
+) -> Generator[RecordOffsets, Records, OffsetMapping | None]:
     """Find the last mapping up to ``end`` in the remote topic with the distance of ``first``; None if all differ."""
     distance, logs = first.distance, records.logs
     low = max(first.upstream, logs.source.start, logs.target.start - distance)
@@ -228,18 +230,18 @@ def _last(records: _Records, first: OffsetMapping, end: int) -> Generator[Record
             low = middle
         else:
             high = middle
-    yield from _sampled(records, _at(begin, distance), low)
+    yield from _check_samples(records, _at(begin, distance), low)
     return _at(low, distance)
 
 
-def _sampled(records: _Records, first: OffsetMapping, last: int) -> Generator[RecordOffsets, Records, None]:
+def _check_samples(records: _Records, first: OffsetMapping, last: int) -> Generator[RecordOffsets, Records, None]:
     """Check that a distance holds between two records; if it doesn't, changes have cancelled each other out."""
     steps = (first.upstream + (last - first.upstream) * number // _SAMPLES for number in range(_SAMPLES))
     if not (yield from records.agree(*[_at(at, first.distance) for at in steps])):
         raise _UnprovableError
 
 
-def _following(
+def _find_following(
     records: _Records, last: OffsetMapping, after: OffsetMapping
 ) -> Generator[RecordOffsets, Records, OffsetMapping | None]:
     """Find the first mapping after ``last``: most often it has the distance of ``after`` already."""
@@ -248,7 +250,9 @@ def _following(
     if (yield from records.agree(again)):
         return again
     if (yield from records.agree(next_one)):
-        return next_one if again.upstream + 1 == next_one.upstream else (yield from _first(records, again, next_one))
+        return (
+            next_one if again.upstream + 1 == next_one.upstream else (yield from _find_first(records, again, next_one))
+        )
     end = min(begin + _WINDOW, after.downstream)
     near = range(last.upstream + 1 - _WINDOW, last.upstream + 1 + _WINDOW)
     for copy in (yield from records.copies(near, range(begin, end))):
@@ -257,7 +261,7 @@ def _following(
     return None
 
 
-def _first(
+def _find_first(
     records: _Records, low: OffsetMapping, high: OffsetMapping
 ) -> Generator[RecordOffsets, Records, OffsetMapping | None]:
     """Find the first mapping from which a distance holds; it holds at ``high`` and does not at ``low``."""

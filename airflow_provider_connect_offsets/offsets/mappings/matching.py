@@ -58,8 +58,8 @@ def match(known: Iterable[OffsetMapping], ranges: LogRanges, *, may_repeat: bool
     """
     records = yield RecordOffsets(frozenset(ranges.source), frozenset(ranges.target))
     copied = {mapping.downstream: mapping.upstream for mapping in known if is_same(records, mapping)}
-    copied |= _recognised(records, may_repeat=may_repeat)
-    copied |= _between(records, copied)
+    copied |= _recognise(records, may_repeat=may_repeat)
+    copied |= _match_between(records, copied)
     # After the last record of a running flow there may be records of a transaction that is still open.
     next_source, next_target = (dict(pairwise(sorted(side))) for side in (records.source, records.target))
     return [
@@ -70,7 +70,7 @@ def match(known: Iterable[OffsetMapping], ranges: LogRanges, *, may_repeat: bool
     ]
 
 
-def _recognised(records: Records, *, may_repeat: bool) -> dict[int, int]:
+def _recognise(records: Records, *, may_repeat: bool) -> dict[int, int]:
     """Return the source offset of each copy that digests identify, by the offset of the copy."""
     alike, copies = Counter(records.source.values()), Counter(records.target.values())
     offsets = sorted(records.source)
@@ -86,7 +86,7 @@ def _recognised(records: Records, *, may_repeat: bool) -> dict[int, int]:
     }
 
 
-def _between(records: Records, copied: Mapping[int, int]) -> dict[int, int]:
+def _match_between(records: Records, copied: Mapping[int, int]) -> dict[int, int]:
     """Return the source offsets of further copies, by the offset of the copy.
 
     If two recognised copies have the same distance (downstream - upstream), so have all copies between them, provided

@@ -156,7 +156,7 @@ class FailoverRequest(GroupsToMove, JsonRecord):
             given: The attributes; those of :class:`GroupsToMove` may be given as a person typed them.
         """
         mode = Mode.PLANNED if planned else Mode.UNPLANNED
-        request = cls(**cls.parsed({**given, "mode": mode}))
+        request = cls(**cls.parse_values({**given, "mode": mode}))
         request.refuse_impossible()
         return request
 

@@ -50,12 +50,12 @@ def required(
 ) -> Any:
     """Define a text that must not be empty; without ``default`` whoever triggers the DAG fills it in."""
     value = MISSING if default is None else default
-    return _shown(title, description, _TEXT, value, example=example, default=default, section=section)
+    return _form_field(title, description, _TEXT, value, example=example, default=default, section=section)
 
 
 def prefilled(title: str, description: str, *, default: str) -> Any:
     """Define a text that code must give, and for which the form has a default."""
-    return _shown(title, description, _TEXT, MISSING, example=default, default=default)
+    return _form_field(title, description, _TEXT, MISSING, example=default, default=default)
 
 
 def optional(
@@ -75,13 +75,13 @@ def optional(
     schema: dict[str, Any] = {"type": ["null", "string"]}
     if refused is not None:
         schema["not"] = {"type": "string", "pattern": refused}
-    return _shown(title, description, schema, default, example=example, default=default or None, section=section)
+    return _form_field(title, description, schema, default, example=example, default=default or None, section=section)
 
 
 def listed(title: str, description: str, *, example: str, default: tuple[str, ...]) -> Any:
     """Define texts, given as a list or with commas between."""
     shown = ",".join(default)
-    return _shown(title, description, {"type": ["null", "string"]}, default, example=example, default=shown)
+    return _form_field(title, description, {"type": ["null", "string"]}, default, example=example, default=shown)
 
 
 def choice(
@@ -92,18 +92,18 @@ def choice(
     Null can't be one of them: in Airflow 3.1, a DAG's page shows nothing but an error if an "enum" has a null.
     """
     schema = {"type": "string", "enum": list(values), "values_display": dict(values)}
-    return _shown(title, description, schema, default, default=default, section=section)
+    return _form_field(title, description, schema, default, default=default, section=section)
 
 
 def flag(title: str, description: str, *, section: Section | None = None, default: bool) -> Any:
     """Define a parameter that is true or false."""
-    return _shown(title, description, {"type": "boolean"}, default, default=default, section=section)
+    return _form_field(title, description, {"type": "boolean"}, default, default=default, section=section)
 
 
 def count(title: str, description: str, *, section: Section | None = None, default: int, minimum: int = 1) -> Any:
     """Define a whole number, ``minimum`` or more."""
     schema = {"type": "integer", "minimum": minimum}
-    return _shown(title, description, schema, default, example=default, default=default, section=section)
+    return _form_field(title, description, schema, default, example=default, default=default, section=section)
 
 
 def limit(title: str, description: str, *, default: int) -> Any:
@@ -114,13 +114,13 @@ def limit(title: str, description: str, *, default: int) -> Any:
 def optional_count(title: str, description: str, *, example: int, default: int | None = None) -> Any:
     """Define a whole number, 0 or more, that may be left empty."""
     schema = {"type": ["null", "integer"], "minimum": 0}
-    return _shown(title, description, schema, default, example=example, default=default)
+    return _form_field(title, description, schema, default, example=example, default=default)
 
 
 def share(title: str, description: str, *, default: float) -> Any:
     """Define a number from 0 to 1."""
     schema = {"type": "number", "minimum": 0, "maximum": 1}
-    return _shown(title, description, schema, default, example=default, default=default)
+    return _form_field(title, description, schema, default, example=default, default=default)
 
 
 def connection(title: str, description: str, *, default: str) -> Any:
@@ -128,7 +128,7 @@ def connection(title: str, description: str, *, default: str) -> Any:
     return required(title, description, section=Section.CONNECTIONS, example=default, default=default)
 
 
-def _shown(title: str, description: str, schema: Mapping[str, Any], value: Any, **form: Any) -> Any:
+def _form_field(title: str, description: str, schema: Mapping[str, Any], value: Any, **form: Any) -> Any:
     """Define a parameter that the form shows; ``value``: its default in code, ``form``: see :class:`Parameter`."""
     shown = {"section": None, "example": None, "default": None, **form, "title": title, "schema": dict(schema)}
     return field(default=value, metadata={_DESCRIPTION: description, _FORM: shown})
@@ -229,7 +229,7 @@ class Parameters:
         dataclass(frozen=True, kw_only=True)(cls)
 
     @classmethod
-    def parsed(cls, given: Mapping[str, object]) -> dict[str, Any]:
+    def parse_values(cls, given: Mapping[str, object]) -> dict[str, Any]:
         """Return the parsed values by name: those that were given, and the defaults of all other parameters.
 
         Raises :class:`InvalidRequest` in one sentence that names the first parameter whose value does not fit.
@@ -240,8 +240,8 @@ class Parameters:
 
     @classmethod
     def parse(cls, **given: Any) -> Self:
-        """Return the parameters with the values of :meth:`parsed`; raises :class:`InvalidRequest` as it does."""
-        return cls(**cls.parsed(given))
+        """Return the parameters with the values of :meth:`parse_values`; raises :class:`InvalidRequest` as it does."""
+        return cls(**cls.parse_values(given))
 
     def values(self, *names: str) -> dict[str, Any]:
         """Return the values by name; of all parameters if no names are given."""
@@ -257,13 +257,15 @@ def fields_of(*models: type[Parameters]) -> dict[str, Parameter]:
 def _fields(model: type[Parameters]) -> dict[str, Parameter]:
     types = get_type_hints(model, include_extras=True)
     return {
-        one.name: Parameter(one.name, one.metadata[_DESCRIPTION], one.default, *_bare(types[one.name]), _form(one))
+        one.name: Parameter(
+            one.name, one.metadata[_DESCRIPTION], one.default, *_strip_annotation(types[one.name]), _form(one)
+        )
         for one in fields(model)
         if _DESCRIPTION in one.metadata
     }
 
 
-def _bare(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
+def _strip_annotation(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
     """Return an annotation without what ``Annotated`` adds, and what it adds."""
     is_annotated = get_origin(annotation) is Annotated
     return (annotation.__origin__, annotation.__metadata__) if is_annotated else (annotation, ())

@@ -54,14 +54,14 @@ class FlowReset(JsonRecord):
         return OwnTopic(self.flow.syncs_on, self.flow.offset_syncs_topic)
 
     @property
-    def stored_checkpoints(self) -> OwnTopic:
+    def checkpoints_topic(self) -> OwnTopic:
         """The checkpoints topic."""
         return OwnTopic(Side.TARGET, self.flow.checkpoints_topic)
 
     @property
-    def emptied(self) -> tuple[OwnTopic, ...]:
+    def emptied_topics(self) -> tuple[OwnTopic, ...]:
         """The topics that are emptied."""
-        return (self.syncs, self.stored_checkpoints) if self.checkpoints else (self.syncs,)
+        return (self.syncs, self.checkpoints_topic) if self.checkpoints else (self.syncs,)
 
     def digest(self) -> str:
         """Return the SHA-256 (hex) of all fields, which a person approves."""
@@ -76,7 +76,7 @@ def flow_of(connector: str, family: Family, config: Config) -> Flow:
 def refuse_other_flow(flow: Flow, connector: str, family: Family, config: Config) -> None:
     """Raise :class:`InvalidInput` if ``connector`` is no MirrorCheckpoint, or not of ``flow``."""
     other = _flow(connector, family, config, expected=MirrorCheckpoint.name, param="checkpoint_connector")
-    theirs, ours = _shared(other), _shared(flow)
+    theirs, ours = _shared_settings(other), _shared_settings(flow)
     different = [f"{name} is {theirs[name]!r}, not {ours[name]!r}" for name in ours if theirs[name] != ours[name]]
     if different:
         raise InvalidInput(
@@ -89,7 +89,7 @@ def refuse_other_flow(flow: Flow, connector: str, family: Family, config: Config
 def shares_syncs(flow: Flow, config: Config) -> bool:
     """Whether a MirrorSource or MirrorCheckpoint with this configuration writes or reads the same offset-syncs."""
     try:
-        return _shared(Flow.of(config)) == _shared(flow)
+        return _shared_settings(Flow.of(config)) == _shared_settings(flow)
     except InvalidInput:
         return False  # the names of its topics are unknown
 
@@ -106,7 +106,7 @@ def _flow(connector: str, family: Family, config: Config, *, expected: str, para
         raise InvalidInput(f"Nothing was read or changed. {connector!r}: {error}") from error
 
 
-def _shared(flow: Flow) -> dict[str, str]:
+def _shared_settings(flow: Flow) -> dict[str, str]:
     """Return what the connectors of a flow have in common, by the names of their configuration."""
     return {
         "source.cluster.alias": flow.source_alias,

@@ -51,13 +51,15 @@ class NamePatterns:
         """Parse the text of an option; raises :class:`InvalidRequest`, which names it."""
         return cls(tuple(_pattern(one, option) for one in text.split()))
 
-    def concerning(self, kind: Named) -> list[str]:
+    def patterns_for(self, kind: Named) -> list[str]:
         """Return the patterns that count for names of a kind."""
         return [pattern for of, pattern in self.patterns if of is None or of is kind]
 
     def match(self, kind: Named, name: str) -> str | None:
         """Return the first pattern that matches a name; None if none does."""
-        return next((one for one in self.concerning(kind) if NamePattern(one, "[connect_offsets]").matches(name)), None)
+        return next(
+            (one for one in self.patterns_for(kind) if NamePattern(one, "[connect_offsets]").matches(name)), None
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ class Guards:
                 "Spark application. To enable it, list the catalogs that queries may read in [connect_offsets] queries."
             )
 
-    def applied(self, request: Request) -> Request:
+    def apply_to(self, request: Request) -> Request:
         """Return the request with what its Spark job has to know of these guards."""
         return replace(request, catalogs=self.catalogs) if request.to is To.QUERY else request
 
@@ -103,7 +105,7 @@ class Guards:
 
     def refuse_names(self, kind: Named, names: Iterable[str]) -> None:
         """Raise :class:`InvalidRequest` if any of ``names`` may not be changed; the message has the first of them."""
-        only = self.allowed.concerning(kind)
+        only = self.allowed.patterns_for(kind)
         for name in names:
             if (pattern := self.protected.match(kind, name)) is not None:
                 raise InvalidRequest(

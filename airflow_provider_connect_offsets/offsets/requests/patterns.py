@@ -45,7 +45,7 @@ class NamePattern:
     def matches(self, name: str) -> bool:
         """Whether it matches the whole name; raises ``refusal`` after a second, in which other threads go on."""
         try:
-            return _compiled(self.pattern).fullmatch(name, timeout=_LONGEST, concurrent=True) is not None
+            return _compile(self.pattern).fullmatch(name, timeout=_LONGEST, concurrent=True) is not None
         except (TimeoutError, MemoryError) as error:
             raise self.refusal(
                 f"{self.whose}: {self.pattern!r} can't be matched with {name!r} within {_LONGEST:g} s, so it is "
@@ -106,7 +106,7 @@ def _check(text: str) -> None:
 
 
 @cache
-def _compiled(text: str) -> regex.Pattern[str]:
+def _compile(text: str) -> regex.Pattern[str]:
     """Compile a pattern for the engine with a time limit; :func:`_check` passes only what both engines read alike."""
     # Spark's own Python, which reads requests and matches nothing by this, need not have it.
     import regex  # noqa: PLC0415

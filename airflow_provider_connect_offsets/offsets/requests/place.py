@@ -158,7 +158,7 @@ def _ranges(text: str) -> Iterator[tuple[int, int]]:
         yield low, high
 
 
-def parsed_to(value: object, param: str) -> To:
+def parse_to(value: object, param: str) -> To:
     """Parse where to resume; raises :class:`InvalidRequest`."""
     try:
         return To(str(value))
@@ -231,7 +231,7 @@ class ResumePoint(Selection, section=Section.WHERE):
 
     first: ClassVar[tuple[str, ...]] = ("connector", "connectors", "groups", "to", "value")
 
-    to: Annotated[To, parsed_to] = choice(
+    to: Annotated[To, parse_to] = choice(
         "Resume at", "Where to resume.", section=Section.WHAT, values=TO, default=To.CURRENT
     )
     value: Annotated[str, _value] = optional(

@@ -77,11 +77,13 @@ class Window:
         """Yield the times at which clocks change in the days after a moment, in UTC and whole minutes."""
         begins = moment.astimezone(UTC).replace(second=0, microsecond=0)
         for before, after in pairwise(begins + timedelta(hours=hour) for hour in range(24 * _DAYS)):
-            if self._ahead(before) != self._ahead(after):
+            if self._offset_from_utc(before) != self._offset_from_utc(after):
                 minutes = (before + timedelta(minutes=minute) for minute in range(1, 61))
-                yield next(minute for minute in minutes if self._ahead(minute) == self._ahead(after))
+                yield next(
+                    minute for minute in minutes if self._offset_from_utc(minute) == self._offset_from_utc(after)
+                )
 
-    def _ahead(self, moment: datetime) -> timedelta | None:
+    def _offset_from_utc(self, moment: datetime) -> timedelta | None:
         """Return how far the zone's clocks are ahead of UTC."""
         return moment.astimezone(self.zone).utcoffset()
 

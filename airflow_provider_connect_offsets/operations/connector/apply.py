@@ -11,10 +11,10 @@ from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.operations.connector import outcomes
 from airflow_provider_connect_offsets.operations.connector.plans import refuse_outdated
-from airflow_provider_connect_offsets.operations.registry import on_connector
+from airflow_provider_connect_offsets.operations.registry import operation_on_connector
 from airflow_provider_connect_offsets.operations.stages.captured import (
     alteration_in,
-    deleted_in,
+    describe_deleted,
     is_applied,
     prior_state_in,
 )
@@ -80,13 +80,15 @@ def carry_out(
         others: Journals of other resources that the stages change.
     """
 
-    def checked(left: Sequence[Left]) -> Sequence[Stage]:
+    def check_left(left: Sequence[Left]) -> Sequence[Stage]:
         refuse_outdated(left, plan, clients)
         return stages
 
     started = datetime.now(tz=UTC)
     change = replace(
-        on_connector(clients, plan.connector, operation, checked, key=outcomes.key_of(plan), others=others),
+        operation_on_connector(
+            clients, plan.connector, operation, check_left, key=outcomes.key_of(plan), others=others
+        ),
         is_empty=not stages,
         stops=[one.name for one in stages if one.downtime is Downtime.BEGINS],
     )
@@ -97,10 +99,10 @@ def carry_out(
         if record is None or record.state is not SagaState.DONE:
             raise
         raise NotRunning(f"The change was applied and read back, but {error}") from error
-    if made.record is not None and deleted_in(made.record):
-        raise RecordsDeleted(deleted_in(made.record))
+    if made.record is not None and describe_deleted(made.record):
+        raise RecordsDeleted(describe_deleted(made.record))
     if made.is_earlier and made.record is not None and is_applied(made.record):
-        outcome = outcomes.applied_before(plan, made.record)
+        outcome = outcomes.of_applied_before(plan, made.record)
     else:
         outcome = _outcome(plan, stages, made, owner, started)
     return replace(outcome, warnings=(*made.sentences, *outcome.warnings))
@@ -108,13 +110,13 @@ def carry_out(
 
 def _outcome(plan: OffsetPlan, stages: Sequence[Stage], made: Operated, owner: Owner, started: datetime) -> Outcome:
     if made.record is None or made.made is None:
-        return outcomes.unchanged(plan, owner)
+        return outcomes.of_unchanged(plan, owner)
     alteration, state = alteration_in(made.record), prior_state_in(made.record)
     fitted = next((one.fitted for one in stages if isinstance(one, AlterOffsets) and one.fitted), plan)
     if alteration is not None and is_applied(made.record):
-        outcome = outcomes.applied(fitted, owner, alteration.prior_offsets)
+        outcome = outcomes.of_applied(fitted, owner, alteration.prior_offsets)
     else:  # the connector has reached the plan's offsets by itself
-        outcome = outcomes.unchanged(plan, owner)
+        outcome = outcomes.of_unchanged(plan, owner)
     prior = None if state is None else state.value
     return replace(
         outcome,

@@ -14,7 +14,7 @@ from airflow_provider_connect_offsets.observe import log_positions
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.operations.connector.stepwise import refuse_unless_stopped
-from airflow_provider_connect_offsets.operations.registry import journal_of, on_connector
+from airflow_provider_connect_offsets.operations.registry import journal_of, operation_on_connector
 from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import Alteration, PriorState, alteration_in
 from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets
@@ -47,9 +47,9 @@ def alter(connector: str, clients: Clients, owner: Owner, changes: Offsets) -> A
     refuse_unless_stopped(clients, connector)
     gone = log_positions.out_of_log(clients, log_positions.positions_in(info.family, changes))
     if gone:
-        raise InvalidRequest(f"Nothing was written: {log_positions.described(connector, gone)}")
+        raise InvalidRequest(f"Nothing was written: {log_positions.describe_gone(connector, gone)}")
 
-    return _changed(clients, owner, WriteOffsets(connector, clients, changes))
+    return _change(clients, owner, WriteOffsets(connector, clients, changes))
 
 
 def reset(connector: str, clients: Clients, owner: Owner) -> Alteration:
@@ -60,10 +60,10 @@ def reset(connector: str, clients: Clients, owner: Owner) -> Alteration:
     clients.control.require_offset_changes()
     refuse_unless_stopped(clients, connector)
 
-    return _changed(clients, owner, ResetOffsets(connector, clients))
+    return _change(clients, owner, ResetOffsets(connector, clients))
 
 
-def _changed(clients: Clients, owner: Owner, stage: AlterOffsets) -> Alteration:
+def _change(clients: Clients, owner: Owner, stage: AlterOffsets) -> Alteration:
     """Make the stage as a saga of its own, and return what it captured."""
     connector = stage.subject
     if journal_of(clients, connector).is_open_for(owner.run):
@@ -77,14 +77,14 @@ def _changed(clients: Clients, owner: Owner, stage: AlterOffsets) -> Alteration:
         return [stage]
 
     name = "a change of offsets without a plan"
-    made = operate(on_connector(clients, connector, name, stages, explanation=_Explained()), owner)
+    made = operate(operation_on_connector(clients, connector, name, stages, explanation=_Explained()), owner)
     return Alteration.from_json(made.saga.captures[stage.name])
 
 
 class _Explained(Explanation):
     """Returns the store's error, unless the journal failed after the offsets were written."""
 
-    def undone(self, error: Exception, settled: Settled) -> Exception:
+    def explain_undone(self, error: Exception, settled: Settled) -> Exception:
         """Return the error; :class:`NotApplied` if the offsets were written, and undone as the journal failed."""
         if not isinstance(error, JournalLost) or alteration_in(settled.record) is None:
             return error
@@ -120,10 +120,10 @@ class ResetOffsets(WriteOffsets):
 
     def changes(self, prior: Offsets) -> Offsets:
         """Return the removal of all offsets."""
-        return prior.removed()
+        return prior.removals()
 
     def write(self, alteration: Alteration) -> WriteReply:
         """Remove all offsets, and prove it; raises the worker's error if it refuses."""
         reply = self._clients.offsets.reset_offsets(self.subject)
-        steps.prove(self._clients, self.subject, alteration.expected)
+        steps.prove(self._clients, self.subject, alteration.expected_offsets)
         return reply

@@ -40,13 +40,13 @@ def summary_of(moved: Sequence[MovedOffset]) -> dict[str, Any]:
     }
 
 
-def moved_by(alteration: Alteration, family: Family) -> tuple[MovedOffset, ...]:
+def list_moved(alteration: Alteration, family: Family) -> tuple[MovedOffset, ...]:
     """Return the partitions that a change without a plan has written."""
-    prior = alteration.prior_offsets.stored()
-    return tuple(_moved(change, prior.get(change.partition), family) for change in alteration.changes)
+    prior = alteration.prior_offsets.by_partition()
+    return tuple(_describe_move(change, prior.get(change.partition), family) for change in alteration.changes)
 
 
-def _moved(change: Entry, before: str | None, family: Family) -> MovedOffset:
+def _describe_move(change: Entry, before: str | None, family: Family) -> MovedOffset:
     partition = parse_map(change.partition)
     where = family.topic_partition(partition)
     position = family.position_in(change.offset)

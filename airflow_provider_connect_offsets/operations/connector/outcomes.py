@@ -20,11 +20,11 @@ from airflow_provider_connect_offsets.operations.stages.captured import (
     Alteration,
     alteration_in,
     alteration_of,
-    deleted_in,
+    describe_deleted,
     prior_state_in,
 )
 from airflow_provider_connect_offsets.saga import Owner, Progress, SagaRecord, SagaState
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 from airflow_provider_connect_offsets.workspace.outcome import MovedOffset, Outcome, Result
 
 # Results after which offsets and state are known.
@@ -39,38 +39,38 @@ def key_of(plan: OffsetPlan) -> str:
     return f"{plan.digest} {'' if plan.observed_at is None else plan.observed_at.isoformat()}"
 
 
-def applied(plan: OffsetPlan, owner: Owner, at_stop: Offsets) -> Outcome:
+def of_applied(plan: OffsetPlan, owner: Owner, at_stop: Offsets) -> Outcome:
     """Return the outcome of a plan whose offsets were written over ``at_stop``, and read back."""
     count = len(plan.changed_rows())
     return _outcome(
         plan,
         owner,
         Result.APPLIED,
-        f"Offsets of {counted(count, 'partition')} of {plan.connector!r} were changed and read back.",
-        offsets=_moved(plan, at_stop, at_stop.updated(plan.changes())),
+        f"Offsets of {quantify(count, 'partition')} of {plan.connector!r} were changed and read back.",
+        offsets=_list_moved(plan, at_stop, at_stop.with_changes(plan.changes())),
     )
 
 
-def applied_before(plan: OffsetPlan, record: SagaRecord) -> Outcome:
+def of_applied_before(plan: OffsetPlan, record: SagaRecord) -> Outcome:
     """Return the outcome of a plan that an earlier attempt had applied before it ended without an outcome."""
     message = f"An earlier attempt of this task has applied the change of {plan.connector!r} and read it back."
-    return _ended(plan, record, Result.APPLIED, message, alteration_in(record))
+    return _of_saga(plan, record, Result.APPLIED, message, alteration_in(record))
 
 
-def recovered(plan: OffsetPlan, message: str, record: SagaRecord) -> Outcome:
+def of_recovered(plan: OffsetPlan, message: str, record: SagaRecord) -> Outcome:
     """Return the outcome of a saga that was left unfinished, and settled; ``message`` describes how."""
-    applied_as = Result.RECORDS_DELETED if deleted_in(record) else Result.APPLIED
+    applied_as = Result.RECORDS_DELETED if describe_deleted(record) else Result.APPLIED
     result = {SagaState.DONE: applied_as, SagaState.UNDONE: Result.RESTORED}.get(record.state, Result.UNKNOWN)
-    return _ended(plan, record, result, message, alteration_of(record, plan.connector))
+    return _of_saga(plan, record, result, message, alteration_of(record, plan.connector))
 
 
-def unchanged(plan: OffsetPlan, owner: Owner) -> Outcome:
+def of_unchanged(plan: OffsetPlan, owner: Owner) -> Outcome:
     """Return the outcome of a plan without changes."""
     message = f"Nothing was changed: no offset of {plan.connector!r} needed a change."
     return _outcome(plan, owner, Result.UNCHANGED, message)
 
 
-def failed(plan: OffsetPlan, owner: Owner, error: BaseException, record: SagaRecord | None) -> Outcome:
+def of_failed(plan: OffsetPlan, owner: Owner, error: BaseException, record: SagaRecord | None) -> Outcome:
     """Return the outcome of a task that ended with ``error``.
 
     Args:
@@ -84,7 +84,7 @@ def failed(plan: OffsetPlan, owner: Owner, error: BaseException, record: SagaRec
     message = str(error) if is_explained else f"Nothing was changed. {error}"
     if record is None:
         return _outcome(plan, owner, result, message)
-    ended = replace(_ended(plan, record, result, message, alteration_in(record)), run=owner.run)
+    ended = replace(_of_saga(plan, record, result, message, alteration_in(record)), run=owner.run)
     # What was applied may have been left in another state.
     return replace(ended, final_state=None) if result is Result.APPLIED else ended
 
@@ -107,15 +107,15 @@ def _result_of(error: BaseException, record: SagaRecord | None) -> Result:
     return Result.APPLIED if is_proved else Result.REFUSED
 
 
-def _ended(
+def _of_saga(
     plan: OffsetPlan, record: SagaRecord, result: Result, message: str, alteration: Alteration | None
 ) -> Outcome:
     """Return the outcome of a saga, with states and offsets as far as they are known."""
     prior, moved = prior_state_in(record), tuple[MovedOffset, ...]()
     state = None if prior is None else prior.value
     if alteration is not None and result in _KNOWN:
-        stored = alteration.prior_offsets if result is Result.RESTORED else alteration.expected
-        moved = _moved(plan, alteration.prior_offsets, stored)
+        stored = alteration.prior_offsets if result is Result.RESTORED else alteration.expected_offsets
+        moved = _list_moved(plan, alteration.prior_offsets, stored)
     return replace(
         _outcome(plan, record.owner, result, message, offsets=moved),
         prior_state=state,
@@ -143,8 +143,8 @@ def _outcome(
     )
 
 
-def _moved(plan: OffsetPlan, at_stop: Offsets, stored: Offsets) -> tuple[MovedOffset, ...]:
-    before, now = at_stop.stored(), stored.stored()
+def _list_moved(plan: OffsetPlan, at_stop: Offsets, stored: Offsets) -> tuple[MovedOffset, ...]:
+    before, now = at_stop.by_partition(), stored.by_partition()
     return tuple(
         _row(plan, row, before=before.get(row.partition), stored=now.get(row.partition)) for row in plan.changed_rows()
     )

@@ -10,7 +10,7 @@ from typing import Any
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import Drift, PlanRefused
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.observe.partitions import first_few
+from airflow_provider_connect_offsets.observe.partitions import join_first
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow, plan_digest
 from airflow_provider_connect_offsets.offsets.replay import ReplayAction, ReplayPlan, ReplayRow
 from airflow_provider_connect_offsets.offsets.requests.replay import ReplayRequest
@@ -19,7 +19,7 @@ from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import IMPORT, alteration_of
 from airflow_provider_connect_offsets.saga import Left
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 from airflow_provider_connect_offsets.workspace.datasets import each_read_once, read_dataset
 from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.layout import Directory, ReplayDirectory, RunDirectory
@@ -61,7 +61,7 @@ def read_plans(members: Mapping[str, RunDirectory], *, digest: str | None = None
     of_all = plan_digest(plan.digest for plan in plans.values())
     if digest is not None and of_all != digest:
         raise PlanRefused(
-            f"Nothing was stopped or changed. The plans of {counted(len(plans), 'connector')} are not the approved "
+            f"Nothing was stopped or changed. The plans of {quantify(len(plans), 'connector')} are not the approved "
             f"plans: their digest is {of_all}, not {digest}. Plan again."
         )
     return plans
@@ -132,18 +132,18 @@ def refuse_outdated(left: Sequence[Left], plan: OffsetPlan, clients: Clients) ->
         alteration = alteration_of(one.record, plan.connector)
         written: dict[str, str | None] = {}
         if alteration is not None:
-            prior = alteration.prior_offsets.stored()
+            prior = alteration.prior_offsets.by_partition()
             written = {it.partition: it.offset for it in alteration.changes if it.offset != prior.get(it.partition)}
         elif one.record.of_title(IMPORT) is not None:  # its journal names files, not offsets
-            now = clients.offsets.read_offsets(plan.connector).stored()
+            now = clients.offsets.read_offsets(plan.connector).by_partition()
             written = {row.partition: row.before for row in plan.rows if now.get(row.partition) != row.before}
-        if kept := plan.left_alone_at(written):
+        if kept := plan.list_left_alone(written):
             raise Drift(
                 f"This run has changed nothing. Its plan was made from offsets that a dead run had left, and keeps the "
-                f"offset of partition {first_few(kept, 1)}. {one.sentence} So that offset is no longer stored. Start a "
-                "new run: it plans from the offsets that are stored now."
+                f"offset of partition {join_first(kept, 1)}. {one.sentence} So that offset is no longer stored. Start "
+                "a new run: it plans from the offsets that are stored now."
             )
 
 
 def _minutes(duration: timedelta) -> str:
-    return counted(round(duration.total_seconds() / 60), "minute")
+    return quantify(round(duration.total_seconds() / 60), "minute")

@@ -17,7 +17,12 @@ from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.replay import Range, ReplayPlan, clone_config, refuse_unbounded
 from airflow_provider_connect_offsets.offsets.requests.guards import Named
 from airflow_provider_connect_offsets.offsets.requests.replay import ReplayRequest, clone_prefix
-from airflow_provider_connect_offsets.operations.registry import journal_of, on_connector, reached, settle_of
+from airflow_provider_connect_offsets.operations.registry import (
+    journal_of,
+    make_registry,
+    operation_on_connector,
+    settle_of,
+)
 from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import HALT
 from airflow_provider_connect_offsets.operations.stages.existence_stages import CreateConnector
@@ -39,7 +44,7 @@ from airflow_provider_connect_offsets.saga import (
     operate,
     settle,
 )
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
 from airflow_provider_connect_offsets.workspace.replay import DeliveredRange, ReplayOutcome, ReplayResult
@@ -87,10 +92,11 @@ def replay(plan: ReplayPlan, clients: Clients, owner: Owner) -> ReplayOutcome:
 
     how = _Replayed(plan)
     made = operate(
-        on_connector(clients, plan.request.clone, "the replay", stages, key=_key(plan), explanation=how), owner
+        operation_on_connector(clients, plan.request.clone, "the replay", stages, key=_key(plan), explanation=how),
+        owner,
     )
     warnings = (*settled_others, *made.sentences, *(made.made.warnings if made.made else ()))
-    return delivered(plan, owner, made.saga, started_at=started, warnings=warnings)
+    return outcome_of_delivery(plan, owner, made.saga, started_at=started, warnings=warnings)
 
 
 def release(plan: ReplayPlan, clients: Clients, owner: Owner) -> ReplayOutcome | None:
@@ -107,7 +113,7 @@ def release(plan: ReplayPlan, clients: Clients, owner: Owner) -> ReplayOutcome |
     if left is None:
         return None
     if left.record.state is SagaState.DONE:
-        return delivered(plan, owner, left.record, started_at=started, warnings=(left.sentence,))
+        return outcome_of_delivery(plan, owner, left.record, started_at=started, warnings=(left.sentence,))
     return outcome(plan, owner, ReplayResult.UNDONE, left.sentence, started_at=started)
 
 
@@ -124,7 +130,7 @@ def settle_left(request: ReplayRequest, clients: Clients, owner: Owner) -> list[
         if not name.startswith(prefix) or other.uri == journal.uri:
             continue
         try:
-            left = settle(other, owner, reached(clients), clock=clients.clock)
+            left = settle(other, owner, make_registry(clients), clock=clients.clock)
         except Overlap as error:
             log.info("%s", error)
         else:
@@ -132,7 +138,7 @@ def settle_left(request: ReplayRequest, clients: Clients, owner: Owner) -> list[
     return sentences
 
 
-def delivered(
+def outcome_of_delivery(
     plan: ReplayPlan, owner: Owner, record: SagaRecord, *, started_at: datetime, warnings: tuple[str, ...] = ()
 ) -> ReplayOutcome:
     """Return the outcome of a replay that is done."""
@@ -140,7 +146,7 @@ def delivered(
     assert stage is not None  # noqa: S101 - each replay has one
     ranges = [Range.from_json(one) for one in stage.spec["ranges"]]
     positions = stage.facts.get("positions") or [None] * len(ranges)
-    after = [None if at is None else one.beyond(at) for one, at in zip(ranges, positions, strict=True)]
+    after = [None if at is None else one.count_beyond(at) for one, at in zip(ranges, positions, strict=True)]
     delivered_ranges = tuple(
         DeliveredRange(one.topic, one.partition, one.begins, one.ends, one.ends - one.begins, beyond)
         for one, beyond in zip(ranges, after, strict=True)
@@ -148,16 +154,18 @@ def delivered(
     ended = outcome(plan, owner, ReplayResult.DELIVERED, "", started_at=started_at)
     result = replace(ended, warnings=warnings, ranges=delivered_ranges)
     partitions = sum(one.ends > one.begins for one in delivered_ranges)
-    more = "an unknown number of offsets" if result.beyond is None else counted(result.beyond, "offset")
+    more = "an unknown number of offsets" if result.beyond_count is None else quantify(result.beyond_count, "offset")
     message = (
         f"{plan.request.connector!r} has delivered the interval {plan.request.interval} once more: "
-        f"{counted(result.delivered, 'offset')} in {counted(partitions, 'partition')}, and {more} "
+        f"{quantify(result.delivered_count, 'offset')} in {quantify(partitions, 'partition')}, and {more} "
         f"after the interval until the clone stopped. The clone {plan.request.clone!r} and its offsets are deleted."
     )
     return replace(result, message=message)
 
 
-def failed(plan: ReplayPlan, clients: Clients, owner: Owner, error: BaseException, *, at: datetime) -> ReplayOutcome:
+def outcome_of_failure(
+    plan: ReplayPlan, clients: Clients, owner: Owner, error: BaseException, *, at: datetime
+) -> ReplayOutcome:
     """Return the outcome of a task that ended with ``error``; ``at``: when the task began."""
     record = journal_of(clients, plan.request.clone).record_of(owner.run, _key(plan))
     if isinstance(error, NotApplied):
@@ -192,7 +200,7 @@ class _Replayed(Explanation):
     def __init__(self, plan: ReplayPlan) -> None:
         self._request = plan.request
 
-    def undone(self, error: Exception, settled: Settled) -> Exception:
+    def explain_undone(self, error: Exception, settled: Settled) -> Exception:
         """Return :class:`NotApplied`; the error itself if nothing was created, or the input was refused."""
         if isinstance(error, InvalidInput):
             return error
@@ -202,7 +210,7 @@ class _Replayed(Explanation):
             "begins at the start of the interval."
         )
 
-    def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
+    def explain_not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
         """Return the failure, with the error that it follows and what is left to do."""
         return type(failure)(
             f"{self._request.connector!r}: the interval {self._request.interval} was not delivered completely. {error} "
@@ -210,7 +218,7 @@ class _Replayed(Explanation):
             "clone."
         )
 
-    def unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
+    def explain_unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
         """Return the error: the interval is delivered, and the clone is left."""
         return type(error)(
             f"{error} The clone {self._request.clone!r} may still exist. Run the task again: it goes on from there."

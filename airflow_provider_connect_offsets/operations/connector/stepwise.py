@@ -16,13 +16,18 @@ from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.operations.connector import outcomes
 from airflow_provider_connect_offsets.operations.connector.plans import refuse_outdated
-from airflow_provider_connect_offsets.operations.registry import journal_of, on_connector, reached, settle_of
+from airflow_provider_connect_offsets.operations.registry import (
+    journal_of,
+    make_registry,
+    operation_on_connector,
+    settle_of,
+)
 from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import RESUME, PriorState, alteration_in
 from airflow_provider_connect_offsets.operations.stages.connector_stages import RestartConnector, SetState
 from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets, change_stages
-from airflow_provider_connect_offsets.saga import Executor, Left, Owner, Stage, continued, open_saga, operate
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.saga import Executor, Left, Owner, Stage, continue_saga, open_saga, operate
+from airflow_provider_connect_offsets.words import quantify
 from airflow_provider_connect_offsets.workspace.outcome import Outcome
 
 
@@ -45,11 +50,13 @@ def begin(plan: OffsetPlan, clients: Clients, owner: Owner, *, seconds: float) -
     """
     stages = change_stages(plan, clients)
 
-    def checked(left: Sequence[Left]) -> Sequence[Stage]:
+    def check_left(left: Sequence[Left]) -> Sequence[Stage]:
         refuse_outdated(left, plan, clients)
         return stages
 
-    operation = on_connector(clients, plan.connector, "the change of offsets", checked, key=outcomes.key_of(plan))
+    operation = operation_on_connector(
+        clients, plan.connector, "the change of offsets", check_left, key=outcomes.key_of(plan)
+    )
     record = open_saga(operation, owner, seconds=seconds, make=lambda executor: executor.announce(stages[0]))
     return PriorState.from_json(record.captures[stages[0].name]).state
 
@@ -65,10 +72,10 @@ def set_state(connector: str, state: State, clients: Clients, owner: Owner, *, s
     """
     stage = SetState(connector, clients, state=state.value)
     if journal_of(clients, connector).is_open_for(owner.run):
-        with _continued(connector, clients, owner, seconds):
+        with _continue_saga(connector, clients, owner, seconds):
             stage.do({})
     else:
-        operate(on_connector(clients, connector, f"the request for {state}", lambda _left: [stage]), owner)
+        operate(operation_on_connector(clients, connector, f"the request for {state}", lambda _left: [stage]), owner)
 
 
 def restart(connector: str, clients: Clients, owner: Owner, *, failed_only: bool) -> int:
@@ -87,13 +94,13 @@ def restart(connector: str, clients: Clients, owner: Owner, *, failed_only: bool
         StoreError: Connect does not answer, or refuses.
     """
     clients.registry()
-    status = steps.lasting_status(clients, connector)
+    status = steps.await_lasting_status(clients, connector)
     if status.state is State.STOPPED:
         raise InvalidRequest(f"Nothing was restarted: {connector!r} is STOPPED. Resume it instead.")
     failed = [status.state, *(task.state for task in status.tasks)].count(State.FAILED)
     if failed or not failed_only:
         stage = RestartConnector(connector, clients, failed_only=failed_only)
-        operate(on_connector(clients, connector, "the restart", lambda _left: [stage]), owner)
+        operate(operation_on_connector(clients, connector, "the restart", lambda _left: [stage]), owner)
         steps.await_restarted(clients, connector, tasks=len(status.tasks))
     return failed
 
@@ -103,7 +110,7 @@ def refuse_unless_stopped(clients: Clients, connector: str) -> None:
     status = clients.control.status(connector)
     if not status.is_stopped:
         raise NotStopped(
-            f"Nothing was written: {connector!r} is {status.state} with {counted(len(status.tasks), 'task')}. Stop it "
+            f"Nothing was written: {connector!r} is {status.state} with {quantify(len(status.tasks), 'task')}. Stop it "
             "first."
         )
 
@@ -119,13 +126,13 @@ def alter(plan: OffsetPlan, clients: Clients, owner: Owner, *, seconds: float) -
         InvalidRequest: It changes something that may not be changed here; nothing was written.
         NotApplied: Something may be written; ``undo`` restores the prior offsets.
     """
-    with _continued(plan.connector, clients, owner, seconds) as executor:
+    with _continue_saga(plan.connector, clients, owner, seconds) as executor:
         refuse_unless_stopped(clients, plan.connector)
         stage = AlterOffsets(plan.connector, clients, plan)
-        reached(clients).refuse_protected([stage])
+        make_registry(clients).refuse_protected([stage])
         executor.make(stage)
         alteration = alteration_in(executor.entry.record)
-    return Offsets() if alteration is None else alteration.expected
+    return Offsets() if alteration is None else alteration.expected_offsets
 
 
 def read_back(connector: str, clients: Clients, owner: Owner, *, seconds: float) -> Offsets:
@@ -133,12 +140,12 @@ def read_back(connector: str, clients: Clients, owner: Owner, *, seconds: float)
 
     Raises :class:`NotApplied`, and :class:`Drift` if records were deleted; ``undo`` then restores the prior offsets.
     """
-    with _continued(connector, clients, owner, seconds) as executor:
+    with _continue_saga(connector, clients, owner, seconds) as executor:
         executor.check()
         resume = next(stage for stage in executor.stages if stage.title == RESUME)
         executor.announce(resume)
         alteration = alteration_in(executor.entry.record)
-    return Offsets() if alteration is None else alteration.expected
+    return Offsets() if alteration is None else alteration.expected_offsets
 
 
 def undo(plan: OffsetPlan, clients: Clients, owner: Owner) -> Outcome | None:
@@ -151,9 +158,11 @@ def undo(plan: OffsetPlan, clients: Clients, owner: Owner) -> Outcome | None:
         The outcome; None if nothing was left.
     """
     left = settle_of(clients, plan.connector, owner, run=owner.run)
-    return None if left is None else outcomes.recovered(plan, left.sentence, left.record)
+    return None if left is None else outcomes.of_recovered(plan, left.sentence, left.record)
 
 
-def _continued(connector: str, clients: Clients, owner: Owner, seconds: float) -> AbstractContextManager[Executor]:
+def _continue_saga(connector: str, clients: Clients, owner: Owner, seconds: float) -> AbstractContextManager[Executor]:
     """Continue the saga that an earlier task of the run has begun."""
-    return continued(journal_of(clients, connector), owner, reached(clients), seconds=seconds, clock=clients.clock)
+    return continue_saga(
+        journal_of(clients, connector), owner, make_registry(clients), seconds=seconds, clock=clients.clock
+    )

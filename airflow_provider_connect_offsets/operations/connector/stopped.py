@@ -10,10 +10,15 @@ from typing import TypeAlias
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import Interfered, InvalidRequest
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.operations.registry import Reached, journal_of, on_connector, reached
+from airflow_provider_connect_offsets.operations.registry import (
+    Reached,
+    journal_of,
+    make_registry,
+    operation_on_connector,
+)
 from airflow_provider_connect_offsets.operations.stages.captured import PriorState
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
-from airflow_provider_connect_offsets.saga import Executor, Journal, Owner, SagaState, continued, open_saga, settle
+from airflow_provider_connect_offsets.saga import Executor, Journal, Owner, SagaState, continue_saga, open_saga, settle
 
 #: The clients of a Connect cluster, and a connector that is stopped. The first member's journal keeps the saga.
 Member: TypeAlias = tuple[Clients, str]
@@ -57,7 +62,7 @@ def stop_for_run(members: Sequence[Member], owner: Owner, *, seconds: float) -> 
 
     journals = [journal_of(clients, name) for clients, name in others]
     operation = replace(
-        on_connector(home, first, "the failover", lambda _left: stages, others=journals),
+        operation_on_connector(home, first, "the failover", lambda _left: stages, others=journals),
         registry=_registry(members),
         stops=[stage.name for stage in stages],
     )
@@ -68,7 +73,7 @@ def stop_for_run(members: Sequence[Member], owner: Owner, *, seconds: float) -> 
 def leave_stopped(members: Sequence[Member], owner: Owner, *, seconds: float) -> None:
     """End the saga with the connectors STOPPED; the lease lasts ``seconds`` more."""
     if members:
-        with continued(_home(members), owner, _registry(members), seconds=seconds) as executor:
+        with continue_saga(_home(members), owner, _registry(members), seconds=seconds) as executor:
             executor.finish()
 
 
@@ -79,7 +84,7 @@ def resume(members: Sequence[Member], owner: Owner, *, seconds: float) -> None:
     """
     if not members:
         return
-    with continued(_home(members), owner, _registry(members), seconds=seconds) as executor:
+    with continue_saga(_home(members), owner, _registry(members), seconds=seconds) as executor:
         executor.add([ResumeConnector(name, clients) for clients, name in members])
         executor.run()
 
@@ -112,4 +117,4 @@ def _home(members: Sequence[Member]) -> Journal:
 
 
 def _registry(members: Sequence[Member]) -> Reached:
-    return reached(*(clients for clients, _name in members))
+    return make_registry(*(clients for clients, _name in members))

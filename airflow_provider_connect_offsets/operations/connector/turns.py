@@ -155,7 +155,7 @@ class Turns:
         # No segment of a connector's name begins with an underscore.
         self._uri = join(self._root, unique_segment(connector) if connector else _FLEET)
 
-    def others(self) -> list[Turn]:
+    def other_turns(self) -> list[Turn]:
         """Return the newest turn of each other queue that may concern the same connectors.
 
         A fleet's runs may be on any connector; a connector is rewound by its own runs and by those of fleets.
@@ -163,20 +163,20 @@ class Turns:
         is_fleet = self._uri.endswith(f"/{_FLEET}")
         names = files.list_names(self._root) if is_fleet else [_FLEET]
         uris = [join(self._root, name) for name in names]
-        found = [self._newest_in(uri) for uri in uris if uri != self._uri]
+        found = [self._read_newest(uri) for uri in uris if uri != self._uri]
         return [turn for turn in found if turn is not None]
 
-    def newest(self) -> Turn | None:
+    def newest_turn(self) -> Turn | None:
         """Return the turn that was taken last; None if no turn was taken yet."""
-        return self._newest_in(self._uri)
+        return self._read_newest(self._uri)
 
-    def delivering(self, run: RewindRun) -> Turn | None:
+    def find_delivering(self, run: RewindRun) -> Turn | None:
         """Return the turn that has delivered the interval of ``run`` while the run waited; None if no turn has.
 
         An interval that was decided before and is requested again (cleared, reprocessed) waits only since its run was
         started: an earlier delivery does not count.
         """
-        newest = self.newest()
+        newest = self.newest_turn()
         if newest is None:
             return None
         first_time = self._is_first_time(run)
@@ -209,7 +209,7 @@ class Turns:
     def _interval(self, run: RewindRun) -> str:
         return join(self._uri, f"interval-{unique_segment(run.interval.begins.isoformat())}.json")
 
-    def _newest_in(self, uri: str) -> Turn | None:
+    def _read_newest(self, uri: str) -> Turn | None:
         names = files.list_names(uri)
         number = max((int(match[1]) for match in map(_TURN.fullmatch, names) if match), default=0)
         turn = self._read(uri, number) if number else None

@@ -10,14 +10,18 @@ from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.waiting import consumes
-from airflow_provider_connect_offsets.offsets.copied import copied, stale_setting
+from airflow_provider_connect_offsets.offsets.copied import copy_offsets, stale_setting
 from airflow_provider_connect_offsets.offsets.document import JsonMap, Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, Family, MirrorSource
-from airflow_provider_connect_offsets.offsets.families.elsewhere import kept_elsewhere
-from airflow_provider_connect_offsets.offsets.redirected import redirecting, shown
-from airflow_provider_connect_offsets.operations.existence.new_connector import NewConnector, installed, latest_warning
+from airflow_provider_connect_offsets.offsets.families.elsewhere import find_elsewhere
+from airflow_provider_connect_offsets.offsets.redirected import find_redirecting, show_setting
+from airflow_provider_connect_offsets.operations.existence.new_connector import (
+    NewConnector,
+    find_installed,
+    latest_warning,
+)
 from airflow_provider_connect_offsets.operations.stages import steps
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 
 log = logging.getLogger(__name__)
 # A property of source connectors: the topic that their offsets are stored in, in place of the worker's.
@@ -45,7 +49,7 @@ class Copying:
     stop_original: bool = False
 
     @property
-    def both(self) -> tuple[str, str]:
+    def both_names(self) -> tuple[str, str]:
         """The original and its copy."""
         return self.connector, self.new_name
 
@@ -89,19 +93,19 @@ def check(copying: Copying, clients: Clients) -> Copied:
     clients.control.require_offset_changes()
     original = clients.control.info(copying.connector)
     if copying.new_name in clients.control.connectors():
-        raise _refused(
+        raise _refusal(
             copying, f"a connector {copying.new_name!r} already exists. Choose another name, or delete it first"
         )
     config = _config(original, copying)
-    info = installed(copying.new_name, config, clients)
+    info = find_installed(copying.new_name, config, clients)
     _refuse_misfit(original, info, copying)
     offsets = clients.offsets.read_offsets(original.name)
-    taken = taken_over(original, info, offsets)
+    taken = offsets_of_copy(original, info, offsets)
     refuse_unfound(taken, original, info, copying)
-    state = steps.intended_state(steps.lasting_status(clients, original.name))
+    state = steps.intended_state(steps.await_lasting_status(clients, original.name))
     new = NewConnector(info.name, config, taken, state, like=original.name)
     steps.refuse_invalid(info, taken, otherwise="Nothing was created")
-    warnings = tuple(_warnings(original, info, len(offsets.stored()) - len(taken)))
+    warnings = tuple(_warnings(original, info, len(offsets.by_partition()) - len(taken)))
     if copying.rename or copying.stop_original:  # otherwise the creation says so
         warnings += tuple(filter(None, [latest_warning(info, taken, clients)]))
     for warning in warnings:
@@ -109,13 +113,13 @@ def check(copying: Copying, clients: Clients) -> Copied:
     return Copied(original, info, new, warnings)
 
 
-def described(copying: Copying, checked: Copied) -> str:
+def describe_copy(copying: Copying, checked: Copied) -> str:
     """Describe what :func:`copy` would do."""
     new, original = checked.new, checked.original
-    settings = ", ".join(shown(name, value) for name, value in sorted(copying.overrides.items())) or "none"
+    settings = ", ".join(show_setting(name, value) for name, value in sorted(copying.overrides.items())) or "none"
     made = (
         f"Create {new.name!r} with the settings of {original.name!r} (changed settings: {settings}) and its offsets of "
-        f"{counted(len(new.offsets), 'partition')}. {new.name!r} will be {new.state}."
+        f"{quantify(len(new.offsets), 'partition')}. {new.name!r} will be {new.state}."
     )
     return " ".join((made, _fate(copying), *checked.warnings))
 
@@ -123,7 +127,7 @@ def described(copying: Copying, checked: Copied) -> str:
 def done(copying: Copying, count: int) -> str:
     """Describe what :func:`copy` has done."""
     made = f"renamed to {copying.new_name!r}" if copying.rename else f"copied as {copying.new_name!r}"
-    return f"{copying.connector!r} was {made}, which has offsets of {counted(count, 'partition')}."
+    return f"{copying.connector!r} was {made}, which has offsets of {quantify(count, 'partition')}."
 
 
 def _fate(copying: Copying) -> str:
@@ -139,11 +143,11 @@ def _fate(copying: Copying) -> str:
 def _config(original: ConnectorInfo, copying: Copying) -> dict[str, str]:
     """Return the copy's settings; raises :class:`InvalidRequest` for another name, or a new address for secrets."""
     if copying.overrides.get("name", copying.new_name) != copying.new_name:
-        raise _refused(copying, f"config has name={copying.overrides['name']!r}, but new_name is {copying.new_name!r}")
-    redirected = redirecting(original.config, copying.overrides)
+        raise _refusal(copying, f"config has name={copying.overrides['name']!r}, but new_name is {copying.new_name!r}")
+    redirected = find_redirecting(original.config, copying.overrides)
     if redirected is not None:
         address, secret = redirected
-        raise _refused(
+        raise _refusal(
             copying,
             f"config changes {address}, which says where data goes, so the copy would send {secret} of the original "
             f"there. In config, give {secret} and all other settings with secrets values of their own, or create the "
@@ -158,13 +162,13 @@ def _refuse_misfit(original: ConnectorInfo, info: ConnectorInfo, copying: Copyin
     if original.family != info.family or (
         original.family.name == Family.name and original.connector_class != info.connector_class
     ):
-        raise _refused(
+        raise _refusal(
             copying,
             f"{info.connector_class} can't use offsets of {original.connector_class}. Create the new connector with "
             "offsets of its own",
         )
     if not copying.rename and original.group_id is not None and original.group_id == info.group_id:
-        raise _refused(
+        raise _refusal(
             copying,
             f"both would have the consumer group {info.group_id!r} (consumer.override.group.id), so each would get "
             "only some of the partitions. Set consumer.override.group.id to another value or to null, or rename the "
@@ -172,9 +176,9 @@ def _refuse_misfit(original: ConnectorInfo, info: ConnectorInfo, copying: Copyin
         )
 
 
-def taken_over(original: ConnectorInfo, info: ConnectorInfo, offsets: Offsets) -> Offsets:
+def offsets_of_copy(original: ConnectorInfo, info: ConnectorInfo, offsets: Offsets) -> Offsets:
     """Return the offsets of the copy."""
-    return copied(offsets, info.family, info.config, before=original.config, reads=consumes(info))
+    return copy_offsets(offsets, info.family, info.config, before=original.config, reads=consumes(info))
 
 
 def refuse_unfound(taken: Offsets, original: ConnectorInfo, info: ConnectorInfo, copying: Copying) -> None:
@@ -184,7 +188,7 @@ def refuse_unfound(taken: Offsets, original: ConnectorInfo, info: ConnectorInfo,
     for entry in taken:
         setting = stale_setting(parse_map(entry.partition), info.config, before=original.config)
         if setting is not None:
-            raise _refused(
+            raise _refusal(
                 copying,
                 f"the source partition {entry.partition} contains the value of {setting}, which config changes, so the "
                 f"copy may never read the offset of this partition. Leave {setting} as it is, or create the connector "
@@ -193,14 +197,14 @@ def refuse_unfound(taken: Offsets, original: ConnectorInfo, info: ConnectorInfo,
 
 
 def _warnings(original: ConnectorInfo, info: ConnectorInfo, left_out: int) -> Iterator[str]:
-    elsewhere = kept_elsewhere(original.connector_class, is_sink=original.type is ConnectorType.SINK)
+    elsewhere = find_elsewhere(original.connector_class, is_sink=original.type is ConnectorType.SINK)
     if elsewhere is not None:
         yield (
             f"{original.connector_class} also keeps its position in {elsewhere.where}, which is not copied. Read "
             "the connector's manual before you go on."
         )
     if left_out:
-        left = counted(left_out, "partition")
+        left = quantify(left_out, "partition")
         yield f"{left} of {original.name!r} not copied, because {info.name!r} does not read their topics."
     if info.family.name == MirrorSource.name and info.family.under(_ANY, info.config, before=original.config) != _ANY:
         yield (
@@ -210,5 +214,5 @@ def _warnings(original: ConnectorInfo, info: ConnectorInfo, left_out: int) -> It
         )
 
 
-def _refused(copying: Copying, why: str) -> InvalidRequest:
+def _refusal(copying: Copying, why: str) -> InvalidRequest:
     return InvalidRequest(f"Nothing was changed: {copying.connector!r} can't be copied as {copying.new_name!r}: {why}.")

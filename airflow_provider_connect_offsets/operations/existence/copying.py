@@ -12,15 +12,15 @@ from airflow_provider_connect_offsets.operations.existence.copy_check import (
     Copied,
     Copying,
     check,
+    offsets_of_copy,
     refuse_unfound,
-    taken_over,
 )
 from airflow_provider_connect_offsets.operations.existence.create_delete import (
     RemovedOffsets,
     StartingOffsets,
-    stored_in,
+    count_stored,
 )
-from airflow_provider_connect_offsets.operations.registry import journal_of, on_connector, settle_of
+from airflow_provider_connect_offsets.operations.registry import journal_of, operation_on_connector, settle_of
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
 from airflow_provider_connect_offsets.operations.stages.existence_stages import (
     CreateConnector,
@@ -53,12 +53,12 @@ def copy(copying: Copying, clients: Clients, owner: Owner) -> int:
         LeftStopped: The original could not be deleted or resumed; the message says what is stored.
     """
     if not (copying.rename or copying.stop_original):
-        return _beside(copying, clients, owner)
+        return _copy_running(copying, clients, owner)
 
     def stages(_left: Sequence[Left]) -> list[Stage]:
         return _stages(copying, check(copying, clients), clients)
 
-    operation = on_connector(
+    operation = operation_on_connector(
         clients,
         copying.connector,
         "the renaming" if copying.rename else "the copying",
@@ -68,9 +68,9 @@ def copy(copying: Copying, clients: Clients, owner: Owner) -> int:
         others=[journal_of(clients, copying.new_name)],
     )
     try:
-        return stored_in(operate(operation, owner).saga)
+        return count_stored(operate(operation, owner).saga)
     except NotRunning as error:
-        raise _not_running(copying, error, clients) from error
+        raise _explain_not_running(copying, error, clients) from error
 
 
 def release(copying: Copying, clients: Clients, owner: Owner) -> tuple[str, int | None] | None:
@@ -87,10 +87,10 @@ def release(copying: Copying, clients: Clients, owner: Owner) -> tuple[str, int 
         LeftStopped: The original could neither be restored nor be deleted; the message says what is stored.
         StoreError: A system does not answer, or refuses; something may be left.
     """
-    for one in copying.both:  # one of them has the saga
+    for one in copying.both_names:  # one of them has the saga
         left = settle_of(clients, one, owner, run=owner.run)
         if left is not None:
-            return left.sentence, stored_in(left.record) if left.record.state is SagaState.DONE else None
+            return left.sentence, count_stored(left.record) if left.record.state is SagaState.DONE else None
     return None
 
 
@@ -100,7 +100,7 @@ def settle_left(copying: Copying, clients: Clients, owner: Owner) -> list[str]:
     Otherwise a half-made copy would occupy the name of the new connector. Returns a sentence for each saga that was
     settled. Raises as :func:`release` does, and :class:`Overlap` if a run works on one of the two.
     """
-    left = (settle_of(clients, one, owner) for one in copying.both)
+    left = (settle_of(clients, one, owner) for one in copying.both_names)
     return [one.sentence for one in left if one is not None]
 
 
@@ -115,7 +115,7 @@ class CopiedOffsets(StartingOffsets):
     def changes(self, prior: Offsets) -> Offsets:
         """Return what is written over ``prior``; raises :class:`InvalidRequest` for what the copy would not find."""
         original, info = self._checked.original, self._checked.info
-        self._changes = taken_over(original, info, self._clients.offsets.read_offsets(original.name))
+        self._changes = offsets_of_copy(original, info, self._clients.offsets.read_offsets(original.name))
         refuse_unfound(self._changes, original, info, self._copying)
         return super().changes(prior)
 
@@ -136,7 +136,7 @@ def _stages(copying: Copying, checked: Copied, clients: Clients) -> list[Stage]:
     return [*copied, *last, ResumeConnector(new.name, clients, state_of=original.name)]
 
 
-def _beside(copying: Copying, clients: Clients, owner: Owner) -> int:
+def _copy_running(copying: Copying, clients: Clients, owner: Owner) -> int:
     """Copy a connector that keeps running: create the copy while no other run may change the original."""
     settle_of(clients, copying.connector, owner)
     return create_delete.create_checked(
@@ -144,7 +144,7 @@ def _beside(copying: Copying, clients: Clients, owner: Owner) -> int:
     )
 
 
-def _not_running(copying: Copying, error: NotRunning, clients: Clients) -> NotRunning:
+def _explain_not_running(copying: Copying, error: NotRunning, clients: Clients) -> NotRunning:
     rest = f"{copying.connector!r} is deleted" if copying.rename else f"{copying.connector!r} keeps its own"
     return NotRunning(
         f"{error} {copying.new_name!r} exists with its offsets, and {rest}. Correct the configuration of "

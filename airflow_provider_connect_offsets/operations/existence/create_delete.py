@@ -17,8 +17,8 @@ from airflow_provider_connect_offsets.exceptions import (
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_document
 from airflow_provider_connect_offsets.operations.connector.direct import ResetOffsets, WriteOffsets
-from airflow_provider_connect_offsets.operations.existence.new_connector import NewConnector, checked, latest_warning
-from airflow_provider_connect_offsets.operations.registry import journal_of, on_connector
+from airflow_provider_connect_offsets.operations.existence.new_connector import NewConnector, check_new, latest_warning
+from airflow_provider_connect_offsets.operations.registry import journal_of, operation_on_connector
 from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import CREATE, DELETE, PriorState, alteration_in
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
@@ -71,7 +71,7 @@ def create_checked(
 
     def stages(_left: Sequence[Left]) -> list[Stage]:
         new = check()
-        if (warning := latest_warning(checked(new, clients), new.offsets, clients)) is not None:
+        if (warning := latest_warning(check_new(new, clients), new.offsets, clients)) is not None:
             log.warning("%s", warning)
         return [
             CreateConnector(new.name, clients, new.config, like=new.like),
@@ -80,8 +80,8 @@ def create_checked(
         ]
 
     how = _Created(name, clients.registry())
-    creation = on_connector(clients, name, "the creation", stages, key=_key(owner, CREATE), explanation=how)
-    return stored_in(operate(replace(creation, others=[journal_of(clients, one) for one in others]), owner).saga)
+    creation = operation_on_connector(clients, name, "the creation", stages, key=_key(owner, CREATE), explanation=how)
+    return count_stored(operate(replace(creation, others=[journal_of(clients, one) for one in others]), owner).saga)
 
 
 def delete(connector: str, clients: Clients, owner: Owner, *, kept: str) -> int:
@@ -111,8 +111,8 @@ def delete(connector: str, clients: Clients, owner: Owner, *, kept: str) -> int:
             DeleteConnector(connector, clients),
         ]
 
-    deletion = on_connector(clients, connector, "the deletion", stages, key=_key(owner, DELETE))
-    return stored_in(operate(deletion, owner).saga)
+    deletion = operation_on_connector(clients, connector, "the deletion", stages, key=_key(owner, DELETE))
+    return count_stored(operate(deletion, owner).saga)
 
 
 class StartingOffsets(WriteOffsets):
@@ -125,7 +125,7 @@ class StartingOffsets(WriteOffsets):
     def changes(self, prior: Offsets) -> Offsets:
         """Return what is written over ``prior``."""
         given = {entry.partition for entry in self._changes}
-        left = Offsets() if self._inherit else prior.removed()
+        left = Offsets() if self._inherit else prior.removals()
         return Offsets.of((*(entry for entry in left if entry.partition not in given), *self._changes))
 
 
@@ -181,13 +181,13 @@ class _Created(Explanation):
         self._connector = connector
         self._registry = registry
 
-    def undone(self, error: Exception, settled: Settled) -> Exception:
+    def explain_undone(self, error: Exception, settled: Settled) -> Exception:
         """Return :class:`NotApplied`; the error itself if nothing was created."""
         if isinstance(error, InvalidRequest):
             return error
         return NotApplied(f"{self._connector!r} was not created: {error} Nothing is left of it.{settled.lost}")
 
-    def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
+    def explain_not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
         """Return the failure, with the error that it follows."""
         return type(failure)(
             f"{self._connector!r} was not created: {error} It could not be removed again: {failure} If it is "
@@ -200,8 +200,8 @@ def _key(owner: Owner, title: str) -> str:
     return f"{title} {owner.task}"
 
 
-def stored_in(record: SagaRecord) -> int:
+def count_stored(record: SagaRecord) -> int:
     """Return how many partitions have, or had, an offset."""
     found = alteration_in(record)
     assert found is not None  # noqa: S101 - both operations alter offsets
-    return len((found.expected if record.of_title(CREATE) else found.prior_offsets).stored())
+    return len((found.expected_offsets if record.of_title(CREATE) else found.prior_offsets).by_partition())

@@ -14,7 +14,7 @@ from airflow_provider_connect_offsets.observe.waiting import consumed_partitions
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import MirrorSource, OffsetReset, TopicPartition
 from airflow_provider_connect_offsets.operations.stages import steps
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 
 
 class StartAt(StrEnum):
@@ -55,16 +55,18 @@ def log_offsets(name: str, config: Mapping[str, str], start_at: StartAt, clients
         InvalidRequest: Its offsets are not positions, or the topics that it reads are unknown or do not exist.
         StoreError: A system does not answer, or refuses.
     """
-    info = installed(name, config, clients)
+    info = find_installed(name, config, clients)
     if not info.family.has_positions:
-        raise _no_start(name, start_at, info.family.why_no_position)
+        raise _refusal_of_start(name, start_at, info.family.why_no_position)
     if clients.logs is None:
-        raise _no_start(name, start_at, "kafka_conn_id must name the cluster whose topics it reads")
+        raise _refusal_of_start(name, start_at, "kafka_conn_id must name the cluster whose topics it reads")
     if consumes(info) is None:
-        raise _no_start(name, start_at, "its configuration does not say which topics it reads. Give offsets instead")
+        raise _refusal_of_start(
+            name, start_at, "its configuration does not say which topics it reads. Give offsets instead"
+        )
     partitions = consumed_partitions(clients, info)
     if not partitions:
-        raise _no_start(name, start_at, "the cluster has no topic that it reads")
+        raise _refusal_of_start(name, start_at, "the cluster has no topic that it reads")
     return Offsets.of(_entries(info, start_at, clients.logs.bounds(partitions)))
 
 
@@ -74,7 +76,7 @@ def _entries(info: ConnectorInfo, start_at: StartAt, bounds: Mapping[TopicPartit
         partition = info.family.partition_of(where, info.config)
         offset = info.family.offset_at(log.log_end if start_at is StartAt.LATEST else log.log_start)
         if offset is None and start_at is StartAt.EARLIEST and reset is not OffsetReset.EARLIEST:
-            raise _no_start(
+            raise _refusal_of_start(
                 info.name,
                 start_at,
                 f"no offset can be stored for the first record of {where.topic!r}, partition {where.partition}, so "
@@ -84,7 +86,7 @@ def _entries(info: ConnectorInfo, start_at: StartAt, bounds: Mapping[TopicPartit
             yield Entry.of(partition, offset)
 
 
-def _no_start(name: str, start_at: StartAt, why: str) -> InvalidRequest:
+def _refusal_of_start(name: str, start_at: StartAt, why: str) -> InvalidRequest:
     return InvalidRequest(f"Nothing was created: {name!r} can't begin at {start_at}: {why}.")
 
 
@@ -98,11 +100,11 @@ def latest_warning(info: ConnectorInfo, offsets: Offsets, clients: Clients) -> s
     """
     if info.family.name != MirrorSource.name or info.family.offset_reset(info.config) is not OffsetReset.LATEST:
         return None
-    stored = {info.family.topic_partition(parse_map(partition)) for partition in offsets.stored()}
+    stored = {info.family.topic_partition(parse_map(partition)) for partition in offsets.by_partition()}
     without = [where for where in consumed_partitions(clients, info) if where not in stored]
     logs = {} if clients.logs is None else clients.logs.bounds(without)
     skipped = sum(log.log_end - log.log_start for log in logs.values())
-    known = f"{counted(skipped, 'offset')} in {counted(len(logs), 'partition')}" if logs else "all records"
+    known = f"{quantify(skipped, 'offset')} in {quantify(len(logs), 'partition')}" if logs else "all records"
     return (
         f"{info.name!r} is configured with auto.offset.reset=latest, which gives no at-least-once guarantee. For "
         "partitions without a stored offset, the records before the first poll are never replicated (now "
@@ -112,19 +114,19 @@ def latest_warning(info: ConnectorInfo, offsets: Offsets, clients: Clients) -> s
     )
 
 
-def checked(new: NewConnector, clients: Clients) -> ConnectorInfo:
+def check_new(new: NewConnector, clients: Clients) -> ConnectorInfo:
     """Return what ``new`` would be; raises :class:`InvalidRequest` for what can be refused before the creation."""
     named = new.config.get("name", new.name)
     if named != new.name:
         raise InvalidRequest(
             f"Nothing was created: connector is {new.name!r}, but its configuration has name={named!r}."
         )
-    info = installed(new.name, new.config, clients)
+    info = find_installed(new.name, new.config, clients)
     steps.refuse_invalid(info, new.offsets, otherwise="Nothing was created")
     return info
 
 
-def installed(name: str, config: Mapping[str, str], clients: Clients) -> ConnectorInfo:
+def find_installed(name: str, config: Mapping[str, str], clients: Clients) -> ConnectorInfo:
     """Return what a connector with these settings would be; raises :class:`InvalidRequest` for an unknown class."""
     class_name = config.get("connector.class", "")
     types = {kind for one, kind in clients.registry().plugins().items() if _is_named(one, class_name)}

@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.exceptions import Drift, InvalidInput
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.flow.flow_snapshot import keep_records
 from airflow_provider_connect_offsets.observe.flow.kept_mappings import append_rewinds, keep_rewinds
-from airflow_provider_connect_offsets.observe.partitions import first_few
+from airflow_provider_connect_offsets.observe.partitions import join_first
 from airflow_provider_connect_offsets.observe.waiting import consumes
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan, plan_digest
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
@@ -24,12 +24,12 @@ from airflow_provider_connect_offsets.operations.connector.apply import carry_ou
 from airflow_provider_connect_offsets.operations.connector.plans import read_plan, refuse_unapproved
 from airflow_provider_connect_offsets.operations.connector.stepwise import refuse_unless_stopped
 from airflow_provider_connect_offsets.operations.flow.new_syncs import await_new_syncs, openings
-from airflow_provider_connect_offsets.operations.registry import journal_of, on_connector
+from airflow_provider_connect_offsets.operations.registry import journal_of, operation_on_connector
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
 from airflow_provider_connect_offsets.operations.stages.flow_stages import EmptyTopics
 from airflow_provider_connect_offsets.operations.stages.offset_stages import change_stages
 from airflow_provider_connect_offsets.saga import Journal, Left, Owner, Stage, operate
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.flow_schemas import RESET_TOPICS, REWINDS
@@ -64,8 +64,8 @@ def topic_journals(reset: FlowReset, clients: Clients) -> Iterator[Journal]:
     """Yield the journals of the resources that resets may share: the MirrorCheckpoint and the internal topics."""
     if reset.checkpoint_connector:
         yield journal_of(clients, reset.checkpoint_connector)
-    for emptied in reset.emptied:
-        cluster = clients.both.on(emptied.side).cluster_id()
+    for emptied in reset.emptied_topics:
+        cluster = clients.both_clusters.on(emptied.side).cluster_id()
         yield Journal(clients.journals, cluster=cluster, resource=f"topic {emptied.topic}")
 
 
@@ -97,7 +97,7 @@ def reset_flow(
         return outcome
     history = rewinds_root(clients.workspace, cluster=clients.cluster, connector=plan.reset.source_connector)
     append_rewinds(run, history, digest=plan.offsets.digest)
-    return _proved(outcome, plan, clients, run, sync_timeout)
+    return _prove(outcome, plan, clients, run, sync_timeout)
 
 
 def reset_stages(plan: ResetPlan, clients: Clients, run: ResetDirectory) -> list[Stage]:
@@ -108,7 +108,7 @@ def reset_stages(plan: ResetPlan, clients: Clients, run: ResetDirectory) -> list
         clients,
         at_stop=lambda at_stop, fitted: keep_rewinds(run, fitted, at_stop, clients, reset.flow),
     )
-    empty = EmptyTopics(reset.source_connector, clients, reset.emptied, kept=run.uri)
+    empty = EmptyTopics(reset.source_connector, clients, reset.emptied_topics, kept=run.uri)
     if reset.checkpoint_connector is None:
         return [stop, alter, empty, resume, check]
     checkpoint = reset.checkpoint_connector
@@ -139,7 +139,7 @@ def clear_syncs(
         Overlap: Another run changes the flow; nothing was changed.
         StoreError: A system does not answer, or refuses; some records may be gone.
     """
-    stage = EmptyTopics(reset.source_connector, clients, reset.emptied, kept=run.uri)
+    stage = EmptyTopics(reset.source_connector, clients, reset.emptied_topics, kept=run.uri)
 
     def stages(_left: Sequence[Left]) -> list[EmptyTopics]:
         for connector in filter(None, (reset.source_connector, reset.checkpoint_connector)):
@@ -151,13 +151,13 @@ def clear_syncs(
 
     others = list(topic_journals(reset, clients))
     name = "the emptying of the internal topics"
-    made = operate(on_connector(clients, reset.source_connector, name, stages, others=others), owner)
+    made = operate(operation_on_connector(clients, reset.source_connector, name, stages, others=others), owner)
     return dict(made.saga.stage(stage.name).facts.get("emptied", {}))
 
 
-def _proved(outcome: Outcome, plan: ResetPlan, clients: Clients, run: ResetDirectory, timeout: float) -> Outcome:
+def _prove(outcome: Outcome, plan: ResetPlan, clients: Clients, run: ResetDirectory, timeout: float) -> Outcome:
     reset = plan.reset
-    names = " and ".join(repr(where.topic) for where in reset.emptied)
+    names = " and ".join(repr(where.topic) for where in reset.emptied_topics)
     message = f"{outcome.message} {names} {'were' if reset.checkpoints else 'was'} emptied."
     if outcome.final_state != State.RUNNING:
         start = clients.control.by_hand(plan.offsets.connector, State.RUNNING)
@@ -166,12 +166,12 @@ def _proved(outcome: Outcome, plan: ResetPlan, clients: Clients, run: ResetDirec
     expected = openings(read_dataset(run.rewinds, REWINDS))
     proof = await_new_syncs(plan.offsets, reset, expected, clients, timeout=timeout)
     warnings = outcome.warnings
-    if proof.missing:
-        first = proof.missing[0]
+    if proof.missing_partitions:
+        first = proof.missing_partitions[0]
         late = (
-            f"After {timeout:.0f} s, {counted(len(proof.missing), 'partition')} still had no new offset sync, for "
-            f"example {first.topic!r} partition {first.partition}. Until MirrorMaker 2 writes one, it does not "
-            "translate group offsets of such a partition."
+            f"After {timeout:.0f} s, {quantify(len(proof.missing_partitions), 'partition')} still had no new offset "
+            f"sync, for example {first.topic!r} partition {first.partition}. Until MirrorMaker 2 writes one, it does "
+            "not translate group offsets of such a partition."
         )
         log.warning("%s", late)
         warnings = (*warnings, late)
@@ -185,8 +185,8 @@ def _refuse_unforeseen(plan: ResetPlan, clients: Clients, run: ResetDirectory) -
     if foreign := _foreign_topics(reset, clients, foreseen=foreseen):
         raise Drift(
             f"Nothing was stopped or changed. Since the plan was made, {reset.syncs.topic!r} has received syncs of "
-            f"topics that {reset.source_connector!r} does not replicate: {first_few(foreign, _NAMED)}. The reset would "
-            "delete these syncs, but nobody has approved that. Plan again."
+            f"topics that {reset.source_connector!r} does not replicate: {join_first(foreign, _NAMED)}. The reset "
+            "would delete these syncs, but nobody has approved that. Plan again."
         )
 
 
@@ -194,7 +194,7 @@ def _refuse_foreign(reset: FlowReset, clients: Clients) -> None:
     if foreign := _foreign_topics(reset, clients):
         raise InvalidInput(
             f"Nothing was written. {reset.syncs.topic!r} holds syncs of topics that {reset.source_connector!r} does "
-            f"not replicate: {first_few(foreign, _NAMED)}. Emptying the topic would also delete these syncs, which "
+            f"not replicate: {join_first(foreign, _NAMED)}. Emptying the topic would also delete these syncs, which "
             "another flow may need. If that is intended, set foreign=True."
         )
 
@@ -216,6 +216,6 @@ def _foreign_topics(reset: FlowReset, clients: Clients, *, foreseen: Collection[
     replicates = consumes(clients.control.info(reset.source_connector))
     if replicates is None:
         return []
-    records = clients.both.on(reset.syncs.side).records(reset.syncs.topic)
+    records = clients.both_clusters.on(reset.syncs.side).records(reset.syncs.topic)
     synced = {sync.where.topic for record in records if (sync := parse_sync(record.key, record.value)) is not None}
     return sorted(topic for topic in synced.difference(foreseen) if not replicates(topic))

@@ -8,15 +8,15 @@ from typing import Any
 
 import tenacity
 
-from airflow_provider_connect_offsets.clock import retrying
+from airflow_provider_connect_offsets.clock import make_attempts
 from airflow_provider_connect_offsets.exceptions import NotRunning
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.observe.partitions import existing, first_few, partition_of
+from airflow_provider_connect_offsets.observe.partitions import existing_partitions, join_first, partition_of
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
 from airflow_provider_connect_offsets.offsets.sync_record import OffsetSync, parse_sync
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 
 # Seconds between two observations.
 _INTERVAL = 0.5
@@ -39,7 +39,7 @@ class Proof:
     awaited: frozenset[TopicPartition] = frozenset()
 
     @property
-    def missing(self) -> list[TopicPartition]:
+    def missing_partitions(self) -> list[TopicPartition]:
         """Partitions without a new sync, though they have records to replicate."""
         return sorted(self.awaited - self.first.keys())
 
@@ -47,7 +47,7 @@ class Proof:
         """Describe which syncs have come."""
         if not self.awaited:
             return "There was no record to replicate again, so no new offset sync is expected yet."
-        count = f"{len(self.awaited) - len(self.missing)} of {counted(len(self.awaited), 'partition')}"
+        count = f"{len(self.awaited) - len(self.missing_partitions)} of {quantify(len(self.awaited), 'partition')}"
         shown = sorted(self.first.values(), key=lambda sync: sync.where)[:_NAMED]
         syncs = ", ".join(
             f"{one.where.topic} {one.where.partition}: {one.upstream} → {one.downstream}" for one in shown
@@ -81,15 +81,15 @@ def await_new_syncs(
         NotRunning: A sync can't be a new one of this flow, or none came at all.
         StoreError: A cluster does not answer, or refuses.
     """
-    awaited = _awaited(plan, expected, clients)
-    retry = tenacity.retry_if_result(lambda proof: bool(proof.missing))
-    waiting = retrying(retry, timeout=timeout, clock=clients.clock, wait=tenacity.wait_fixed(_INTERVAL))
+    awaited = _awaited_partitions(plan, expected, clients)
+    retry = tenacity.retry_if_result(lambda proof: bool(proof.missing_partitions))
+    waiting = make_attempts(retry, timeout=timeout, clock=clients.clock, wait=tenacity.wait_fixed(_INTERVAL))
     proof: Proof = waiting(lambda: _observe(reset, expected, awaited, clients))
-    if awaited and len(proof.missing) == len(awaited):
+    if awaited and len(proof.missing_partitions) == len(awaited):
         raise NotRunning(
             f"{plan.connector!r} was reset, its offsets were read back and {reset.syncs.topic!r} was empty. But after "
-            f"{timeout:.0f} s there was still no new offset sync of {_named(proof.missing)}. Check the state and the "
-            "log of the connector's tasks."
+            f"{timeout:.0f} s there was still no new offset sync of {_name_partitions(proof.missing_partitions)}. "
+            "Check the state and the log of the connector's tasks."
         )
     return proof
 
@@ -99,14 +99,14 @@ def misfit(sync: OffsetSync, opening: Opening) -> bool:
     return sync.upstream < opening.upstream or sync.downstream < opening.downstream
 
 
-def _awaited(
+def _awaited_partitions(
     plan: OffsetPlan, expected: Mapping[TopicPartition, Opening], clients: Clients
 ) -> frozenset[TopicPartition]:
     """Return the partitions that were moved and have records to replicate; others get no sync until the next record."""
     moved = {where for row in plan.changed_rows() if (where := row.where) is not None and where in expected}
     if clients.logs is None or not moved:
         return frozenset()
-    bounds = clients.logs.bounds(existing(clients.logs, moved))
+    bounds = clients.logs.bounds(existing_partitions(clients.logs, moved))
     return frozenset(
         where for where, log in bounds.items() if max(expected[where].upstream, log.log_start) < log.log_end
     )
@@ -116,7 +116,7 @@ def _observe(
     reset: FlowReset, expected: Mapping[TopicPartition, Opening], awaited: frozenset[TopicPartition], clients: Clients
 ) -> Proof:
     first: dict[TopicPartition, OffsetSync] = {}
-    for record in clients.both.on(reset.syncs.side).records(reset.syncs.topic):
+    for record in clients.both_clusters.on(reset.syncs.side).records(reset.syncs.topic):
         sync = parse_sync(record.key, record.value)
         if sync is not None and sync.where in expected:
             first.setdefault(sync.where, sync)
@@ -132,5 +132,5 @@ def _observe(
     return Proof(first, awaited)
 
 
-def _named(partitions: list[TopicPartition]) -> str:
-    return first_few([f"{where.topic!r} partition {where.partition}" for where in partitions], _NAMED)
+def _name_partitions(partitions: list[TopicPartition]) -> str:
+    return join_first([f"{where.topic!r} partition {where.partition}" for where in partitions], _NAMED)

@@ -39,7 +39,7 @@ def group_clients(
 
 def unlisted_groups(clients: Clients) -> dict[str, str]:
     """Return the groups that aren't consumer groups, and why each is left alone; empty for a change of connectors."""
-    return clients.control.unlisted() if isinstance(clients.control, GroupOffsets) else {}
+    return clients.control.unlisted_groups() if isinstance(clients.control, GroupOffsets) else {}
 
 
 def groups_of(cluster: str) -> str:

@@ -11,7 +11,7 @@ from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.groups import Committed
 from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.observe.flow.observed_groups import Group, groups_named
-from airflow_provider_connect_offsets.observe.partitions import first_few, partition_of
+from airflow_provider_connect_offsets.observe.partitions import join_first, partition_of
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.offsets.requests.failover import DIGEST_PIECES, Move, digest_of_sums, row_numbers
@@ -23,10 +23,14 @@ from airflow_provider_connect_offsets.operations.stages.groups.left_groups impor
     of_other_kind,
     partition_text,
     reasons,
-    shown,
+    show_offset,
 )
-from airflow_provider_connect_offsets.operations.stages.groups.prior_groups import added, read_replaced, write_replaced
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.operations.stages.groups.prior_groups import (
+    add_replaced,
+    read_replaced,
+    write_replaced,
+)
+from airflow_provider_connect_offsets.words import quantify
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset, read_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import MIRROR_PARTITIONS, TRANSLATION
@@ -64,7 +68,7 @@ class _Translated:
     offsets: dict[TopicPartition, int]
     before: dict[TopicPartition, int | None]
 
-    def missing(self, present: Mapping[TopicPartition, Committed]) -> dict[TopicPartition, int]:
+    def missing_offsets(self, present: Mapping[TopicPartition, Committed]) -> dict[TopicPartition, int]:
         """Return the offsets that are not committed yet."""
         return {
             where: offset
@@ -95,7 +99,7 @@ def commit_translation(directory: FailoverDirectory, clusters: Clusters, *, dige
         GroupsNotMoved: All others are committed; names the groups that were left.
         StoreError: Says whether anything may have been committed.
     """
-    translated, target = _approved(directory, digest), clusters.target
+    translated, target = _read_approved(directory, digest), clusters.target
     commit = _Commit(directory, clusters, digest, translated)
     left = {name: reason for name, reason in commit_deleted(directory, target).items() if name in translated}
     present = groups_named(target, translated)
@@ -103,11 +107,11 @@ def commit_translation(directory: FailoverDirectory, clusters: Clusters, *, dige
     for name, one in translated.items():
         if name not in left and (reason := _hindrance(one, present[name])):
             left[name] = reason
-    due = {name: one.missing(present[name].offsets) for name, one in translated.items() if name not in left}
+    due = {name: one.missing_offsets(present[name].offsets) for name, one in translated.items() if name not in left}
     due = {name: offsets for name, offsets in due.items() if offsets}
     if due:
         existing = set(target.groups.list_groups())
-        replaced = added(read_replaced(directory) or {}, due, present, existing, digest=digest)
+        replaced = add_replaced(read_replaced(directory) or {}, due, present, existing, digest=digest)
         write_replaced(directory, replaced)  # durable before anything is committed
     try:
         left |= target.groups.commit(due)
@@ -121,7 +125,7 @@ def commit_translation(directory: FailoverDirectory, clusters: Clusters, *, dige
             f"{error} This interrupted the commit of {count(due)}. Some of them may be committed: they could not be "
             f"read back. Offsets that were committed stay. {_next_step(directory)}"
         ) from error
-    return commit.ended(commit.described_left(stored, left))
+    return commit.end(commit.describe_left(stored, left))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,14 +140,14 @@ class _Commit:
     def refuse_late(self, present: Mapping[str, Group]) -> None:
         """Raise :class:`NotDrained`, which names what an earlier attempt has moved, if records came to the source."""
         translated = self.translated
-        missing = {name: one.missing(present[name].offsets) for name, one in translated.items()}
+        missing = {name: one.missing_offsets(present[name].offsets) for name, one in translated.items()}
         whole = [name for name, offsets in missing.items() if not offsets]
         part = [name for name, offsets in missing.items() if offsets and len(offsets) < len(translated[name].offsets)]
         moved, more = "", ""
         if whole or part:
-            in_part = f" Of {len(part):,} more{_listed(part)}, some offsets are committed." if part else ""
+            in_part = f" Of {len(part):,} more{_list_groups(part)}, some offsets are committed." if part else ""
             moved = (
-                f" {len(whole):,} of {len(translated):,} groups{_listed(whole)} already have all their translated "
+                f" {len(whole):,} of {len(translated):,} groups{_list_groups(whole)} already have all their translated "
                 f"offsets.{in_part} These offsets stay."
             )
             more = " further"
@@ -165,17 +169,18 @@ class _Commit:
                 f"again{restore}."
             )
 
-    def described_left(
+    def describe_left(
         self, stored: Mapping[str, Mapping[TopicPartition, Committed]], left: Mapping[str, str]
     ) -> dict[str, str]:
         """Describe the groups that don't have all their translated offsets: why, and how many they have."""
         described: dict[str, str] = {}
         for name, present in stored.items():
             one = self.translated[name]
-            missing = one.missing(present)
+            missing = one.missing_offsets(present)
             if missing:
                 where, offset = next(iter(missing.items()))
-                reason = f"{partition_text(where)} was read back as {shown(present.get(where))}, not {shown(offset)}"
+                actual = show_offset(present.get(where))
+                reason = f"{partition_text(where)} was read back as {actual}, not {show_offset(offset)}"
                 committed = len(one.offsets) - len(missing)
                 part = (
                     f" ({committed:,} of its {len(one.offsets):,} translated offsets are committed)"
@@ -187,7 +192,7 @@ class _Commit:
                 described[name] = left[name]
         return described
 
-    def ended(self, left: Mapping[str, str]) -> Moved:
+    def end(self, left: Mapping[str, str]) -> Moved:
         """Write the outcome of a commit that was read back; raises :class:`GroupsNotMoved` if groups are left."""
         total = len(self.translated)
         proved = f"{total - len(left):,} of {total:,} groups have their translated offsets, read back and proved"
@@ -236,10 +241,10 @@ def came_late(directory: FailoverDirectory, source: KafkaCluster | None) -> str:
     if not named:
         return ""
     total = sum(count for count in late.values() if count > 0)
-    return f"the source received {counted(total, 'record')}: {first_few(named, _NAMED, separator='; ')}"
+    return f"the source received {quantify(total, 'record')}: {join_first(named, _NAMED, separator='; ')}"
 
 
-def _approved(directory: FailoverDirectory, digest: str) -> dict[str, _Translated]:
+def _read_approved(directory: FailoverDirectory, digest: str) -> dict[str, _Translated]:
     """Read what is to be committed, by group; raises :class:`PlanRefused` if it is not what was approved."""
     translated: dict[str, _Translated] = {}
     sums = [0] * len(DIGEST_PIECES)
@@ -262,7 +267,7 @@ def _approved(directory: FailoverDirectory, digest: str) -> dict[str, _Translate
 
 def _hindrance(one: _Translated, group: Group) -> str:
     """Describe why a group can't be committed; empty if it can, or none of its offsets is missing."""
-    if not one.missing(group.offsets):
+    if not one.missing_offsets(group.offsets):
         return ""
     if group.kind:
         return of_other_kind(group.kind)
@@ -270,11 +275,11 @@ def _hindrance(one: _Translated, group: Group) -> str:
         return MEMBERS
     for where, translated in one.offsets.items():
         if (offset := group.offset(where)) not in {translated, one.before[where]}:
-            return f"{partition_text(where)} is at {shown(offset)}, no longer at {shown(one.before[where])}"
+            return f"{partition_text(where)} is at {show_offset(offset)}, no longer at {show_offset(one.before[where])}"
     return ""
 
 
-def _listed(groups: Collection[str]) -> str:
+def _list_groups(groups: Collection[str]) -> str:
     return f" ({names(groups)})" if groups else ""
 
 

@@ -22,7 +22,7 @@ from airflow_provider_connect_offsets.operations.stages.groups.left_groups impor
     of_other_kind,
     partition_text,
     reasons,
-    shown,
+    show_offset,
 )
 from airflow_provider_connect_offsets.operations.stages.groups.prior_groups import (
     Replaced,
@@ -69,7 +69,7 @@ class _Prior:
     present: Offsets
 
     @property
-    def expected(self) -> dict[TopicPartition, Committed | None]:
+    def expected_offsets(self) -> dict[TopicPartition, Committed | None]:
         """All its offsets afterwards; None: no offset."""
         return {**self.present, **self.commit, **dict.fromkeys(self.clear)}
 
@@ -128,17 +128,19 @@ def _restore(
     for name, rows in replaced.items():
         if name not in left and (reason := _hindrance(rows, present[name])):
             left[name] = reason
-    prior = {name: _prior(rows, present[name]) for name, rows in replaced.items() if name not in left}
+    prior = {name: _find_prior(rows, present[name]) for name, rows in replaced.items() if name not in left}
     cleared = {name: one for name, one in prior.items() if one.clear}
     left |= target.groups.commit({name: one.commit for name, one in prior.items() if one.commit and not one.clear})
     left |= delete_and_commit(
         directory,
         target,
         observed={name: one.present for name, one in cleared.items()},
-        expected={name: one.expected for name, one in cleared.items()},
+        expected={name: one.expected_offsets for name, one in cleared.items()},
     )
     stored = target.groups.offsets_of(name for name in prior if name not in left)
-    left |= {name: reason for name in stored if (reason := _unproved(replaced[name], prior[name], stored[name]))}
+    left |= {
+        name: reason for name in stored if (reason := _describe_unproved(replaced[name], prior[name], stored[name]))
+    }
     emptied = [
         name
         for name in stored
@@ -157,13 +159,13 @@ def _hindrance(replaced: Mapping[TopicPartition, Replaced], group: Group) -> str
         offset = group.offset(where)
         if offset not in {row.committed, None if row.prior is None else row.prior.offset}:
             return (
-                f"{partition_text(where)} has moved from {shown(row.committed)} to {shown(offset)} since the failover, "
-                "and stays there"
+                f"{partition_text(where)} has moved from {show_offset(row.committed)} to {show_offset(offset)} since "
+                "the failover, and stays there"
             )
     return ""
 
 
-def _prior(replaced: Mapping[TopicPartition, Replaced], group: Group) -> _Prior:
+def _find_prior(replaced: Mapping[TopicPartition, Replaced], group: Group) -> _Prior:
     """Return what a group gets, in partitions that still have the failover's offset."""
     commit: dict[TopicPartition, Committed] = {}
     clear: set[TopicPartition] = set()
@@ -178,10 +180,11 @@ def _prior(replaced: Mapping[TopicPartition, Replaced], group: Group) -> _Prior:
     return _Prior(commit, frozenset(clear), group.offsets)
 
 
-def _unproved(replaced: Mapping[TopicPartition, Replaced], prior: _Prior, stored: Offsets) -> str:
+def _describe_unproved(replaced: Mapping[TopicPartition, Replaced], prior: _Prior, stored: Offsets) -> str:
     """Describe the first offset read back that differs from the offset before the failover; empty if none does."""
     without = dict.fromkeys(where for where, row in replaced.items() if row.prior is None)
-    for where, committed in {**without, **(prior.expected if prior.clear else prior.commit)}.items():
+    for where, committed in {**without, **(prior.expected_offsets if prior.clear else prior.commit)}.items():
         if stored.get(where) != committed:
-            return f"{partition_text(where)} was read back as {shown(stored.get(where))}, not {shown(committed)}"
+            actual = show_offset(stored.get(where))
+            return f"{partition_text(where)} was read back as {actual}, not {show_offset(committed)}"
     return ""

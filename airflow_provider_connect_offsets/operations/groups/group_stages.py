@@ -8,12 +8,12 @@ from typing import TypeVar
 
 import tenacity
 
-from airflow_provider_connect_offsets.clock import retrying
+from airflow_provider_connect_offsets.clock import make_attempts
 from airflow_provider_connect_offsets.exceptions import Overlap
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.offsets.requests.failover import Move
 from airflow_provider_connect_offsets.operations.groups.group_clients import kafka_cluster_of
-from airflow_provider_connect_offsets.operations.registry import reached
+from airflow_provider_connect_offsets.operations.registry import make_registry
 from airflow_provider_connect_offsets.operations.stages.groups.move_groups import (
     MoveExplained,
     MoveGroups,
@@ -90,10 +90,10 @@ def move_groups(
         f"the move of the groups in {directory.uri}",
         stages,
         MoveExplained(),
-        reached(clients),
+        make_registry(clients),
         completes=lambda record: {one.spec["directory"] for one in record.stages} == {directory.uri},
     )
-    waiting = retrying(
+    waiting = make_attempts(
         tenacity.retry_if_exception(lambda error: isinstance(error, Overlap) and error not in refused),
         timeout=timeout,
         wait=tenacity.wait_exponential(max=10),

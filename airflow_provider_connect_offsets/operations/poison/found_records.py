@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from airflow_provider_connect_offsets.observe.failed_records import FailedRecord, FailedSink, Place, Way, described
-from airflow_provider_connect_offsets.observe.partitions import first_few
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.observe.failed_records import FailedRecord, FailedSink, Place, Way, name_record
+from airflow_provider_connect_offsets.observe.partitions import join_first
+from airflow_provider_connect_offsets.words import quantify
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class FoundRecords:
                 f"{name} has failed on a record, but reading its topics did not find the record. Run this again "
                 "without dry_run: then the sink runs with one record a poll until it fails again."
             )
-        return " ".join(f"{name} {_found(one)}" for one in self.records)
+        return " ".join(f"{name} {_describe_found(one)}" for one in self.records)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +50,20 @@ class SkippedRecords:
         name, state = repr(self.sink.name), self.sink.status.state
         if not self.places:
             return f"{name} is {state}, and no task has failed: nothing was skipped."
-        return f"{named_skipped(self.places)} {name} is {state}."
+        return f"{name_skipped(self.places)} {name} is {state}."
 
 
-def _found(one: FailedRecord) -> str:
+def _describe_found(one: FailedRecord) -> str:
     """Say where a record is, how it was found, and how sure that is."""
     by = "read from the committed position" if one.way is Way.READ else "reported by Connect with one record a poll"
     likely = "" if one.certain else ", or on an earlier record, which only a run of the sink can show"
-    passed = f" Before it, the sink must still deliver {counted(one.passed, 'record')}." if one.passed else ""
+    passed = f" Before it, the sink must still deliver {quantify(one.passed, 'record')}." if one.passed else ""
     return f"fails on {one} ({one.why}; {by}){likely}.{passed}"
 
 
-def named_skipped(places: Sequence[Place]) -> str:
+def name_skipped(places: Sequence[Place]) -> str:
     """Name the records that were skipped; empty if there are none."""
     if not places:
         return ""
-    named = first_few([described(place) for place in places], 5, separator="; ")
+    named = join_first([name_record(place) for place in places], 5, separator="; ")
     return f"Skipped: {named}."

@@ -49,7 +49,7 @@ class KeptRecords:
         if added:
             write_newest(self.directory.poison_records, POISON_RECORDS, [*rows, *added])
 
-    def found(self) -> list[FailedRecord]:
+    def read_found(self) -> list[FailedRecord]:
         """Return the records that an earlier task of the run has found, without their content."""
         return [
             FailedRecord(
@@ -63,9 +63,9 @@ class KeptRecords:
             if row["connector"] == self.connector
         ]
 
-    def passed(self, positions: Mapping[TopicPartition, int | None]) -> list[Place]:
+    def passed_places(self, positions: Mapping[TopicPartition, int | None]) -> list[Place]:
         """Return the places of kept records that lie before the positions: they were skipped."""
-        return [one.place for one in self.found() if (positions.get(one.record.where) or 0) > one.record.offset]
+        return [one.place for one in self.read_found() if (positions.get(one.record.where) or 0) > one.record.offset]
 
     def _row(self, failed: FailedRecord) -> dict[str, Any]:
         record = failed.record

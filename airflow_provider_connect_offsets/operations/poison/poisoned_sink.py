@@ -19,28 +19,28 @@ from airflow_provider_connect_offsets.observe.failed_records import (
     FailedRecord,
     FailedSink,
     Place,
-    described,
+    name_record,
     observe_sink,
     read_reported,
     read_unconvertible,
     reports_end,
     reports_topic,
-    still_next,
+    select_still_next,
 )
-from airflow_provider_connect_offsets.observe.partitions import first_few
+from airflow_provider_connect_offsets.observe.partitions import join_first
 from airflow_provider_connect_offsets.offsets.requests.poison import PoisonRequest
 from airflow_provider_connect_offsets.operations.poison.found_records import (
     FoundRecords,
     SkippedRecords,
-    named_skipped,
+    name_skipped,
 )
 from airflow_provider_connect_offsets.operations.poison.kept_records import KeptRecords
 from airflow_provider_connect_offsets.operations.poison.skip_records import SkipRecords
-from airflow_provider_connect_offsets.operations.registry import journal_of, on_connector, settle_of
+from airflow_provider_connect_offsets.operations.registry import journal_of, operation_on_connector, settle_of
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
 from airflow_provider_connect_offsets.operations.stages.poison_stages import RunOneByOne
 from airflow_provider_connect_offsets.saga import Owner, SagaRecord, SagaState, Stage, operate
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 
 log = logging.getLogger(__name__)
 # Identifies the sagas of a run, which resume the sink.
@@ -91,7 +91,7 @@ class PoisonedSink:
             StoreError: A system does not answer, or refuses.
         """
         try:
-            found = self._found(has_skipped=has_skipped)
+            found = self._find(has_skipped=has_skipped)
         finally:
             self._remove_reports()
         self.kept.add(one for one in found.records if one.is_proved)
@@ -113,15 +113,15 @@ class PoisonedSink:
         """
         allowed = None if approved is None else set(approved)
         found = self.find()
-        self.skipped.extend(self.kept.passed(found.sink.positions))  # by an earlier attempt of this task
+        self.skipped.extend(self.kept.passed_places(found.sink.positions))  # by an earlier attempt of this task
         while found.records:
-            chosen = self._next(found, allowed)
+            chosen = self._choose_next(found, allowed)
             self._skip(chosen)
             self.skipped.extend(one.place for one in chosen)
             try:
                 found = self.find(has_skipped=True)
             except NotSkipped as error:
-                raise NotSkipped(f"{named_skipped(self.skipped)} {error}") from error
+                raise NotSkipped(f"{name_skipped(self.skipped)} {error}") from error
         return SkippedRecords(tuple(self.skipped), found.sink)
 
     def release(self) -> str | None:
@@ -140,32 +140,32 @@ class PoisonedSink:
             return None
         self._reports.append(reports_topic(name, cluster=self.clients.cluster))
         self._remove_reports()
-        self.skipped.extend(self.kept.passed(observe_sink(self.clients, name).positions))
-        return f"{named_skipped(self.skipped)} {left.sentence}".lstrip()
+        self.skipped.extend(self.kept.passed_places(observe_sink(self.clients, name).positions))
+        return f"{name_skipped(self.skipped)} {left.sentence}".lstrip()
 
-    def _next(self, found: FoundRecords, allowed: set[Place] | None) -> list[FailedRecord]:
+    def _choose_next(self, found: FoundRecords, allowed: set[Place] | None) -> list[FailedRecord]:
         """Return the records to skip now; raises :class:`NotSkipped` and :class:`PlanRefused`."""
         skipped, room = self.skipped, self.request.max_skips - len(self.skipped)
         if room <= 0:
             failing = " and ".join(str(one) for one in found.records)
             raise NotSkipped(
                 f"{self.request.connector!r} has failed again, after max_skips ({self.request.max_skips}) records were "
-                f"skipped. {named_skipped(skipped)} Now it fails on {failing}: {found.records[0].why}. Look at these "
+                f"skipped. {name_skipped(skipped)} Now it fails on {failing}: {found.records[0].why}. Look at these "
                 f"records in {self.kept.directory.poison_records} before you skip more."
             )
         others = [one for one in found.records if allowed is not None and one.place not in allowed]
         if others:
             raise PlanRefused(
                 f"{self.request.connector!r} fails on {others[0]}, but nobody has approved skipping this record. "
-                f"{named_skipped(skipped)} Start a new run, so that this record can be approved."
+                f"{name_skipped(skipped)} Start a new run, so that this record can be approved."
             )
         return list(found.records[:room])
 
-    def _found(self, *, has_skipped: bool) -> FoundRecords:
-        resumed = has_skipped or (not self.request.dry_run and self._settled())
+    def _find(self, *, has_skipped: bool) -> FoundRecords:
+        resumed = has_skipped or (not self.request.dry_run and self._settle())
         sink = observe_sink(self.clients, self.request.connector)
         if resumed:
-            sink = self._watched(sink)
+            sink = self._watch(sink)
         if not sink.has_failed:
             return FoundRecords(sink)
         if not sink.is_of_one_record:
@@ -174,7 +174,7 @@ class PoisonedSink:
                 f"is: {sink.status.cause}. If this cause passes or is repaired, the sink can deliver its records. "
                 f"{_ADVICE}"
             )
-        if known := still_next(sink, self.kept.found()):
+        if known := select_still_next(sink, self.kept.read_found()):
             return FoundRecords(sink, tuple(known))
         read = read_unconvertible(sink, self.kafka, most=self.request.max_records)
         proved = [one for one in read if one.is_proved]
@@ -196,14 +196,14 @@ class PoisonedSink:
         record = self._operate("the search for the poison record", stages)
         failed = record.stage(run.name).facts["failed"]
         # With its own configuration it fails at once, at the position that it has reached now.
-        sink = self._watched(observe_sink(self.clients, sink.name))
+        sink = self._watch(observe_sink(self.clients, sink.name))
         if not failed:
             log.warning("%r did not fail again with one record a poll.", sink.name)
             return FoundRecords(sink)
         reported = read_reported(sink, self.clients, self.kafka, topic, since=since)
         if found := [one for one in reported if one.is_proved]:
             return FoundRecords(sink, tuple(found))
-        raise NotSkipped(self._unproved(sink, reported))
+        raise NotSkipped(self._describe_unproved(sink, reported))
 
     def _refuse_run(self, sink: FailedSink) -> None:
         """Raise :class:`InvalidRequest` for a sink that isn't RUNNING, or has errors.tolerance=all."""
@@ -218,19 +218,21 @@ class PoisonedSink:
                 f"records that can't be converted or transformed. It has failed for another reason: {sink.status.cause}"
             )
 
-    def _unproved(self, sink: FailedSink, reported: Sequence[FailedRecord]) -> str:
+    def _describe_unproved(self, sink: FailedSink, reported: Sequence[FailedRecord]) -> str:
         name = repr(sink.name)
         if reported:
             one = reported[0]
             return (
                 f"Nothing was skipped: {name} fails on {one}, but has committed only position {one.position}. Skipping "
-                f"this record would also skip {counted(one.passed, 'record')} before it, which the sink may not have "
+                f"this record would also skip {quantify(one.passed, 'record')} before it, which the sink may not have "
                 "delivered yet."
             )
-        places = [described((where.topic, where.partition, sink.start(where))) for where in sorted(sink.unread)]
+        places = [
+            name_record((where.topic, where.partition, sink.start(where))) for where in sorted(sink.unread_counts)
+        ]
         return (
             f"Nothing was skipped: {name} failed again with one record a poll, but Connect has not reported the "
-            f"record ({sink.status.cause}). It may be {first_few(places, 3)}. Check that the workers may create and "
+            f"record ({sink.status.cause}). It may be {join_first(places, 3)}. Check that the workers may create and "
             f"write the topic {reports_topic(sink.name, cluster=self.clients.cluster)!r}. {_ADVICE}"
         )
 
@@ -240,19 +242,19 @@ class PoisonedSink:
         skip = SkipRecords(name, self.clients, records)
         stages = [StopConnector(name, self.clients), skip, ResumeConnector(name, self.clients)]
         try:
-            self._operate(f"the skip of {counted(len(records), 'record')}", stages)
+            self._operate(f"the skip of {quantify(len(records), 'record')}", stages)
         except NotRunning as error:
             record = self._record()
             if record is None or record.state is not SagaState.DONE:
                 raise
             log.warning("%s", error)
-        log.warning("%s", named_skipped([one.place for one in records]))
+        log.warning("%s", name_skipped([one.place for one in records]))
 
-    def _watched(self, before: FailedSink) -> FailedSink:
+    def _watch(self, before: FailedSink) -> FailedSink:
         """Wait until a sink that runs has failed, or has read on in all partitions; at most until the timeout."""
         if before.status.state is not State.RUNNING or before.has_failed:
             return before
-        starts = {where: before.start(where) for where in before.unread}
+        starts = {where: before.start(where) for where in before.unread_counts}
         return self.clients.settle(
             lambda: observe_sink(self.clients, before.name),
             until=lambda now: now.has_failed or all(now.start(where) > start for where, start in starts.items()),
@@ -260,10 +262,10 @@ class PoisonedSink:
 
     def _operate(self, name: str, stages: Sequence[Stage]) -> SagaRecord:
         """Make the stages as a saga; each attempt makes it anew, as the sink may fail on another record."""
-        made = on_connector(self.clients, self.request.connector, name, lambda _left: stages, key=_KEY)
+        made = operation_on_connector(self.clients, self.request.connector, name, lambda _left: stages, key=_KEY)
         return operate(replace(made, is_made_once=False, stops=[stages[0].name]), self.owner).saga
 
-    def _settled(self) -> bool:
+    def _settle(self) -> bool:
         """Settle a dead run's saga; return whether that, or an earlier saga of this run, may have resumed the sink."""
         left = settle_of(self.clients, self.request.connector, self.owner, toward=None)
         return left is not None or self._record() is not None

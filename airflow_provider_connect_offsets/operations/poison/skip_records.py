@@ -20,7 +20,7 @@ class SkipRecords(WriteOffsets):
 
     def changes(self, prior: Offsets) -> Offsets:
         """Return the next positions; raises :class:`Drift` if a position is no longer what the search found."""
-        stored = prior.stored()
+        stored = prior.by_partition()
         for one in self._records:
             expected = _entry(one, one.position)
             if stored.get(expected.partition) != expected.offset:

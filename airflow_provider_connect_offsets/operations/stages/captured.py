@@ -52,9 +52,9 @@ class PriorState(JsonRecord):
     failed: bool = False
 
     @classmethod
-    def observed(cls, clients: Clients, connector: str) -> PriorState:
-        """Observe a connector; raises as ``steps.lasting_status`` does."""
-        status = steps.lasting_status(clients, connector)
+    def observe(cls, clients: Clients, connector: str) -> PriorState:
+        """Observe a connector; raises as ``steps.await_lasting_status`` does."""
+        status = steps.await_lasting_status(clients, connector)
         return cls(steps.intended_state(status), len(status.tasks), status.has_failed)
 
     @classmethod
@@ -81,14 +81,14 @@ class Alteration(JsonRecord):
     positions: tuple[LogPosition, ...] = ()
 
     @property
-    def expected(self) -> Offsets:
+    def expected_offsets(self) -> Offsets:
         """The offsets after the change."""
-        return self.prior_offsets.updated(self.changes)
+        return self.prior_offsets.with_changes(self.changes)
 
     @property
     def undoing_changes(self) -> Offsets:
         """What is written to undo the change."""
-        return self.prior_offsets.only(change.partition for change in self.changes)
+        return self.prior_offsets.select(change.partition for change in self.changes)
 
 
 def is_of_group(record: SagaRecord) -> bool:
@@ -99,16 +99,16 @@ def is_of_group(record: SagaRecord) -> bool:
 
 def alteration_in(record: SagaRecord) -> Alteration | None:
     """Return what a saga has captured of the offsets that it alters; None before it has captured them."""
-    return _captured_by(record.of_title(ALTER))
+    return _captured_alteration(record.of_title(ALTER))
 
 
 def alteration_of(record: SagaRecord, connector: str) -> Alteration | None:
     """Return what a saga has captured of the offsets of ``connector``, as a copy's saga alters several connectors'."""
     of_connector = (one for one in record.stages if (one.title, one.subject) == (ALTER, connector))
-    return _captured_by(next(of_connector, None))
+    return _captured_alteration(next(of_connector, None))
 
 
-def _captured_by(stage: StageRecord | None) -> Alteration | None:
+def _captured_alteration(stage: StageRecord | None) -> Alteration | None:
     return None if stage is None or stage.progress is Progress.PENDING else Alteration.from_json(stage.captured)
 
 
@@ -137,7 +137,7 @@ def connections_of(record: SagaRecord) -> list[str]:
     return sorted(named)
 
 
-def deleted_in(record: SagaRecord) -> str:
+def describe_deleted(record: SagaRecord) -> str:
     """Describe which records at the new positions were gone after the resume; empty if none were."""
     stage = record.of_title(CHECK)
     return "" if stage is None else str(stage.facts.get("deleted", ""))
@@ -151,10 +151,10 @@ def by_hand(clients: Clients, connector: str, alteration: Alteration, undoing: U
     except Exception:  # of any file system: the message must still name what is stored
         log.exception("The prior offsets of %r could not be kept in a file. They are: %s", connector, json.dumps(body))
         kept = ""
-    return handling(clients).restored_by_hand(connector, kept)
+    return handling(clients).describe_restore(connector, kept)
 
 
-def then_resume(clients: Clients, connector: str, alteration: Alteration) -> str:
+def describe_resume(clients: Clients, connector: str, alteration: Alteration) -> str:
     """Describe how a person restores the connector's state; empty if its workers are started by other means."""
     if not clients.origin.has_states or alteration.prior_state is State.STOPPED:
         return ""

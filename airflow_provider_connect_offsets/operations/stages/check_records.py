@@ -27,16 +27,17 @@ class CheckRecords(ConnectorStage):
         """Compare the new positions with their logs."""
         alteration = Alteration.from_json(captured)
         try:
-            out_of_log = log_positions.requested_gone(self._clients, alteration.positions)
+            out_of_log = log_positions.list_requested_gone(self._clients, alteration.positions)
         except StoreError as error:
             return Done((f"{error} It is unknown whether records at the positions of {self.subject!r} were deleted.",))
         if not out_of_log:
             return Done()
-        gone, handled = log_positions.described(self.subject, out_of_log), handling(self._clients)
+        gone, handled = log_positions.describe_gone(self.subject, out_of_log), handling(self._clients)
         deleted = (
-            f"The offsets of {self.subject!r} were changed and read back{handled.again(alteration.prior_state)}, but "
-            f"records at its positions were deleted {handled.since}: {gone} Deleted records that it had not read can't "
-            "be delivered any more. Compare what has arrived, and raise retention.ms of the topic before a new run."
+            f"The offsets of {self.subject!r} were changed and read back"
+            f"{handled.describe_resumed(alteration.prior_state)}, but records at its positions were deleted "
+            f"{handled.since}: {gone} Deleted records that it had not read can't be delivered any more. Compare what "
+            "has arrived, and raise retention.ms of the topic before a new run."
         )
         return Done(facts={"deleted": deleted})
 

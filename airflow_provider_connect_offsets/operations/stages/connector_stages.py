@@ -70,7 +70,7 @@ class StopConnector(_StateStage):
 
     def capture(self, earlier: Captures) -> JsonMap:
         """Capture its state, as :class:`PriorState`."""
-        prior = PriorState.observed(self._clients, self.subject)
+        prior = PriorState.observe(self._clients, self.subject)
         if self._for_offsets:
             self._clients.control.prepare(self.subject)
         return prior.as_json()
@@ -86,9 +86,9 @@ class StopConnector(_StateStage):
     def find(self, captured: JsonMap) -> StageState:
         """Return DONE while it is STOPPED."""
         try:
-            state = steps.lasting_status(self._clients, self.subject).state
+            state = steps.await_lasting_status(self._clients, self.subject).state
         except UnknownConnector as error:
-            return StageState(Found.DONE) if self.optional else StageState(Found.FOREIGN, deleted_by_others(error))
+            return StageState(Found.DONE) if self.optional else StageState(Found.FOREIGN, deletion_error(error))
         if state is State.STOPPED:
             return StageState(Found.DONE)
         return StageState(
@@ -119,7 +119,7 @@ class StopConnector(_StateStage):
             prior = PriorState.from_json(captured)
             _restore_state(self._clients, self.subject, prior, always=not undoing.returned, may_fail=prior.failed)
         except UnknownConnector as error:
-            self._pass_over(error, otherwise=deleted_by_others(error))
+            self._pass_over(error, otherwise=deletion_error(error))
         return ""
 
 
@@ -169,7 +169,7 @@ class ResumeConnector(_StateStage):
     def find(self, captured: JsonMap) -> StageState:
         """Return BEFORE while it is STOPPED and had another state; DONE if it was deleted: nothing is left to do."""
         try:
-            state = steps.lasting_status(self._clients, self.subject).state
+            state = steps.await_lasting_status(self._clients, self.subject).state
         except UnknownConnector:
             return StageState(Found.DONE)
         is_restored = state is not State.STOPPED or PriorState.from_json(captured).state is State.STOPPED
@@ -179,7 +179,7 @@ class ResumeConnector(_StateStage):
         """Return DONE while the connector has the state that was restored, and has not failed unless it may."""
         prior = PriorState.from_json(captured)
         try:
-            status = steps.lasting_status(self._clients, self.subject)
+            status = steps.await_lasting_status(self._clients, self.subject)
         except UnknownConnector as error:
             return StageState(Found.FOREIGN, Drift(f"{error} Someone has deleted it since."))
         if status.has_failed and prior.state is not State.STOPPED and not (self.may_fail and prior.failed):
@@ -255,7 +255,7 @@ class RestartConnector(ConnectorStage):
         return StageState(Found.BEFORE if has_failed else Found.DONE)
 
 
-def deleted_by_others(error: UnknownConnector) -> Interfered:
+def deletion_error(error: UnknownConnector) -> Interfered:
     """Return the error for a connector that someone has deleted while it was STOPPED."""
     return Interfered(f"{error} Someone has deleted it, so its prior state can't be restored.")
 

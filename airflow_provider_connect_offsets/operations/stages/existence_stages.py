@@ -28,7 +28,7 @@ from airflow_provider_connect_offsets.saga import Captures, Done, Found, JsonMap
 class ExistenceStage(ConnectorStage):
     """Creates or deletes a connector."""
 
-    def _existing(self) -> ConnectorInfo | None:
+    def _find_existing(self) -> ConnectorInfo | None:
         """Return the connector; None if it does not exist."""
         try:
             return self._clients.control.info(self.subject)
@@ -40,7 +40,7 @@ class ExistenceStage(ConnectorStage):
         registry = self._clients.registry()
         with suppress(UnknownConnector, OutcomeUnknown):  # what is there afterwards decides
             registry.delete(self.subject)
-        if self._clients.settle(self._existing, until=lambda existing: existing is None) is not None:
+        if self._clients.settle(self._find_existing, until=lambda existing: existing is None) is not None:
             raise NotApplied(
                 f"{self.subject!r} still exists {self._clients.timeout:g} s after its deletion was requested."
             )
@@ -78,13 +78,13 @@ class CreateConnector(ExistenceStage):
         self._like = like
         self.lasting = lasting
 
-    def changed(self) -> Iterable[tuple[Named, str]]:
+    def changed_names(self) -> Iterable[tuple[Named, str]]:
         """Return nothing for a connector that is deleted again: the operation that needs it checks names itself."""
-        return super().changed() if self.lasting else []
+        return super().changed_names() if self.lasting else []
 
     def capture(self, earlier: Captures) -> JsonMap:
         """Return the digest of its settings; raises :class:`InvalidRequest` if a connector of that name exists."""
-        if self._existing() is not None:
+        if self._find_existing() is not None:
             raise InvalidRequest(
                 f"Nothing was created: a connector {self.subject!r} already exists. Choose another name, or delete it "
                 "first."
@@ -101,18 +101,18 @@ class CreateConnector(ExistenceStage):
 
     def find(self, captured: JsonMap) -> StageState:
         """Return BEFORE if it does not exist, FOREIGN if its settings differ, PARTIAL while it is held, else DONE."""
-        existing = self._existing()
+        existing = self._find_existing()
         if existing is None:
             return StageState(Found.BEFORE, NotApplied(f"There is no connector {self.subject!r}."))
         if _digest(self.subject, existing.config) != captured["digest"]:
-            return StageState(Found.FOREIGN, self._foreign())
+            return StageState(Found.FOREIGN, self._foreign_error())
         if existing.is_held:
             return StageState(Found.PARTIAL, NotApplied(f"The creation of {self.subject!r} was not completed."))
         return StageState(Found.DONE)
 
     def stands(self, captured: JsonMap) -> StageState:
         """Return DONE while there is a connector of that name: its configuration may have been corrected since."""
-        if self.lasting and self._existing() is None:
+        if self.lasting and self._find_existing() is None:
             return StageState(Found.BEFORE, Drift(f"{self.subject!r} has been deleted."))
         return StageState(Found.DONE)
 
@@ -122,15 +122,15 @@ class CreateConnector(ExistenceStage):
         If the answer to its creation was lost, the worker may still be about to create it: then wait for it first.
         """
         if not undoing.returned and isinstance(undoing.error, OutcomeUnknown):
-            self._clients.settle(self._existing, until=lambda existing: existing is not None)
+            self._clients.settle(self._find_existing, until=lambda existing: existing is not None)
         found = self.find(captured)
         if found.found is Found.FOREIGN:
-            raise self._foreign()
+            raise self._foreign_error()
         if found.found in {Found.DONE, Found.PARTIAL}:
             self._delete()
         return ""
 
-    def _foreign(self) -> Interfered:
+    def _foreign_error(self) -> Interfered:
         return Interfered(
             f"The connector {self.subject!r} has unexpected settings: someone else has created or changed it."
         )
@@ -149,13 +149,13 @@ class DeleteConnector(ExistenceStage):
 
     def find(self, captured: JsonMap) -> StageState:
         """Return DONE if there is no such connector."""
-        if self._existing() is None:
+        if self._find_existing() is None:
             return StageState(Found.DONE)
         return StageState(Found.BEFORE, NotApplied(f"{self.subject!r} still exists."))
 
     def stands(self, captured: JsonMap) -> StageState:
         """Return DONE while there is no such connector."""
-        if self._existing() is None:
+        if self._find_existing() is None:
             return StageState(Found.DONE)
         return StageState(Found.FOREIGN, Drift(f"A connector {self.subject!r} has been created again."))
 

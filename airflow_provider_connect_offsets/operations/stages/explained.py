@@ -25,7 +25,7 @@ from airflow_provider_connect_offsets.operations.stages.captured import (
     STOP,
     PriorState,
     alteration_in,
-    deleted_in,
+    describe_deleted,
     is_of_group,
     prior_state_in,
 )
@@ -42,14 +42,14 @@ class ConnectorExplained(Explanation):
     connector: str
     control: ConnectorControl
 
-    def observed(self, record: SagaRecord) -> str:
+    def describe_observed(self, record: SagaRecord) -> str:
         """Describe the connector's state."""
         try:
             return f" ({self.connector!r} is {self.control.status(self.connector).state} now)"
         except ConnectOffsetsError as error:
             return f" (the present state is unknown: {error})"
 
-    def undone(self, error: Exception, settled: Settled) -> Exception:
+    def explain_undone(self, error: Exception, settled: Settled) -> Exception:
         """Return :class:`NotApplied` once anything may have been written; before that the error itself."""
         if alteration_in(settled.record) is None:
             return error
@@ -65,7 +65,7 @@ class ConnectorExplained(Explanation):
             f"and it is {prior_state_in(settled.record)} again.{settled.lost}"
         )
 
-    def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
+    def explain_not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
         """Return the failure, which names what is stored, or :class:`LeftStopped` if nothing was written yet.
 
         If someone else has resumed or deleted the connector before that, return :class:`Interfered`.
@@ -80,7 +80,7 @@ class ConnectorExplained(Explanation):
             f"{self.control.by_hand(self.connector, prior_state_in(record) or State.RUNNING)}."
         )
 
-    def stuck(self, error: Exception, record: SagaRecord) -> Exception:
+    def explain_stuck(self, error: Exception, record: SagaRecord) -> Exception:
         """Return :class:`LeftStopped`: the operation has passed its pivot."""
         return LeftStopped(
             f"{self._stands(error)}: {record.operation} has begun a step that can't be undone, and could not "
@@ -100,7 +100,7 @@ class ConnectorExplained(Explanation):
         except ConnectOffsetsError:
             return None
 
-    def unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
+    def explain_unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
         """Return the error, and name the connectors that may still be STOPPED; without any, return it unchanged."""
         resumed = {
             (one.subject, one.cluster) for one in record.stages if one.title == RESUME and one.progress is Progress.DONE
@@ -124,7 +124,7 @@ class CopyExplained(Explanation):
     connector: str
     new: str
 
-    def undone(self, error: Exception, settled: Settled) -> Exception:
+    def explain_undone(self, error: Exception, settled: Settled) -> Exception:
         """Return the :class:`NotApplied` to raise.
 
         For an invalid request return ``error`` itself: its message already says that the request was refused.
@@ -138,21 +138,21 @@ class CopyExplained(Explanation):
             f"{self.connector!r} {again}.{settled.lost}"
         )
 
-    def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
+    def explain_not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
         """Return the failure, with the error that it follows."""
         return type(failure)(
             f"{self.new!r} was not created as a copy of {self.connector!r}: {error} This could not be undone: "
             f"{failure} Run the task again, or any operation on {self.connector!r}: it undoes the copy first."
         )
 
-    def stuck(self, error: Exception, record: SagaRecord) -> Exception:
+    def explain_stuck(self, error: Exception, record: SagaRecord) -> Exception:
         """Return :class:`LeftStopped`: the original is being deleted."""
         return LeftStopped(
             f"{self.new!r} has the offsets of {self.connector!r}, and both are STOPPED. The deletion of "
             f"{self.connector!r} has begun, but could not continue: {error} Run the task again to continue it."
         )
 
-    def unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
+    def explain_unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
         """Return the error, and say in which state both connectors are left."""
         of_original = record.of_title(DELETE)
         original = "may be STOPPED" if of_original is None else "is deleted"
@@ -168,13 +168,13 @@ def describe(settled: Settled) -> str:
     named = f"{record.resource!r}: {record.operation} by run {record.owner.run!r}, which ended unfinished,"
     if ended := _without_offsets(settled):
         return f"{named} {ended}{settled.lost}"
-    more = "".join(f" {text}" for text in (*settled.warnings, deleted_in(record)) if text)
+    more = "".join(f" {text}" for text in (*settled.warnings, describe_deleted(record)) if text)
     return f"{named} {_of_offsets(record, more)}{settled.lost}"
 
 
 def _of_offsets(record: SagaRecord, more: str) -> str:
     """Describe what has become of the offsets, and of the state of a connector: a consumer group has none."""
-    states = _restored_states(record)
+    states = _describe_restored(record)
     if record.state is SagaState.ABANDONED:
         return f"was given up.{more} {states}".rstrip()
     if record.state is SagaState.DONE:
@@ -199,7 +199,7 @@ def _without_offsets(settled: Settled) -> str:
     if record.of_title(DELETE) and record.state is SagaState.DONE:
         return "was finished: the connector and its offsets are deleted."
     if record.of_title(ONE_BY_ONE) and record.state is not SagaState.ABANDONED:
-        return f"was ended: the connector has its own configuration again, and {_restored_states(record)}"
+        return f"was ended: the connector has its own configuration again, and {_describe_restored(record)}"
     return ""
 
 
@@ -216,7 +216,7 @@ def _copy_settled(settled: Settled, new: str) -> str:
     return f"was undone: nothing is left of {new!r}, and the connector {again}."
 
 
-def _restored_states(record: SagaRecord) -> str:
+def _describe_restored(record: SagaRecord) -> str:
     """Describe which connectors have which states again, leaving out connectors that someone else has changed."""
     of_stops = [one for one in record.stages if one.title == STOP]
     kept = [one.subject for one in of_stops if one.progress.is_captured]

@@ -70,7 +70,7 @@ class EmptyTopics(ConnectorStage):
         return clients.clusters is not None and super().is_reached(clients, record)
 
     @classmethod
-    def built(cls, subject: str, clients: Clients, spec: JsonMap) -> Self:
+    def build(cls, subject: str, clients: Clients, spec: JsonMap) -> Self:
         """Build the stage from what :meth:`spec` returned."""
         topics = [OwnTopic(Side(side), topic) for side, topic in spec["topics"]]
         return cls(subject, clients, topics, kept=spec["kept"])
@@ -80,9 +80,9 @@ class EmptyTopics(ConnectorStage):
         """The topics."""
         return frozenset(f"{one.side} topic {one.topic}" for one in self._topics)
 
-    def changed(self) -> Iterable[tuple[Named, str]]:
+    def changed_names(self) -> Iterable[tuple[Named, str]]:
         """Return the MirrorSource and the topics."""
-        return [*super().changed(), *((Named.TOPIC, one.topic) for one in self._topics)]
+        return [*super().changed_names(), *((Named.TOPIC, one.topic) for one in self._topics)]
 
     def spec(self) -> JsonMap:
         """Return the specification of the base class, with the topics and where their records are kept."""
@@ -91,18 +91,19 @@ class EmptyTopics(ConnectorStage):
 
     def capture(self, earlier: Captures) -> JsonMap:
         """Capture policies and log offsets, as :class:`ObservedTopic`."""
-        return {"topics": [self._observed(one.side, one.topic).as_json() for one in self._topics]}
+        return {"topics": [self._observe(one.side, one.topic).as_json() for one in self._topics]}
 
     def do(self, captured: JsonMap) -> Done:
         """Empty them; raises store errors, after which some records may be gone. Facts: emptied offsets by topic."""
         counts = {
-            one.topic: self._clients.both.on(one.side).empty(one.topic, one.policy) for one in _topics_in(captured)
+            one.topic: self._clients.both_clusters.on(one.side).empty(one.topic, one.policy)
+            for one in _topics_in(captured)
         }
         return Done(facts={"emptied": counts})
 
     def find(self, captured: JsonMap) -> StageState:
         """Return BEFORE while no record is gone; DONE once all captured records are gone and the policies restored."""
-        both = [(self._observed(one.side, one.topic), one) for one in _topics_in(captured)]
+        both = [(self._observe(one.side, one.topic), one) for one in _topics_in(captured)]
         emptied = all(start >= end for now, was in both for start, end in zip(now.starts, was.ends, strict=True))
         if emptied and all(now.policy == was.policy for now, was in both):
             return StageState(Found.DONE)
@@ -114,7 +115,7 @@ class EmptyTopics(ConnectorStage):
         """Restore the policies, which may have been changed; return a sentence about records that may be gone."""
         is_touched = self.find(captured).found is not Found.BEFORE
         for one in _topics_in(captured):
-            self._clients.both.on(one.side).restore_policy(one.topic, one.policy)
+            self._clients.both_clusters.on(one.side).restore_policy(one.topic, one.policy)
         if not is_touched:
             return ""
         return (
@@ -127,8 +128,8 @@ class EmptyTopics(ConnectorStage):
     def _names(self) -> str:
         return ", ".join(repr(one.topic) for one in self._topics)
 
-    def _observed(self, side: Side, topic: str) -> ObservedTopic:
-        cluster = self._clients.both.on(side)
+    def _observe(self, side: Side, topic: str) -> ObservedTopic:
+        cluster = self._clients.both_clusters.on(side)
         bounds = cluster.bounds(cluster.partitions(topic))
         in_order, policy = [bounds[one] for one in sorted(bounds)], cluster.policy(topic)
         starts, ends = tuple(one.log_start for one in in_order), tuple(one.log_end for one in in_order)

@@ -34,15 +34,15 @@ class OfConnector:
     reads_twice: ClassVar[bool] = False
     proof_lasts: ClassVar[float] = 0.0
 
-    def left_down(self, name: str) -> str:
+    def describe_what_stays_down(self, name: str) -> str:
         """Describe what must stay down, at the beginning of a sentence."""
         return f"{name!r} stays STOPPED"
 
-    def again(self, prior: State) -> str:
+    def describe_resumed(self, prior: State) -> str:
         """Say that it has its prior state again, after a comma; empty without a state."""
         return f", and it is {prior} again"
 
-    def restored_by_hand(self, name: str, file: str) -> str:
+    def describe_restore(self, name: str, file: str) -> str:
         """Describe how a person writes the prior offsets; ``file``: their URI, or empty if only the log has them."""
         where = f"kept in {file}" if file else "that the log of this task shows"
         return f"send PATCH /connectors/{name}/offsets with the body {where}"
@@ -67,7 +67,7 @@ class OfStrimzi(OfConnector):
     reads_twice = True
     proof_lasts = 5.0
 
-    def restored_by_hand(self, name: str, file: str) -> str:
+    def describe_restore(self, name: str, file: str) -> str:
         """Name the DAG, as offsets are written with a ConfigMap and an annotation."""
         del name
         return _change_by("connector_offsets_change with control=strimzi", file)
@@ -76,7 +76,7 @@ class OfStrimzi(OfConnector):
 class OfStorage(OfConnector):
     """Offsets in a topic or file of workers that are down."""
 
-    def restored_by_hand(self, name: str, file: str) -> str:
+    def describe_restore(self, name: str, file: str) -> str:
         """Name the DAG, as the offsets are records or serialized bytes."""
         del name
         return _change_by("connector_offsets_change with control=storage", file)
@@ -96,16 +96,16 @@ class OfGroup(OfConnector):
     since = "meanwhile"
     has_config = False
 
-    def left_down(self, name: str) -> str:
+    def describe_what_stays_down(self, name: str) -> str:
         """Name the members."""
         return f"Do not start any member of consumer group {name!r}"
 
-    def again(self, prior: State) -> str:
+    def describe_resumed(self, prior: State) -> str:
         """Return nothing: a group has no state."""
         del prior
         return ""
 
-    def restored_by_hand(self, name: str, file: str) -> str:
+    def describe_restore(self, name: str, file: str) -> str:
         """Name the DAG, which also restores offsets that were removed."""
         return _change_by(f"group_offsets_change with groups={re.escape(name)}", file)
 
@@ -119,7 +119,7 @@ class OfGroup(OfConnector):
         To remove one offset, the group is deleted and the other offsets are committed again
         (``connect.group_offsets``).
         """
-        before = stored.stored()
+        before = stored.by_partition()
         if all(entry.offset is not None and entry.partition in before for entry in changes):
             return changes
         named = {entry.partition for entry in changes}
@@ -149,8 +149,8 @@ def handling(clients: Clients) -> OfConnector:
 
 def has_gone_on(stored: Offsets, prior: Offsets, expected: Offsets) -> bool:
     """Whether an offset is stored that neither a change nor its undo has written, which must not be undone."""
-    before, after = prior.stored(), expected.stored()
-    return any(at not in {before.get(where), after.get(where)} for where, at in stored.stored().items())
+    before, after = prior.by_partition(), expected.by_partition()
+    return any(at not in {before.get(where), after.get(where)} for where, at in stored.by_partition().items())
 
 
 def _change_by(dag: str, file: str) -> str:

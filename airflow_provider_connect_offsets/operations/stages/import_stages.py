@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.exceptions import (
     StoreError,
 )
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.observe.partitions import first_few
+from airflow_provider_connect_offsets.observe.partitions import join_first
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.requests.guards import Named
 from airflow_provider_connect_offsets.operations.stages import kept_documents
@@ -61,14 +61,14 @@ class StoredChange:
     changes: Offsets
 
     @property
-    def expected(self) -> Offsets:
+    def expected_offsets(self) -> Offsets:
         """The offsets after the change."""
-        return self.before.updated(self.changes)
+        return self.before.with_changes(self.changes)
 
     @property
-    def prior(self) -> Offsets:
+    def prior_offsets(self) -> Offsets:
         """The offsets that undo the change: the prior ones of the changed partitions, None for a new partition."""
-        return self.before.only(self.partitions)
+        return self.before.select(self.partitions)
 
     @property
     def partitions(self) -> tuple[str, ...]:
@@ -78,11 +78,11 @@ class StoredChange:
     def without(self, partitions: Collection[str]) -> StoredChange:
         """Return a copy without these partitions."""
         others = Offsets.of(one for one in self.changes if one.partition not in partitions)
-        return replace(self, before=self.before.only(one.partition for one in others), changes=others)
+        return replace(self, before=self.before.select(one.partition for one in others), changes=others)
 
-    def found(self, stored: Offsets) -> dict[str, Found]:
+    def find(self, stored: Offsets) -> dict[str, Found]:
         """Return for each changed partition whether its prior offset, its new offset or another offset is stored."""
-        now, before, after = stored.stored(), self.before.stored(), self.expected.stored()
+        now, before, after = stored.by_partition(), self.before.by_partition(), self.expected_offsets.by_partition()
         known = {one: {before.get(one): Found.BEFORE, after.get(one): Found.DONE} for one in self.partitions}
         return {one: offsets.get(now.get(one), Found.FOREIGN) for one, offsets in known.items()}
 
@@ -124,13 +124,13 @@ class ImportOffsets(ReachedStage):
         return isinstance(storage, Storage) and storage.name == record.subject
 
     @classmethod
-    def built(cls, subject: str, clients: Clients, spec: JsonMap) -> Self:
+    def build(cls, subject: str, clients: Clients, spec: JsonMap) -> Self:
         """Build the stage, which can only be undone."""
         del spec
         storage, control = cast("Storage", clients.offsets), cast("StorageControl", clients.control)
         return cls(subject, storage, refuse_running=control.refuse_running)
 
-    def changed(self) -> Iterable[tuple[Named, str]]:
+    def changed_names(self) -> Iterable[tuple[Named, str]]:
         """Return the connectors."""
         return [(Named.CONNECTOR, one.connector) for one in self._changes]
 
@@ -144,14 +144,14 @@ class ImportOffsets(ReachedStage):
             raise ValueError(f"{self.name} was not begun, and only the process that has its document can begin it")
         stored = read(self._storage, [change.connector for change in self._changes])
         for change in self._changes:
-            observed = stored[change.connector].only(change.partitions)
-            if observed != change.prior:
+            observed = stored[change.connector].select(change.partitions)
+            if observed != change.prior_offsets:
                 raise Drift(
                     f"Nothing was written: someone else has changed offsets of {change.connector!r} since they were "
-                    f"shown. {differences(observed, change.prior)}. Run the import again."
+                    f"shown. {differences(observed, change.prior_offsets)}. Run the import again."
                 )
         self._changes = [replace(change, before=stored[change.connector]) for change in self._changes]
-        prior = {one.connector: one.prior for one in self._changes}
+        prior = {one.connector: one.prior_offsets for one in self._changes}
         changes = {one.connector: one.changes for one in self._changes}
         return kept_documents.keep(self._file, {"prior": prior, "changes": changes})
 
@@ -159,14 +159,14 @@ class ImportOffsets(ReachedStage):
         """Write, and read back; raises :class:`NotApplied` and store errors."""
         changes = self.changes(captured)
         self._storage.write_all({change.connector: change.changes for change in changes})
-        self._prove(changes, {change.connector: change.expected for change in changes})
+        self._prove(changes, {change.connector: change.expected_offsets for change in changes})
         return Done()
 
     def find(self, captured: JsonMap) -> StageState:
         """Compare what is stored with the offsets before and after the change."""
         changes = self.changes(captured)
         stored = self._read(changes)
-        found = {one for change in changes for one in change.found(stored[change.connector]).values()}
+        found = {one for change in changes for one in change.find(stored[change.connector]).values()}
         if Found.FOREIGN in found:
             return StageState(Found.FOREIGN, Interfered(f"Someone else has written to {self._storage.name}."))
         if found == {Found.DONE}:
@@ -190,9 +190,9 @@ class ImportOffsets(ReachedStage):
         if self._is_rebuilt:
             self._refuse_running([change.connector for change in changes])
         try:
-            foreign = self._foreign(changes) if self._is_rebuilt else {}
+            foreign = self._list_foreign(changes) if self._is_rebuilt else {}
             undone = [change.without(foreign.get(change.connector, ())) for change in changes] if foreign else changes
-            self._storage.write_all({change.connector: change.prior for change in undone})
+            self._storage.write_all({change.connector: change.prior_offsets for change in undone})
             self._prove(undone, {change.connector: change.before for change in undone})
         except (StoreError, NotApplied) as error:
             kept = f": {captured['prior']}" if self._is_rebuilt else ""
@@ -200,7 +200,7 @@ class ImportOffsets(ReachedStage):
                 f"The prior offsets could not be restored: {error} Do not start the workers. Import the document that "
                 f"has these offsets{kept}."
             ) from error
-        return _described(foreign)
+        return _describe_foreign(foreign)
 
     def changes(self, captured: JsonMap) -> Sequence[StoredChange]:
         """Return the changes, as this process captured them, or as the journal of a dead process keeps them."""
@@ -209,10 +209,10 @@ class ImportOffsets(ReachedStage):
             self._changes = [StoredChange(name, prior[name], some) for name, some in changes.items()]
         return self._changes
 
-    def _foreign(self, changes: Sequence[StoredChange]) -> dict[str, list[str]]:
+    def _list_foreign(self, changes: Sequence[StoredChange]) -> dict[str, list[str]]:
         """Return the partitions whose offsets someone else has changed, by connector."""
         stored = self._read(changes)
-        found = {change.connector: change.found(stored[change.connector]) for change in changes}
+        found = {change.connector: change.find(stored[change.connector]) for change in changes}
         named = {name: [one for one, is_ in of.items() if is_ is Found.FOREIGN] for name, of in found.items()}
         return {name: partitions for name, partitions in named.items() if partitions}
 
@@ -232,43 +232,43 @@ class ImportOffsets(ReachedStage):
         """Read all offsets of the connectors, or only those in the partitions that the journal keeps."""
         stored = read(self._storage, [change.connector for change in changes])
         if self._is_rebuilt:
-            return {change.connector: stored[change.connector].only(change.partitions) for change in changes}
+            return {change.connector: stored[change.connector].select(change.partitions) for change in changes}
         return stored
 
 
 class ImportExplained(Explanation):
     """Builds the errors to raise for a failed import."""
 
-    def undone(self, error: Exception, settled: Settled) -> Exception:
+    def explain_undone(self, error: Exception, settled: Settled) -> Exception:
         """Return :class:`NotApplied` once anything may have been written; before that the error itself."""
         if all(one.progress is Progress.PENDING for one in settled.record.stages):
             return error
         return NotApplied(f"{error} All offsets were restored and are as before.")
 
-    def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
+    def explain_not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
         """Return the failure, with the error that made the undo necessary."""
         return type(failure)(f"{error} {failure}".strip())
 
-    def unsettled(self, failure: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
+    def explain_unsettled(self, failure: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
         """Return the failure, and name the import that could not be settled: the caller began another operation."""
-        return type(failure)(f"{_named(record)}, and must be undone first. {failure}")
+        return type(failure)(f"{_name_import(record)}, and must be undone first. {failure}")
 
 
 def describe_import(settled: Settled) -> str:
     """Describe what has become of a dead import."""
     has_begun = any(one.progress is not Progress.PENDING for one in settled.record.stages)
     result = "what it had written was undone, and read back" if has_begun else "it had written nothing"
-    return f"{_named(settled.record)}: {result}.{settled.lost}"
+    return f"{_name_import(settled.record)}: {result}.{settled.lost}"
 
 
-def _named(record: SagaRecord) -> str:
+def _name_import(record: SagaRecord) -> str:
     operation = record.operation
     return f"{operation[0].upper()}{operation[1:]} by run {record.owner.run!r} ended unfinished"
 
 
-def _described(foreign: Mapping[str, Sequence[str]]) -> str:
+def _describe_foreign(foreign: Mapping[str, Sequence[str]]) -> str:
     """Name the partitions that someone else has written, with a space before; empty if there are none."""
     named = [f"{name!r} {partition}" for name, partitions in foreign.items() for partition in partitions]
     if not named:
         return ""
-    return f" Someone else has changed these offsets since, so they were left as they are: {first_few(named, _NAMED)}."
+    return f" Someone else has changed these offsets since, so they were left as they are: {join_first(named, _NAMED)}."

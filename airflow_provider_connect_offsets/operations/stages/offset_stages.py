@@ -28,13 +28,13 @@ from airflow_provider_connect_offsets.operations.stages.captured import (
     Alteration,
     PriorState,
     by_hand,
-    then_resume,
+    describe_resume,
 )
 from airflow_provider_connect_offsets.operations.stages.check_records import CheckRecords
 from airflow_provider_connect_offsets.operations.stages.connector_stages import (
     ResumeConnector,
     StopConnector,
-    deleted_by_others,
+    deletion_error,
 )
 from airflow_provider_connect_offsets.operations.stages.handling import handling
 from airflow_provider_connect_offsets.operations.stages.reached import ConnectorStage
@@ -80,11 +80,11 @@ class AlterOffsets(ConnectorStage):
         self._handling = handling(clients)
         self._proof_lasts_until = 0.0
 
-    def changed(self) -> Iterable[tuple[Named, str]]:
+    def changed_names(self) -> Iterable[tuple[Named, str]]:
         """Return the connector or group, and the topics in which a position changes."""
         rows = self._plan.changed_rows() if self._plan is not None else ()
         topics = dict.fromkeys(row.topic for row in rows if row.topic is not None)
-        return [*super().changed(), *((Named.TOPIC, topic) for topic in topics)]
+        return [*super().changed_names(), *((Named.TOPIC, topic) for topic in topics)]
 
     def spec(self) -> JsonMap:
         """Return the specification of the base class, and whether the offsets are a consumer group's."""
@@ -96,7 +96,7 @@ class AlterOffsets(ConnectorStage):
             raise ValueError(f"{self.name} was not begun, and only the run that has its plan can begin it")
         before = PriorState.before(earlier, self.subject, cluster=self.cluster)
         self._handling.require_down(self._clients, self.subject)
-        at_stop = self._at_stop_of(self._plan)
+        at_stop = self._read_at_stop(self._plan)
         steps.refuse_reconfigured(self.subject, self._plan.config, self._clients)
         plan = steps.rebase(self._plan, self._clients, at_stop, moving=before.state is State.RUNNING)
         positions = log_positions.observe(self._clients, plan, at_stop)
@@ -107,10 +107,10 @@ class AlterOffsets(ConnectorStage):
         changes = self._handling.to_write(plan.changes(), at_stop)
         return Alteration(before.state, at_stop, changes, positions).as_json()
 
-    def _at_stop_of(self, plan: OffsetPlan) -> Offsets:
+    def _read_at_stop(self, plan: OffsetPlan) -> Offsets:
         """Read the offsets; by Strimzi's resources (``ConnectStrimzi``), again if a changed partition has no offset."""
         offsets = self._clients.offsets.read_offsets(self.subject)
-        is_known = {row.partition for row in plan.changed_rows()} <= offsets.stored().keys()
+        is_known = {row.partition for row in plan.changed_rows()} <= offsets.by_partition().keys()
         if is_known or not self._handling.reads_twice:
             return offsets
         return self._clients.offsets.read_offsets(self.subject)
@@ -123,7 +123,7 @@ class AlterOffsets(ConnectorStage):
 
     def write(self, alteration: Alteration) -> WriteReply | None:
         """Write and prove the changes. Return the store's reply; None without a change or without a reply."""
-        return steps.alter(self._clients, self.subject, alteration.changes, expected=alteration.expected)
+        return steps.alter(self._clients, self.subject, alteration.changes, expected=alteration.expected_offsets)
 
     def find(self, captured: JsonMap) -> StageState:
         """Return DONE if the changes are stored, and the records at their positions exist."""
@@ -132,12 +132,12 @@ class AlterOffsets(ConnectorStage):
             if self._is_resumed(alteration):
                 return StageState(Found.FOREIGN, Interfered(f"{self.subject!r}: {self._handling.interference}."))
             if self._clients.clock.now() >= self._proof_lasts_until:
-                steps.prove(self._clients, self.subject, alteration.expected)
+                steps.prove(self._clients, self.subject, alteration.expected_offsets)
         except UnknownConnector as error:  # a worker knows the state of a deleted connector for a moment longer
-            return StageState(Found.DONE) if self.optional else StageState(Found.FOREIGN, deleted_by_others(error))
+            return StageState(Found.DONE) if self.optional else StageState(Found.FOREIGN, deletion_error(error))
         except NotApplied as error:
             return StageState(Found.PARTIAL, error)
-        gone = log_positions.requested_gone(self._clients, alteration.positions)
+        gone = log_positions.list_requested_gone(self._clients, alteration.positions)
         return StageState(Found.PARTIAL, log_positions.drift(self.subject, gone)) if gone else StageState(Found.DONE)
 
     def stands(self, captured: JsonMap) -> StageState:
@@ -145,7 +145,7 @@ class AlterOffsets(ConnectorStage):
         alteration = Alteration.from_json(captured)
         try:
             family = self._clients.control.info(self.subject).family
-            stored = self._clients.offsets.read_offsets(self.subject).stored()
+            stored = self._clients.offsets.read_offsets(self.subject).by_partition()
             is_down = self._clients.control.status(self.subject).state is State.STOPPED
         except UnknownConnector as error:
             if self.optional or not any(change.offset for change in alteration.changes):
@@ -178,7 +178,7 @@ class AlterOffsets(ConnectorStage):
         """
         alteration = Alteration.from_json(captured)
         self._restore(alteration, undoing)
-        gone = self._prior_gone(alteration)
+        gone = self._describe_prior_gone(alteration)
         if gone and alteration.prior_state is State.RUNNING:
             raise LeftStopped(
                 f"{self.subject!r} stays STOPPED: its prior offsets were restored and read back, but records at them "
@@ -193,7 +193,7 @@ class AlterOffsets(ConnectorStage):
             if _is_refused(undoing.error) and self._reads(alteration.prior_offsets):
                 return
             kind: type[Interfered] = NotUndone
-            for attempt in steps.until_restored(self._clients):
+            for attempt in steps.attempts_to_restore(self._clients):
                 with attempt:
                     self._refuse_if_resumed(alteration, undoing, kind)
                     # Even if the prior offsets are read back: the write that was given up may still be in flight, and
@@ -216,10 +216,10 @@ class AlterOffsets(ConnectorStage):
             ) from error
         except (StoreError, NotApplied) as error:
             repair = by_hand(self._clients, self.subject, alteration, undoing)
-            repair += then_resume(self._clients, self.subject, alteration)
+            repair += describe_resume(self._clients, self.subject, alteration)
             raise LeftStopped(
-                f"{self._handling.left_down(self.subject)}: neither the planned nor the prior offsets could be proved. "
-                f"{error} To restore the prior offsets, run the task again, or {repair}."
+                f"{self._handling.describe_what_stays_down(self.subject)}: neither the planned nor the prior offsets "
+                f"could be proved. {error} To restore the prior offsets, run the task again, or {repair}."
             ) from error
 
     def _refuse_if_resumed(self, alteration: Alteration, undoing: Undoing, kind: type[Interfered]) -> None:
@@ -233,19 +233,21 @@ class AlterOffsets(ConnectorStage):
             )
 
     def _is_resumed(self, alteration: Alteration) -> bool:
-        if steps.lasting_status(self._clients, self.subject).state is not State.STOPPED:
+        if steps.await_lasting_status(self._clients, self.subject).state is not State.STOPPED:
             return True
         return self._handling.has_run(
-            self._clients, self.subject, prior=alteration.prior_offsets, expected=alteration.expected
+            self._clients, self.subject, prior=alteration.prior_offsets, expected=alteration.expected_offsets
         )
 
     def _reads(self, expected: Offsets) -> bool:
         return not steps.differences(self._clients.offsets.read_offsets(self.subject), expected)
 
-    def _prior_gone(self, alteration: Alteration) -> str:
+    def _describe_prior_gone(self, alteration: Alteration) -> str:
         """Describe the prior positions whose records were deleted since the stop; empty if that is unknown."""
         try:
-            return log_positions.described(self.subject, log_positions.prior_gone(self._clients, alteration.positions))
+            return log_positions.describe_gone(
+                self.subject, log_positions.list_prior_gone(self._clients, alteration.positions)
+            )
         except StoreError as error:
             # The prior offsets are proved, and brokers that do not answer are no reason to keep a connector down.
             log.warning("%s It is unknown whether records at the prior positions were deleted.", error)

@@ -11,7 +11,7 @@ from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.failed_records import FailedSink, observe_sink
 from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import ONE_BY_ONE
-from airflow_provider_connect_offsets.operations.stages.connector_stages import deleted_by_others
+from airflow_provider_connect_offsets.operations.stages.connector_stages import deletion_error
 from airflow_provider_connect_offsets.operations.stages.reached import ConnectorStage
 from airflow_provider_connect_offsets.saga import Captures, Done, Found, JsonMap, Kind, StageState, Undoing
 
@@ -76,8 +76,8 @@ class RunOneByOne(ConnectorStage):
         try:
             config = self._clients.control.info(self.subject).config
         except UnknownConnector as error:
-            return StageState(Found.FOREIGN, deleted_by_others(error))
-        if self._left(config, captured):
+            return StageState(Found.FOREIGN, deletion_error(error))
+        if self._list_left(config, captured):
             return StageState(
                 Found.PARTIAL,
                 NotApplied(f"{self.subject!r} does not have its own settings again: {', '.join(self._settings)}."),
@@ -101,7 +101,7 @@ class RunOneByOne(ConnectorStage):
             # carries this one out after it.
             return self._restore(captured, always=not undoing.returned)
         except UnknownConnector as error:
-            raise deleted_by_others(error) from error
+            raise deletion_error(error) from error
 
     def _stop(self, captured: JsonMap) -> None:
         """Stop the sink; with settings that Connect refuses, Strimzi's operator does so only once they are restored."""
@@ -118,13 +118,13 @@ class RunOneByOne(ConnectorStage):
         prior: Mapping[str, str | None] = captured["prior"]
         theirs = [name for name, value in prior.items() if config.get(name) not in {value, self._settings[name]}]
         ours = {name: value for name, value in prior.items() if name not in theirs}
-        if always or self._left(config, captured):
+        if always or self._list_left(config, captured):
             self._configure(ours)
         if not theirs:
             return ""
         return f" Meanwhile someone else has changed {', '.join(theirs)} of {self.subject!r}. This is left as it is."
 
-    def _left(self, config: Mapping[str, str], captured: JsonMap) -> list[str]:
+    def _list_left(self, config: Mapping[str, str], captured: JsonMap) -> list[str]:
         """Name the settings that still have the values of the run."""
         prior: Mapping[str, str | None] = captured["prior"]
         return [name for name, value in self._settings.items() if config.get(name) == value and prior[name] != value]
@@ -150,7 +150,7 @@ class RunOneByOne(ConnectorStage):
 
 def _has_ended(before: FailedSink) -> Callable[[FailedSink], bool]:
     """Return a test for the end of a run: the sink has failed again, or has read all that was there."""
-    ends = {where: before.bounds[where].log_end for where in before.unread}
+    ends = {where: before.bounds[where].log_end for where in before.unread_counts}
 
     def has_ended(now: FailedSink) -> bool:
         return now.has_failed or all((now.positions.get(where) or 0) >= end for where, end in ends.items())

@@ -22,11 +22,11 @@ class ReachedStage(Stage):
 
     @classmethod
     @abstractmethod
-    def built(cls, subject: str, clients: Clients, spec: JsonMap) -> Self:
+    def build(cls, subject: str, clients: Clients, spec: JsonMap) -> Self:
         """Build the stage from what :meth:`spec` has returned, maybe in an earlier version."""
 
     @abstractmethod
-    def changed(self) -> Iterable[tuple[Named, str]]:
+    def changed_names(self) -> Iterable[tuple[Named, str]]:
         """Return the connectors, consumer groups and topics that the stage changes, for checks before it begins."""
 
 
@@ -43,7 +43,7 @@ class ConnectorStage(ReachedStage):
         clients: Clients of its Connect cluster.
 
     Attributes:
-        arguments: Arguments of the class, and attributes of those names, that :meth:`spec` keeps for :meth:`built`.
+        arguments: Arguments of the class, and attributes of those names, that :meth:`spec` keeps for :meth:`build`.
     """
 
     arguments: ClassVar[tuple[str, ...]] = ()
@@ -61,12 +61,12 @@ class ConnectorStage(ReachedStage):
         return not known or not here or not known.isdisjoint(here)
 
     @classmethod
-    def built(cls, subject: str, clients: Clients, spec: JsonMap) -> Self:
+    def build(cls, subject: str, clients: Clients, spec: JsonMap) -> Self:
         """Build the stage from what :meth:`spec` has returned, maybe in an earlier version."""
         kept: dict[str, Any] = {name: spec[name] for name in cls.arguments if name in spec}
         return cls(subject, clients, **kept)
 
-    def changed(self) -> Iterable[tuple[Named, str]]:
+    def changed_names(self) -> Iterable[tuple[Named, str]]:
         """Return the connector, or the consumer group."""
         return [(Named.of(self._clients.noun), self.subject)]
 

@@ -40,7 +40,7 @@ _NOTHING = Offsets()
 class CloneStage(ExistenceStage):
     """A stage of a clone, which delivers records of the original connector, and is deleted in the end."""
 
-    def changed(self) -> Iterable[tuple[Named, str]]:
+    def changed_names(self) -> Iterable[tuple[Named, str]]:
         """Return nothing: the replay itself checks the names of its connector and topics."""
         return []
 
@@ -68,17 +68,17 @@ class PlaceClone(CloneStage):
         """
         left = self._clients.offsets.read_offsets(self.subject)
         group = self._clients.control.info(self.subject).group_id
-        if left.stored() and group is not None:
+        if left.by_partition() and group is not None:
             raise InvalidRequest(
                 f"The clone {self.subject!r} has never run, but its consumer group already has offsets. If the workers "
                 "set consumer.group.id for all sinks, a clone can't have its own group, and nothing can be replayed. "
                 f"If someone has deleted an earlier clone by hand, delete the group {group!r}, then try again."
             )
-        return {"starts": self._starts.as_json(), "left": left.removed().as_json()}
+        return {"starts": self._starts.as_json(), "left": left.removals().as_json()}
 
     def do(self, captured: JsonMap) -> Done:
         """Write them, and remove offsets of a clone that was deleted by hand; raises as ``steps.alter`` does."""
-        stored, left = Offsets.from_json(captured["starts"]).stored(), Offsets.from_json(captured["left"])
+        stored, left = Offsets.from_json(captured["starts"]).by_partition(), Offsets.from_json(captured["left"])
         given = Offsets.of(Entry(partition, offset) for partition, offset in stored.items())
         # No other offset is removed: with an offsets topic of its own and exactly-once workers, Connect can't do that.
         removed = (one for one in left if one.partition not in stored)
@@ -89,10 +89,10 @@ class PlaceClone(CloneStage):
         """Return DONE if each partition is where the clone starts, or further."""
         try:
             family = self._clients.control.info(self.subject).family
-            stored = self._clients.offsets.read_offsets(self.subject).stored()
+            stored = self._clients.offsets.read_offsets(self.subject).by_partition()
         except UnknownConnector as error:
             return StageState(Found.BEFORE, clone_deleted_by_others(error))
-        for partition, offset in Offsets.from_json(captured["starts"]).stored().items():
+        for partition, offset in Offsets.from_json(captured["starts"]).by_partition().items():
             if (family.position_in(stored.get(partition)) or 0) < (family.position_in(offset) or 0):
                 why = f"{self.subject!r}: partition {partition} is not at {offset}, where the clone starts."
                 return StageState(Found.BEFORE, NotApplied(why))
@@ -118,7 +118,7 @@ class StartClone(CloneStage):
     def find(self, captured: JsonMap) -> StageState:
         """Return DONE if it is RUNNING, also with failed tasks: whether it delivers is the next stage's concern."""
         try:
-            state = steps.intended_state(steps.lasting_status(self._clients, self.subject))
+            state = steps.intended_state(steps.await_lasting_status(self._clients, self.subject))
         except UnknownConnector as error:
             return StageState(Found.BEFORE, clone_deleted_by_others(error))
         if state is State.RUNNING:
@@ -150,7 +150,7 @@ class DeliverInterval(CloneStage):
         self._ranges, self._limit = tuple(ranges), limit
 
     @classmethod
-    def built(cls, connector: str, clients: Clients, spec: JsonMap) -> Self:
+    def build(cls, connector: str, clients: Clients, spec: JsonMap) -> Self:
         """Build it from its specification in a journal."""
         return cls(connector, clients, map(Range.from_json, spec["ranges"]), limit=spec["limit"])
 
@@ -167,9 +167,9 @@ class DeliverInterval(CloneStage):
         clock = self._clients.clock
         deadline, known = clock.now() + self._limit, None
         while True:
-            waiting = self._clients.retrying(tenacity.retry_if_exception_type(Unreachable))
+            waiting = self._clients.make_attempts(tenacity.retry_if_exception_type(Unreachable))
             try:
-                known, status = waiting(self._observed_with_status, known)
+                known, status = waiting(self._observe_with_status, known)
             except UnknownConnector as error:
                 raise clone_deleted_by_others(error) from error
             if not known.behind:
@@ -183,15 +183,15 @@ class DeliverInterval(CloneStage):
     def find(self, captured: JsonMap) -> StageState:
         """Return DONE if all ranges are passed."""
         try:
-            known = self._observed()
+            known = self._observe()
         except UnknownConnector as error:
             return StageState(Found.BEFORE, clone_deleted_by_others(error))
         return StageState(Found.BEFORE, NotApplied(f"{known}.")) if known.behind else StageState(Found.DONE)
 
-    def _observed_with_status(self, known: ReplayProgress | None) -> tuple[ReplayProgress, ConnectorStatus]:
-        return self._observed(known), self._clients.control.status(self.subject)
+    def _observe_with_status(self, known: ReplayProgress | None) -> tuple[ReplayProgress, ConnectorStatus]:
+        return self._observe(known), self._clients.control.status(self.subject)
 
-    def _observed(self, known: ReplayProgress | None = None) -> ReplayProgress:
+    def _observe(self, known: ReplayProgress | None = None) -> ReplayProgress:
         progress = observe_replay(self._clients, self.subject, self._ranges, known=known)
         if known is None or known.positions != progress.positions:
             log.info("%s: %s", self.subject, progress)
@@ -208,7 +208,7 @@ class StopClone(DeliverInterval):
         """Stop it and return its positions as a fact; only a warning if someone has deleted it."""
         try:
             steps.stop(self._clients, self.subject)
-            last = self._observed()
+            last = self._observe()
         except UnknownConnector as error:
             return Done((f"{clone_deleted_by_others(error)} It is unknown what it delivered after the interval.",))
         return Done(facts={"positions": [position for _range, position in last.positions]})
@@ -216,7 +216,9 @@ class StopClone(DeliverInterval):
     def find(self, captured: JsonMap) -> StageState:
         """Return DONE once it is STOPPED or gone."""
         try:
-            is_over = self._existing() is None or steps.lasting_status(self._clients, self.subject).is_stopped
+            is_over = (
+                self._find_existing() is None or steps.await_lasting_status(self._clients, self.subject).is_stopped
+            )
         except UnknownConnector:
             is_over = True
         return StageState(Found.DONE if is_over else Found.BEFORE)

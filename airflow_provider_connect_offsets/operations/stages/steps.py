@@ -19,20 +19,20 @@ from airflow_provider_connect_offsets.exceptions import (
     OutcomeUnknown,
     StoreError,
 )
-from airflow_provider_connect_offsets.kafka.group_kinds import left_alone
+from airflow_provider_connect_offsets.kafka.group_kinds import why_left_alone
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.lag import next_records
 from airflow_provider_connect_offsets.observe.log_positions import positions_in
-from airflow_provider_connect_offsets.observe.partitions import first_few
+from airflow_provider_connect_offsets.observe.partitions import join_first
 from airflow_provider_connect_offsets.observe.waiting import is_in
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.family import Config
-from airflow_provider_connect_offsets.offsets.kept_config import reconfigured
+from airflow_provider_connect_offsets.offsets.kept_config import describe_changes
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.offsets.requests.place import To
 from airflow_provider_connect_offsets.operations.stages.handling import handling
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ def intended_state(status: ConnectorStatus) -> State:
     return status.state if status.state in {State.PAUSED, State.STOPPED} else State.RUNNING
 
 
-def lasting_status(clients: Clients, connector: str) -> ConnectorStatus:
+def await_lasting_status(clients: Clients, connector: str) -> ConnectorStatus:
     """Read the status of a connector, and wait while it is passing; changes nothing.
 
     A worker that shuts down writes UNASSIGNED for its connectors, PAUSED and STOPPED ones too, until another worker
@@ -86,7 +86,7 @@ def stop(clients: Clients, connector: str) -> None:
         UnknownConnector: It does not exist.
         StoreError: A system does not answer, or refuses.
     """
-    clients.retrying(_ANSWER_LOST)(clients.control.stop, connector)
+    clients.make_attempts(_ANSWER_LOST)(clients.control.stop, connector)
     await_stopped(clients, connector)
 
 
@@ -104,7 +104,7 @@ def await_stopped(clients: Clients, connector: str) -> None:
         log.info("%s Connect itself refuses changes until the group is empty.", error)
         return
     if of_group.kind:
-        raise NotStopped(f"{connector!r} is STOPPED, but {left_alone(group, of_group.kind)}")
+        raise NotStopped(f"{connector!r} is STOPPED, but {why_left_alone(group, of_group.kind)}")
     if not of_group.inactive:
         raise NotStopped(f"{connector!r} is STOPPED, but its consumer group {group!r} still has members.")
 
@@ -152,8 +152,8 @@ def refuse_unless_in(status: ConnectorStatus, connector: str, state: State, *, t
     if is_in(status, state, tasks=tasks):
         return
     raise (NotStopped if state is State.STOPPED else NotRunning)(
-        f"{connector!r} is {status.state} with {counted(len(status.tasks), 'task')}, {timeout:.0f} s after {state} was "
-        "requested."
+        f"{connector!r} is {status.state} with {quantify(len(status.tasks), 'task')}, {timeout:.0f} s after {state} "
+        "was requested."
     )
 
 
@@ -173,10 +173,10 @@ def refuse_reconfigured(connector: str, planned: Config | None, clients: Clients
     if planned is None or not handling(clients).has_config:
         return
     info = clients.control.info(connector)
-    if changed := reconfigured(planned, info.config, also=info.family.settings):
+    if changed := describe_changes(planned, info.config, also=info.family.settings):
         raise Drift(
             f"{connector!r} has been reconfigured since the plan was made, so its positions may mean other records "
-            f"now: {first_few(changed, 3, separator='; ')}. Make a new plan."
+            f"now: {join_first(changed, 3, separator='; ')}. Make a new plan."
         )
 
 
@@ -187,12 +187,12 @@ def request_state(clients: Clients, connector: str, state: State) -> None:
         State.PAUSED: clients.control.pause,
         State.STOPPED: clients.control.stop,
     }
-    clients.retrying(_ANSWER_LOST)(requests[state], connector)
+    clients.make_attempts(_ANSWER_LOST)(requests[state], connector)
 
 
 def request_restart(clients: Clients, connector: str, *, failed_only: bool) -> None:
     """Request a restart; repeats the request if its answer is lost, as a second restart does no harm."""
-    clients.retrying(_ANSWER_LOST)(clients.registry().restart, connector, failed_only=failed_only)
+    clients.make_attempts(_ANSWER_LOST)(clients.registry().restart, connector, failed_only=failed_only)
 
 
 def await_restarted(clients: Clients, connector: str, *, tasks: int) -> ConnectorStatus:
@@ -215,7 +215,7 @@ def await_restarted(clients: Clients, connector: str, *, tasks: int) -> Connecto
     return await_state(clients, connector, intended_state(status), tasks=tasks)
 
 
-def until_restored(clients: Clients) -> tenacity.Retrying:
+def attempts_to_restore(clients: Clients) -> tenacity.Retrying:
     """Return three attempts to restore offsets, none later than ``clients.timeout`` seconds; raises the last error."""
     deadline = clients.clock.now() + clients.timeout
     return tenacity.Retrying(
@@ -242,7 +242,7 @@ def rebase(plan: OffsetPlan, clients: Clients, at_stop: Offsets, *, moving: bool
     """
     moved = plan.moved_partitions(at_stop)
     if not moved or not plan.request.to.is_relative:
-        return plan.rebased_on(at_stop, log_bounds={}, moving=moving)
+        return plan.rebase(at_stop, log_bounds={}, moving=moving)
     if clients.logs is None:
         raise Drift(
             f"{plan.connector!r} has moved on since the plan was made, and {plan.request} can't be computed again "
@@ -250,7 +250,7 @@ def rebase(plan: OffsetPlan, clients: Clients, at_stop: Offsets, *, moving: bool
         )
     bounds = {where: (log.log_start, log.log_end) for where, log in clients.logs.bounds(moved).items()}
     unread = _next_records(plan, clients, at_stop, moved) if plan.request.to is To.SKIP else {}
-    return plan.rebased_on(at_stop, log_bounds=bounds, moving=moving, next_records=unread)
+    return plan.rebase(at_stop, log_bounds=bounds, moving=moving, next_records=unread)
 
 
 def _next_records(
@@ -270,9 +270,9 @@ def write(clients: Clients, connector: str, changes: Offsets) -> WriteReply:
     """
 
     def is_stopping(error: BaseException) -> bool:
-        return isinstance(error, NotStopped) and lasting_status(clients, connector).state is State.STOPPED
+        return isinstance(error, NotStopped) and await_lasting_status(clients, connector).state is State.STOPPED
 
-    repeating = clients.retrying(tenacity.retry_if_exception(is_stopping))
+    repeating = clients.make_attempts(tenacity.retry_if_exception(is_stopping))
     return repeating(clients.offsets.write_offsets, connector, changes)
 
 
@@ -312,7 +312,7 @@ def prove(clients: Clients, connector: str, expected: Offsets) -> None:
 
 def differences(stored: Offsets, expected: Offsets) -> str:
     """Describe where ``stored`` differs from ``expected`` (up to three partitions); empty if they are equal."""
-    now, then = stored.stored(), expected.stored()
+    now, then = stored.by_partition(), expected.by_partition()
     wrong = sorted(key for key in now.keys() | then.keys() if now.get(key) != then.get(key))
     texts = [f"{key} is at {now.get(key, 'no offset')}, not {then.get(key, 'no offset')}" for key in wrong]
-    return first_few(texts, 3, separator="; ")
+    return join_first(texts, 3, separator="; ")

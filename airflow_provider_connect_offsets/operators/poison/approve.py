@@ -33,7 +33,7 @@ class ApprovePoisonSkipOperator(AskAboutRunOperator):
 
     def is_asked(self) -> bool:
         """Return whether a person is asked; skips what follows in a dry run, and if the sink has not failed."""
-        given = self.given(QuestionParams)
+        given = self.parse_as(QuestionParams)
         if given.plan_only:
             raise AirflowSkipException(f"Dry run: nothing is skipped. The report: {self.address}")
         if not self.summary["records"]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, InvalidInput, LeftStopped
 from airflow_provider_connect_offsets.hooks.clients import require_control
-from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.hooks.failures import fail_clearly
 from airflow_provider_connect_offsets.hooks.settings import poison_days, workspace_uri
 from airflow_provider_connect_offsets.offsets.requests.poison import PoisonRequest
 from airflow_provider_connect_offsets.operators.shared.common import (
@@ -47,7 +47,7 @@ class _PoisonOperator(ReportedOperator):
 
     def execute(self, context: Context) -> Any:
         """Find or skip the record, and write outcome and report, even if that fails."""
-        with failing_clearly(), self._opened(context) as sink:
+        with fail_clearly(), self._open_sink(context) as sink:
             try:
                 result, message, places = self.done(sink)
             except ConnectOffsetsError as error:
@@ -56,7 +56,7 @@ class _PoisonOperator(ReportedOperator):
                 raise
             self.log.info("%s", message)
             report = self._publish(sink, result, message, places)
-            self.published(context, sink, places)
+            self.publish(context, sink, places)
         return {
             "connector": sink.request.connector,
             "result": result.value,
@@ -69,17 +69,17 @@ class _PoisonOperator(ReportedOperator):
         """Find or skip the record; returns how that ended, a sentence about it, and the records concerned."""
         raise NotImplementedError
 
-    def published(self, context: Context, sink: PoisonedSink, places: Sequence[Place]) -> None:
+    def publish(self, context: Context, sink: PoisonedSink, places: Sequence[Place]) -> None:
         """Called after a success; does nothing here."""
 
     @contextmanager
-    def _opened(self, context: Context) -> Iterator[PoisonedSink]:
+    def _open_sink(self, context: Context) -> Iterator[PoisonedSink]:
         from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster
         from airflow_provider_connect_offsets.operations.poison.kept_records import KeptRecords
         from airflow_provider_connect_offsets.operations.poison.poisoned_sink import PoisonedSink
 
-        request = self.given(PoisonRequest)
-        connections = self.given(ConnectorConnectionParams)
+        request = self.parse_as(PoisonRequest)
+        connections = self.parse_as(ConnectorConnectionParams)
         if not connections.kafka_conn_id:
             raise InvalidInput(f"{request.connector!r}: kafka_conn_id must name the Kafka cluster that the sink reads.")
         require_control(
@@ -90,7 +90,7 @@ class _PoisonOperator(ReportedOperator):
         )
         directory = PoisonDirectory(new_directory(self, context).uri)
         with (
-            open_connect(connections, self.given(WaitingParams)) as clients,
+            open_connect(connections, self.parse_as(WaitingParams)) as clients,
             kafka_cluster(connections.kafka_conn_id) as kafka,
         ):
             yield PoisonedSink(
@@ -171,14 +171,14 @@ class SkipPoisonRecordOperator(Interruptible, TellsChanges, _PoisonOperator):
         if sink.request.dry_run:
             found = sink.find()
             return PoisonResult.DRY_RUN, found.sentence, [one.place for one in found.records]
-        given = self.given(ApprovedRecordsParams)
+        given = self.parse_as(ApprovedRecordsParams)
         is_limited = given.found is not None and given.only_found
         approved = [_place(one) for one in given.found["records"]] if is_limited else None
         skipped = sink.skip(approved=approved)
         result = PoisonResult.SKIPPED if skipped.places else PoisonResult.HEALTHY
         return result, skipped.sentence, list(skipped.places)
 
-    def published(self, context: Context, sink: PoisonedSink, places: Sequence[Place]) -> None:
+    def publish(self, context: Context, sink: PoisonedSink, places: Sequence[Place]) -> None:
         """Add the event of the records that were skipped."""
         if not places or sink.request.dry_run:
             return
@@ -205,7 +205,7 @@ class ReleasePoisonedSinkOperator(_PoisonOperator):
 
     def execute(self, context: Context) -> Any:
         """Undo what was left."""
-        with failing_clearly(except_for=LeftStopped), self._opened(context) as sink:
+        with fail_clearly(except_for=LeftStopped), self._open_sink(context) as sink:
             message = sink.release()
             if message is None:
                 return "Nothing was left to undo."

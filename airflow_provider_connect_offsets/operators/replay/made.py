@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_provider_connect_offsets.exceptions import NotApplied
-from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.hooks.failures import fail_clearly
 from airflow_provider_connect_offsets.operators.shared.common import (
     Interruptible,
     open_connect,
     owner_of,
-    recorded,
+    record_outcome,
     report_of,
     summary_of,
 )
@@ -46,19 +46,19 @@ class ReplayIntervalOperator(Interruptible, ReportedOperator):
         from airflow_provider_connect_offsets.operations.connector import replay
         from airflow_provider_connect_offsets.operations.connector.plans import read_replay
 
-        run, owner, began = ReplayDirectory(self.given(RunParams).run_uri), owner_of(context), datetime.now(tz=UTC)
-        with failing_clearly():
-            plan = read_replay(run, digest=self.given(ApprovedParams).digest)
-            with open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams)) as clients:
+        run, owner, began = ReplayDirectory(self.parse_as(RunParams).run_uri), owner_of(context), datetime.now(tz=UTC)
+        with fail_clearly():
+            plan = read_replay(run, digest=self.parse_as(ApprovedParams).digest)
+            with open_connect(self.parse_as(ConnectorConnectionParams), self.parse_as(WaitingParams)) as clients:
                 try:
-                    outcome = recorded(
+                    outcome = record_outcome(
                         lambda: replay.replay(plan, clients, owner),
-                        lambda error: replay.failed(plan, clients, owner, error, at=began),
+                        lambda error: replay.outcome_of_failure(plan, clients, owner, error, at=began),
                         run.outcome,
                     )
                 finally:
                     report = report_of(run)
-        counts = {"delivered": outcome.delivered, "beyond": outcome.beyond}
+        counts = {"delivered": outcome.delivered_count, "beyond": outcome.beyond_count}
         return summary_of(outcome, report, dag_id=self.dag_id, **counts)
 
 
@@ -72,10 +72,10 @@ class ReleaseReplayOperator(ReportedOperator):
         from airflow_provider_connect_offsets.operations.connector import replay
         from airflow_provider_connect_offsets.operations.connector.plans import read_replay
 
-        run = ReplayDirectory(self.given(RunParams).run_uri)
+        run = ReplayDirectory(self.parse_as(RunParams).run_uri)
         with (
-            failing_clearly(except_for=NotApplied),
-            open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams)) as clients,
+            fail_clearly(except_for=NotApplied),
+            open_connect(self.parse_as(ConnectorConnectionParams), self.parse_as(WaitingParams)) as clients,
         ):
             plan = read_replay(run)
             outcome = replay.release(plan, clients, owner_of(context))

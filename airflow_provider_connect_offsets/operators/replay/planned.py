@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow.providers.common.compat.sdk import AirflowSkipException
 
 from airflow_provider_connect_offsets.hooks.clients import require_control
-from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.hooks.failures import fail_clearly
 from airflow_provider_connect_offsets.offsets.requests.replay import ReplayInterval, ReplayRequest
 from airflow_provider_connect_offsets.operators.apply import ApproveOffsetPlanOperator
 from airflow_provider_connect_offsets.operators.shared.common import (
@@ -25,7 +25,7 @@ from airflow_provider_connect_offsets.parameters.backfill import WindowParams
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams, Control
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import PartParams, PlanAgeParams, RunParams
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.layout import ReplayDirectory
 
@@ -48,20 +48,20 @@ class SnapshotReplayOperator(ReportedOperator):
         """Write the snapshot."""
         from airflow_provider_connect_offsets.observe.replay import take_replay_snapshot
 
-        with failing_clearly():
-            run, given = ReplayDirectory(new_directory(self, context).uri), self.given(ReplayInterval)
+        with fail_clearly():
+            run, given = ReplayDirectory(new_directory(self, context).uri), self.parse_as(ReplayInterval)
             require_control(
-                self.given(ConnectorConnectionParams).control,
+                self.parse_as(ConnectorConnectionParams).control,
                 *(Control.REST, Control.STRIMZI, Control.STRIMZI_REST),
                 why="a replay creates a connector, which is not possible in a storage.",
             )
             request = ReplayRequest.of(given, run=run_key(context), now=datetime.now(tz=UTC))
-            with open_connect(self.given(ConnectorConnectionParams), patient=False) as clients:
+            with open_connect(self.parse_as(ConnectorConnectionParams), patient=False) as clients:
                 count = take_replay_snapshot(request, clients, run)
         self.log.info(
             "%r reads %s; interval: %s; datasets under %s",
             request.connector,
-            counted(count, "partition"),
+            quantify(count, "partition"),
             request.interval,
             run.uri,
         )
@@ -80,7 +80,7 @@ class PlanReplayOperator(OffsetsJobOperator):
 
     job = "replay"
 
-    def judged(self) -> dict[str, Any]:
+    def judge(self) -> dict[str, Any]:
         """Show what the job found; raises :class:`PlanRefused` for an error, and skips an empty interval."""
         from airflow_provider_connect_offsets.report import Replay, as_text
 
@@ -119,11 +119,11 @@ class BeginReplayOperator(ReportedOperator):
         from airflow_provider_connect_offsets.operations.connector.plans import read_replay, refuse_stale
         from airflow_provider_connect_offsets.operations.registry import journal_of
 
-        with failing_clearly(), open_connect(self.given(ConnectorConnectionParams)) as clients:
-            run = ReplayDirectory(self.given(RunParams).run_uri)
+        with fail_clearly(), open_connect(self.parse_as(ConnectorConnectionParams)) as clients:
+            run = ReplayDirectory(self.parse_as(RunParams).run_uri)
             plan = read_replay(run)
-            refuse_outside(self.given(WindowParams))
-            refuse_stale(run, ttl=timedelta(seconds=self.given(PlanAgeParams).plan_ttl))
+            refuse_outside(self.parse_as(WindowParams))
+            refuse_stale(run, ttl=timedelta(seconds=self.parse_as(PlanAgeParams).plan_ttl))
             journal_of(clients, plan.request.clone).refuse_overlap(run_key(context))
             clients.control.info(plan.request.connector)
         return plan.request.clone

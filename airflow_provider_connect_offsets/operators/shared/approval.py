@@ -12,7 +12,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.providers.standard.operators.hitl import ApprovalOperator, HITLOperator
 from airflow.sdk.definitions.param import ParamsDict
 
-from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.hooks.failures import fail_clearly
 from airflow_provider_connect_offsets.hooks.reports import report_address, report_url
 from airflow_provider_connect_offsets.hooks.settings import GuardedParameters, four_eyes
 from airflow_provider_connect_offsets.operators.shared.common import report_of
@@ -49,8 +49,8 @@ class AskOperator(GuardedParameters, ApprovalOperator):
 
     def execute(self, context: Context) -> Any:
         """Ask, go on, or skip the rest."""
-        self.triggered_by = _triggered_by(context)
-        with failing_clearly():
+        self.triggered_by = _find_trigger(context)
+        with fail_clearly():
             if not self.is_asked():
                 return None
             self.subject, self.body = self.question()
@@ -76,7 +76,7 @@ class AskOperator(GuardedParameters, ApprovalOperator):
 
         The rejection is recorded first: skipping what follows ends the task (``SkipMixin.skip`` raises in Airflow 3).
         """
-        self.triggered_by = _triggered_by(context)
+        self.triggered_by = _find_trigger(context)
         if "chosen_options" in event:
             answer, by = event["chosen_options"][0], _person(event.get("responded_by_user"))
             if answer == self.APPROVE:
@@ -108,7 +108,7 @@ class AskOperator(GuardedParameters, ApprovalOperator):
         """Record in the log, and in the report if there is one, that the answer was no."""
 
 
-def _triggered_by(context: Context) -> str | None:
+def _find_trigger(context: Context) -> str | None:
     """Return who has triggered the run; None for a scheduled run, or if no name is known."""
     return getattr(context.get("dag_run"), "triggering_user_name", None) or None
 
@@ -131,7 +131,7 @@ class AskAboutRunOperator(AskOperator):
 
     def execute(self, context: Context) -> Any:
         """Ask, go on, or skip the rest; an earlier answer, to a question that was cleared, no longer counts."""
-        with failing_clearly():
+        with fail_clearly():
             files.remove(self.run.approval)
         return super().execute(context)
 

@@ -64,12 +64,12 @@ def owner_of(context: Context) -> Owner:
 
 def new_directory(operator: TakesParameters, context: Context) -> RunDirectory:
     """Return the directory that this task writes to; raises :class:`InvalidInput`."""
-    return directory_of(context["ti"], part=operator.given(PartParams).part)
+    return directory_of(context["ti"], part=operator.parse_as(PartParams).part)
 
 
 def run_of(operator: TakesParameters) -> RunDirectory:
     """Return the directory of the change of ``operator``; raises :class:`InvalidInput`."""
-    return RunDirectory(operator.given(RunParams).run_uri)
+    return RunDirectory(operator.parse_as(RunParams).run_uri)
 
 
 def open_connect(
@@ -112,7 +112,7 @@ def report_written(write: Callable[[], object], uri: str) -> str:
     return uri
 
 
-def recorded(make: Callable[[], Ended], failed: Callable[[BaseException], Ended], uri: str) -> Ended:
+def record_outcome(make: Callable[[], Ended], failed: Callable[[BaseException], Ended], uri: str) -> Ended:
     """Make a change and write its outcome to ``uri``, also if the change fails.
 
     Args:

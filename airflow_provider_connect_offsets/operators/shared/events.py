@@ -51,7 +51,7 @@ class TellsChanges:
 
     def tell(self, context: Context, extra: dict[str, Any], *, of: Callable[[], Asset]) -> None:
         """Add an event of the asset ``of``."""
-        with _not_failing(extra):
+        with _log_failure(extra):
             context["outlet_events"][ANY_CHANGE].add(of(), extra=extra)
 
     def tell_change(self, context: Context, clients: Clients, name: str, *, kind: ChangeKind, **more: object) -> None:
@@ -81,16 +81,16 @@ class TellsChanges:
         self, context: Context, clients: Clients, name: str, alteration: Alteration, *, kind: ChangeKind
     ) -> None:
         """Add the event of offsets that were written without a plan, if there were any."""
-        from airflow_provider_connect_offsets.operations.connector.event_summary import moved_by, summary_of
+        from airflow_provider_connect_offsets.operations.connector.event_summary import list_moved, summary_of
 
-        with _not_failing(f"{kind} of {name!r}"):
+        with _log_failure(f"{kind} of {name!r}"):
             if len(alteration.changes):
-                moved = summary_of(moved_by(alteration, clients.control.info(name).family))
+                moved = summary_of(list_moved(alteration, clients.control.info(name).family))
                 self.tell_change(context, clients, name, kind=kind, **moved)
 
 
 @contextmanager
-def _not_failing(event: object) -> Iterator[None]:
+def _log_failure(event: object) -> Iterator[None]:
     """Log an error of the block: an ``event`` that can't be made must not fail a change that is applied."""
     try:
         yield

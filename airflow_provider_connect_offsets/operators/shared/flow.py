@@ -27,7 +27,7 @@ class FlowOperator(ReportedOperator):
     ) -> AbstractContextManager[Clients]:
         """Open the clients of the flow; ``patient`` and errors: see ``hooks.clients.open_flow``."""
         timeout = (waiting or WaitingParams()).timeout
-        return open_flow(self.given(FlowConnectionParams), timeout=timeout, patient=patient)
+        return open_flow(self.parse_as(FlowConnectionParams), timeout=timeout, patient=patient)
 
 
 def requested_flow(connectors: FlowConnectorsParams) -> FlowConnectors:

@@ -15,7 +15,7 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 
 from airflow_provider_connect_offsets.exceptions import PlanRefused
 from airflow_provider_connect_offsets.hooks.connections import connection_of
-from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.hooks.failures import fail_clearly
 from airflow_provider_connect_offsets.hooks.settings import GuardedParameters, class_archive, guards
 from airflow_provider_connect_offsets.offsets.requests.guards import Named
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
@@ -53,7 +53,7 @@ class OffsetsJobOperator(GuardedParameters, SparkSubmitOperator):
         self.run_uri = run_uri
 
     @abstractmethod
-    def judged(self) -> dict[str, Any]:
+    def judge(self) -> dict[str, Any]:
         """Log and report what the job found, and return what the task returns; raises if the run must not go on."""
 
     def job_arguments(self) -> list[str]:
@@ -66,7 +66,7 @@ class OffsetsJobOperator(GuardedParameters, SparkSubmitOperator):
         from airflow_provider_connect_offsets.pipeline.class_archive import quick_start
         from airflow_provider_connect_offsets.pipeline.shipping import job_path, spark_submit_path, write_py_files
 
-        with failing_clearly(), tempfile.TemporaryDirectory(prefix="connect-offsets-") as scratch:
+        with fail_clearly(), tempfile.TemporaryDirectory(prefix="connect-offsets-") as scratch:
             # Of any type, as the Spark hook takes it: a connection given as a URI (k8s://…) has the type of its scheme.
             connection = connection_of(
                 self._conn_id, conn_type=None, example="--conn-type spark --conn-host 'local[*]'"
@@ -84,7 +84,7 @@ class OffsetsJobOperator(GuardedParameters, SparkSubmitOperator):
             self.conf = {_UMASK: f"{umask():03o}", **quiet, **(self.conf or {})}
             self.application = str(job_path())
             self.py_files = str(write_py_files(Path(scratch, "connect_offsets.zip")))
-            self.given(RunParams)  # refuses a directory that may not be read
+            self.parse_as(RunParams)  # refuses a directory that may not be read
             self.application_args = [self.job, *self.job_arguments()]
             # If spark-submit is on the path, it is left to the connection, which may name another program.
             beside = None if shutil.which("spark-submit") else spark_submit_path()
@@ -92,8 +92,8 @@ class OffsetsJobOperator(GuardedParameters, SparkSubmitOperator):
             program = self._spark_binary or connection.extra_dejson.get("spark-binary", "spark-submit")
             refuse_unfit_spark(program, {**os.environ, **self.env_vars})
             super().execute(context)
-        with failing_clearly():
-            return self.judged()
+        with fail_clearly():
+            return self.judge()
 
 
 def _without_secrets() -> dict[str, str]:
@@ -111,7 +111,7 @@ def refuse_protected_topics(run: RunDirectory) -> None:
     from airflow_provider_connect_offsets.workspace.schemas import OFFSET_PLAN
 
     allowed = guards()
-    if allowed.protected.concerning(Named.TOPIC) or allowed.allowed.concerning(Named.TOPIC):
+    if allowed.protected.patterns_for(Named.TOPIC) or allowed.allowed.patterns_for(Named.TOPIC):
         rows = iterate_dataset(run.offset_plan, OFFSET_PLAN)
         changed = {row["topic"] for row in rows if row["action"] != Action.KEEP and row["topic"] is not None}
         allowed.refuse_names(Named.TOPIC, sorted(changed))

@@ -91,7 +91,7 @@ def _refuse_mixture(home: Path) -> None:
     pyspark-client writes files of the same names. The Spark provider 6 requires it, and nothing holds the two at the
     same version. If pyspark was installed last, all is well.
     """
-    own, other = (_installed(home.parent, name) for name in ("pyspark", "pyspark_client"))
+    own, other = (_find_installed(home.parent, name) for name in ("pyspark", "pyspark_client"))
     if own is None or other is None or own.version == other.version:
         return
     files = (file for file in own.files or () if file.parts[:2] == ("pyspark", "sql") and file.suffix == ".py")
@@ -104,7 +104,7 @@ def _refuse_mixture(home: Path) -> None:
         )
 
 
-def _installed(packages: Path, name: str) -> Distribution | None:
+def _find_installed(packages: Path, name: str) -> Distribution | None:
     return next((PathDistribution(path) for path in packages.glob(f"{name}-*.dist-info")), None)
 
 

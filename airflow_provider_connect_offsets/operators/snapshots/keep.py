@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 
-from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.hooks.failures import fail_clearly
 from airflow_provider_connect_offsets.hooks.settings import workspace_uri
 from airflow_provider_connect_offsets.offsets.requests.snapshots import SnapshotRequest
 from airflow_provider_connect_offsets.operators.shared.common import new_directory, report_at, report_written, run_key
@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOp
 from airflow_provider_connect_offsets.parameters.snapshots import KeptSnapshotsParams, SnapshotConnectionParams
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import FoundParams, PartParams
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 from airflow_provider_connect_offsets.workspace.files import write_json
 from airflow_provider_connect_offsets.workspace.series import SnapshotSeries
 from airflow_provider_connect_offsets.workspace.snapshots import ComparisonDirectory, SnapshotDirectory, series_root
@@ -42,9 +42,9 @@ class SnapshotConnectClusterOperator(ReportedOperator):
         from airflow_provider_connect_offsets.observe.cluster_snapshot import take_cluster_snapshot
         from airflow_provider_connect_offsets.operations.fleet import select
 
-        with failing_clearly():
+        with fail_clearly():
             directory = ComparisonDirectory(new_directory(self, context).uri)
-            request, named = self.given(SnapshotRequest), self.given(SnapshotConnectionParams)
+            request, named = self.parse_as(SnapshotRequest), self.parse_as(SnapshotConnectionParams)
             with open_snapshot_clients(named) as clients:
                 names = select(clients.control.connectors(), request.connectors)
                 root = series_root(
@@ -57,7 +57,7 @@ class SnapshotConnectClusterOperator(ReportedOperator):
                 kept = SnapshotSeries(root).begin(directory, now=datetime.now(tz=UTC))
                 write_json(directory.request, request.as_json())
                 record = take_cluster_snapshot(names, clients, SnapshotDirectory(kept.uri), run=run_key(context))
-        offsets, connectors = counted(record.offsets, "offset"), counted(record.connectors, "connector")
+        offsets, connectors = quantify(record.offsets, "offset"), quantify(record.connectors, "connector")
         self.log.info("Kept %s of %s at %s", offsets, connectors, kept.uri)
         for name in record.vanished:
             self.log.warning("%r was deleted while its offsets were read. The snapshot has none of them.", name)
@@ -80,12 +80,16 @@ class CompareSnapshotsOperator(OffsetsJobOperator):
     parameters: ClassVar[Models] = (*OffsetsJobOperator.parameters, KeptSnapshotsParams)
     job = "offset-changes"
 
-    def judged(self) -> dict[str, Any]:
+    def judge(self) -> dict[str, Any]:
         """Write the report, remove old snapshots, and return what the task returns."""
         from airflow_provider_connect_offsets.report import SnapshotChanges, as_text
 
-        directory, kept, now = ComparisonDirectory(self.run_uri), self.given(KeptSnapshotsParams), datetime.now(tz=UTC)
-        since = kept.since(now=now)
+        directory, kept, now = (
+            ComparisonDirectory(self.run_uri),
+            self.parse_as(KeptSnapshotsParams),
+            datetime.now(tz=UTC),
+        )
+        since = kept.earliest_kept(now=now)
         found = SnapshotChanges.read(directory)
         self.log.info("%s", as_text(found.table()))
         uri = report_written(found.write, directory.report)
@@ -107,7 +111,7 @@ class RequireNoSurpriseOperator(ReportedOperator):
         report = self.summary.get("report_url") or self.summary["report"]
         errors = self.summary["verdicts"]["error"]
         if errors:
-            more = f" And {counted(errors - 1, 'more finding')} listed in fail_on." if errors > 1 else ""
+            more = f" And {quantify(errors - 1, 'more finding')} listed in fail_on." if errors > 1 else ""
             before = f", the previous one at {self.summary['previous']}" if self.summary["previous"] else ""
             kept = f"The snapshot is kept at {self.summary['uri']}{before}."
             raise AirflowFailException(f"{self.summary['worst']['message']}{more} {kept} {report}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar
 
-from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.hooks.failures import fail_clearly
 from airflow_provider_connect_offsets.offsets.requests.values import ALL
 from airflow_provider_connect_offsets.operators.shared.common import new_directory, open_connect
 from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.parameters.connections import ConnectorCon
 from airflow_provider_connect_offsets.parameters.snapshots import RestoreSnapshotParams
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import PartParams
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 
 if TYPE_CHECKING:
@@ -35,10 +35,10 @@ class SnapshotForRestoreOperator(ReportedOperator):
         from airflow_provider_connect_offsets.observe.snapshot import take_snapshots
         from airflow_provider_connect_offsets.operations.snapshot_restore import read_snapshot, restore_of
 
-        with failing_clearly():
-            fleet, given = FleetDirectory(new_directory(self, context).uri), self.given(RestoreSnapshotParams)
+        with fail_clearly():
+            fleet, given = FleetDirectory(new_directory(self, context).uri), self.parse_as(RestoreSnapshotParams)
             snapshot = read_snapshot(given.snapshot_uri)
-            with open_connect(self.given(ConnectorConnectionParams), patient=False) as clients:
+            with open_connect(self.parse_as(ConnectorConnectionParams), patient=False) as clients:
                 restore = restore_of(
                     snapshot,
                     given.connectors or ALL,
@@ -53,6 +53,6 @@ class SnapshotForRestoreOperator(ReportedOperator):
         for note in restore.notes:
             self.log.warning("%s", note)
         self.log.info(
-            "%s of %s; datasets under %s", counted(len(restore.requests), "connector"), snapshot.uri, fleet.uri
+            "%s of %s; datasets under %s", quantify(len(restore.requests), "connector"), snapshot.uri, fleet.uri
         )
         return fleet.uri

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.requests.failover import Method
 from airflow_provider_connect_offsets.pipeline.events import KEY
-from airflow_provider_connect_offsets.pipeline.translate.home import positions_at_home, worth_reading
+from airflow_provider_connect_offsets.pipeline.translate.home import choose_ranges, positions_at_home
 from airflow_provider_connect_offsets.pipeline.translate.translation import PARTITION, TRANSLATED
 
 _ALL = (*TRANSLATED, "not_at_home", "by_records")
@@ -22,7 +22,7 @@ class Forward:
     Attributes:
         here: dataset ``return_partitions``
         partitions: dataset ``mirror_partitions``
-        elements: what ``translate.home.replicated`` returns
+        elements: what ``translate.home.combine_replicated`` returns
         claims: dataset ``checked_claims``; None if no claims were checked
     """
 
@@ -32,7 +32,7 @@ class Forward:
     claims: DataFrame | None = None
 
 
-def both_ways(positions: DataFrame, translated: DataFrame, forward: Forward) -> DataFrame:
+def choose_ways(positions: DataFrame, translated: DataFrame, forward: Forward) -> DataFrame:
     """Choose for each position the flow that translates it.
 
     Records from home before the position are covered by the flow from home. Records produced here are covered by the
@@ -60,18 +60,18 @@ def forward_ranges(positions: DataFrame, forward: Forward, *, compared: int) -> 
     """Ranges of records of the flow from home that are worth reading.
 
     Args:
-        positions: as ``both_ways`` takes them
+        positions: as ``choose_ways`` takes them
         forward: the flow from home
         compared: most records to read of a remote partition
 
     Returns:
-        what ``worth_reading`` returns
+        what ``choose_ranges`` returns
     """
-    lowest = _named(positions, forward).groupBy(*KEY).agg(F.min("position").alias("position"))
-    return worth_reading(lowest, forward.partitions, forward.elements, compared=compared)
+    lowest = _name_at_home(positions, forward).groupBy(*KEY).agg(F.min("position").alias("position"))
+    return choose_ranges(lowest, forward.partitions, forward.elements, compared=compared)
 
 
-def _named(positions: DataFrame, forward: Forward) -> DataFrame:
+def _name_at_home(positions: DataFrame, forward: Forward) -> DataFrame:
     """Positions in remote topics, by their topics at home; ``here``: the remote topic."""
     names = forward.partitions.select(F.col("target_topic").alias("here"), *KEY, "target_end")
     own = positions.withColumnRenamed("topic", "here").join(F.broadcast(names), ["here", "kafka_partition"])
@@ -80,7 +80,7 @@ def _named(positions: DataFrame, forward: Forward) -> DataFrame:
 
 def _by_origin(positions: DataFrame, forward: Forward) -> DataFrame:
     """Positions translated by the flow from home, with the columns of ``TRANSLATED``, in which the target is home."""
-    in_remote_topics = _named(positions, forward).select("group", "here", *KEY, "position")
+    in_remote_topics = _name_at_home(positions, forward).select("group", "here", *KEY, "position")
     at_home = positions_at_home(in_remote_topics, forward.partitions, forward.elements)
     logs = forward.partitions.select(*KEY, "source_start", "source_end", (F.col("stored") + 1).alias("stored_end"))
     return at_home.join(F.broadcast(logs), list(KEY)).select(
@@ -109,20 +109,22 @@ def _chosen() -> Column:
     has_copies = F.col("copied.target_end").isNotNull()
     left = F.greatest(F.col("log_end") - F.col("position"), F.lit(0))
     return (
-        F.when(F.col("forward_end").isNull(), _copied(F.when(~has_copies & (left > 0), left)))
-        .when(beyond & has_copies & F.col("copied_from").isNotNull() & (F.col("left_behind") > 0), _left_behind())
-        .when(beyond & has_copies, _copied(F.when(has_copies, F.lit(0))))
-        .otherwise(_at_home(on_the_spot, has_copies, left))
+        F.when(F.col("forward_end").isNull(), _resume_by_copies(F.when(~has_copies & (left > 0), left)))
+        .when(
+            beyond & has_copies & F.col("copied_from").isNotNull() & (F.col("left_behind") > 0), _resume_at_stored_end()
+        )
+        .when(beyond & has_copies, _resume_by_copies(F.when(has_copies, F.lit(0))))
+        .otherwise(_resume_at_home(on_the_spot, has_copies, left))
     )
 
 
-def _copied(not_at_home: Column) -> Column:
+def _resume_by_copies(not_at_home: Column) -> Column:
     own = [F.col(f"copied.{name}").alias(name) for name in TRANSLATED]
     by_records = F.lit(None).cast("boolean").alias("by_records")
     return F.struct(*own, not_at_home.cast("long").alias("not_at_home"), by_records)
 
 
-def _left_behind() -> Column:
+def _resume_at_stored_end() -> Column:
     """Resume at the first record at home that was never replicated; the copies come after it."""
     begins = F.col("home.stored_end")
     return _struct(
@@ -138,7 +140,7 @@ def _left_behind() -> Column:
     )
 
 
-def _at_home(on_the_spot: Column, has_copies: Column, left: Column) -> Column:
+def _resume_at_home(on_the_spot: Column, has_copies: Column, left: Column) -> Column:
     offset, start = F.col("home.downstream"), F.col("home.target_start")
     read_all = F.col("position") >= F.col("forward_end")
     gone = F.when(~read_all & (offset < start), start - offset).otherwise(F.lit(0))

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.exceptions import DatasetError
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest, Method, Mode, Move
 from airflow_provider_connect_offsets.pipeline.events import KEY
-from airflow_provider_connect_offsets.pipeline.failover.failback import both_ways
+from airflow_provider_connect_offsets.pipeline.failover.failback import choose_ways
 from airflow_provider_connect_offsets.pipeline.failover.observed import ObservedFlow
 from airflow_provider_connect_offsets.pipeline.failover.sampling import claims_at_home, mismatches, with_checked_claims
 from airflow_provider_connect_offsets.pipeline.failover.unplanned import PositionOf
@@ -66,7 +66,7 @@ def queried_positions(request: FailoverRequest, observed: ObservedFlow) -> DataF
         positions = own.join(known.select("group", *KEY, "checkpoint"), ["group", *KEY], "left")
     else:
         positions = known.where("position >= 0")
-    return _selected(positions, request)
+    return _select_requested(positions, request)
 
 
 def _by_checkpoints(observed: ObservedFlow, *more: str) -> DataFrame:
@@ -81,19 +81,19 @@ def _by_checkpoints(observed: ObservedFlow, *more: str) -> DataFrame:
     return observed.latest.select("group", *names, checkpoint, *age, *more)
 
 
-def _selected(positions: DataFrame, request: FailoverRequest) -> DataFrame:
+def _select_requested(positions: DataFrame, request: FailoverRequest) -> DataFrame:
     of_groups = positions.where(matches_whole(F.col("group"), request.groups))
     return of_groups if request.topics is None else of_groups.where(matches_whole(F.col("topic"), request.topics))
 
 
-def translated(request: FailoverRequest, observed: ObservedFlow) -> DataFrame:
+def translate_positions(request: FailoverRequest, observed: ObservedFlow) -> DataFrame:
     """Translate all positions of the request.
 
     Returns:
         the columns of dataset ``translation``, and by_records, claimed, checkpoint, checkpoint_rereads, checked (the
         records of the claim were compared), mismatched (they differ)
     """
-    rows = _translated(request, observed)
+    rows = _translate(request, observed)
     rows = rows.withColumns({name: F.lit(None).cast(kind) for name, kind in _AGE.items() if name not in rows.columns})
     exact = F.col("exact") & (F.col("downstream") >= F.col("target_start"))
     begins = F.when(F.col("downstream").isNotNull(), F.greatest("downstream", "target_start"))
@@ -102,21 +102,21 @@ def translated(request: FailoverRequest, observed: ObservedFlow) -> DataFrame:
     known = _with_contradictions(within, observed).join(
         _before(request, observed), ["group", "target_topic", "kafka_partition"], "left"
     )
-    return _checked(_judged(known, request, observed), observed)
+    return _compare_claims(_decide(known, request, observed), observed)
 
 
-def _translated(request: FailoverRequest, observed: ObservedFlow) -> DataFrame:
+def _translate(request: FailoverRequest, observed: ObservedFlow) -> DataFrame:
     nothing = {"not_at_home": F.lit(None).cast("long"), "by_records": F.lit(None).cast("boolean")}
     trusts = request.trust_checkpoints
     partitions = observed.partitions
     if observed.known is None:
         rows = translate_by_checkpoints(_by_checkpoints(observed), partitions, trusts_checkpoints=trusts)
-        return _selected(rows.where("position >= 0"), request).withColumns(nothing)
+        return _select_requested(rows.where("position >= 0"), request).withColumns(nothing)
     positions, checkpoints = queried_positions(request, observed), _by_source_topic(observed)
     if observed.lost is not None:
         return observed.lost.translate(positions, checkpoints, trusts_checkpoints=trusts).withColumns(nothing)
     rows = translate(positions, partitions, observed.known, checkpoints, trusts_checkpoints=trusts)
-    return rows.withColumns(nothing) if observed.forward is None else both_ways(positions, rows, observed.forward)
+    return rows.withColumns(nothing) if observed.forward is None else choose_ways(positions, rows, observed.forward)
 
 
 def _with_contradictions(rows: DataFrame, observed: ObservedFlow) -> DataFrame:
@@ -156,7 +156,7 @@ def compare_ranges(request: FailoverRequest, observed: ObservedFlow) -> DataFram
     )
 
 
-def _judged(known: DataFrame, request: FailoverRequest, observed: ObservedFlow) -> DataFrame:
+def _decide(known: DataFrame, request: FailoverRequest, observed: ObservedFlow) -> DataFrame:
     """Decide the action, and give its reason."""
     stays = _reason_to_stay(request)
     settled = F.col("target_before").eqNullSafe(F.col("downstream")) & F.col("downstream").isNotNull()
@@ -252,7 +252,7 @@ def _reason() -> Column:
     return F.when(F.col("exact"), base).otherwise(F.concat(base, doubt))
 
 
-def _checked(rows: DataFrame, observed: ObservedFlow) -> DataFrame:
+def _compare_claims(rows: DataFrame, observed: ObservedFlow) -> DataFrame:
     """Compare both records of each claim, if they were read."""
     if observed.digests is None:
         checked = rows.withColumns({"checked": F.expr("false"), "mismatched": F.expr("false")})

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 
 from airflow_provider_connect_offsets.pipeline.failover.failback import Forward
 from airflow_provider_connect_offsets.pipeline.failover.unplanned import Lost, Remains
-from airflow_provider_connect_offsets.pipeline.translate.translation import Known, known
+from airflow_provider_connect_offsets.pipeline.translate.translation import Known, combine_known
 
 MEMBERS = "group string, on_source boolean, on_target boolean, target_kind string"
 
@@ -49,8 +49,10 @@ class ObservedFlow:
     def with_known(self) -> ObservedFlow:
         """Return a copy with ``known`` and ``lost`` computed."""
         if self.remains is not None:
-            lost = self.remains.lost(self.partitions, self.syncs, self.digests)
+            lost = self.remains.find_lost(self.partitions, self.syncs, self.digests)
             return replace(self, lost=lost, known=lost.known)
         if self.syncs is None:
             return self
-        return replace(self, known=known(self.partitions, syncs=self.syncs, digests=self.digests, kept=self.kept))
+        return replace(
+            self, known=combine_known(self.partitions, syncs=self.syncs, digests=self.digests, kept=self.kept)
+        )

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.offsets.requests.failover import Method
 from airflow_provider_connect_offsets.pipeline.events import KEY
-from airflow_provider_connect_offsets.pipeline.frames import shaped
+from airflow_provider_connect_offsets.pipeline.frames import conform
 from airflow_provider_connect_offsets.workspace.flow_schemas import SAMPLED_CLAIMS
 
 #: Claims in a sample, over all partitions.
@@ -24,7 +24,7 @@ def claims_of(rows: DataFrame) -> DataFrame:
     """Claims that are based on offset mappings of the flow to the cluster that the groups move to.
 
     Args:
-        rows: what ``failover.translated`` returns
+        rows: what ``failover.translate_positions`` returns
 
     Returns:
         topic, target_topic, kafka_partition, upstream, downstream
@@ -36,7 +36,7 @@ def claims_of_home(rows: DataFrame) -> DataFrame:
     """Claims of a failback that are based on offset mappings of the flow from home, with that flow as the direction.
 
     Args:
-        rows: what ``failover.translated`` returns
+        rows: what ``failover.translate_positions`` returns
 
     Returns:
         the columns of ``claims_of``; topic and upstream are those at home
@@ -81,14 +81,14 @@ def sampled_claims(claims: DataFrame, ranges: DataFrame | None, *, seed: str) ->
         .orderBy("turn", "chance", *_CLAIM)
         .limit(LIMIT)
     )
-    return shaped(picked, SAMPLED_CLAIMS)
+    return conform(picked, SAMPLED_CLAIMS)
 
 
 def with_checked_claims(rows: DataFrame, checked: DataFrame) -> DataFrame:
     """Add the results of sampled claims; a claim that has changed since the sample counts as not checked.
 
     Args:
-        rows: what ``failover.translated`` returns, with checked and mismatched
+        rows: what ``failover.translate_positions`` returns, with checked and mismatched
         checked: dataset ``checked_claims``
 
     Returns:

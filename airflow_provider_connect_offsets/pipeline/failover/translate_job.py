@@ -17,22 +17,28 @@ from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest, Mode
 from airflow_provider_connect_offsets.pipeline import jvm
 from airflow_provider_connect_offsets.pipeline.failover.failback import Forward
-from airflow_provider_connect_offsets.pipeline.failover.failover import translated, without_source
+from airflow_provider_connect_offsets.pipeline.failover.failover import translate_positions, without_source
 from airflow_provider_connect_offsets.pipeline.failover.observed import MEMBERS, ObservedFlow
 from airflow_provider_connect_offsets.pipeline.failover.sampling import claims_of, claims_of_home, sampled_claims
 from airflow_provider_connect_offsets.pipeline.failover.translation_summary import (
-    beyond_approval,
     errors_of,
+    list_beyond_approval,
     summarise,
     with_totals,
 )
 from airflow_provider_connect_offsets.pipeline.failover.unplanned import Remains
-from airflow_provider_connect_offsets.pipeline.failover.worth_reading import to_be_found, write_ranges
-from airflow_provider_connect_offsets.pipeline.frames import few_rows, is_finished, read_dataset, shaped, write_dataset
+from airflow_provider_connect_offsets.pipeline.failover.worth_reading import count_to_be_found, write_ranges
+from airflow_provider_connect_offsets.pipeline.frames import (
+    conform,
+    is_finished,
+    make_frame,
+    read_dataset,
+    write_dataset,
+)
 from airflow_provider_connect_offsets.pipeline.session import Job, begin
 from airflow_provider_connect_offsets.pipeline.summary import now, write_summary
-from airflow_provider_connect_offsets.pipeline.translate.home import replicated
-from airflow_provider_connect_offsets.pipeline.translate.ledger import newest
+from airflow_provider_connect_offsets.pipeline.translate.home import combine_replicated
+from airflow_provider_connect_offsets.pipeline.translate.ledger import select_newest
 from airflow_provider_connect_offsets.pipeline.translate.mirror_records import checkpoints, offset_syncs
 from airflow_provider_connect_offsets.workspace import flow_schemas, schemas
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
@@ -54,10 +60,10 @@ def run(spark: SparkSession, directory: FailoverDirectory, preview: FailoverDire
     """
     document = begin(spark, directory)
     request = FailoverRequest.from_json(document)
-    problem = jvm.refused_pattern(spark, groups=request.groups, topics=request.topics, rewind=request.rewind)
+    problem = jvm.why_pattern_is_refused(spark, groups=request.groups, topics=request.topics, rewind=request.rewind)
     summary = {"errors": [problem]} if problem else _translate(spark, request, directory)
     if preview is not None and not problem:
-        summary["errors"] += _beyond(spark, request, directory, preview, summary)
+        summary["errors"] += _list_beyond_preview(spark, request, directory, preview, summary)
     return write_summary(spark, directory.summary, {"request": document, "translated_at": now(), **summary})
 
 
@@ -73,38 +79,38 @@ def read(spark: SparkSession, directory: FailoverDirectory, request: FailoverReq
         # The dataset has only the last record of each key.
         latest=checkpoints(stored_checkpoints).drop("metadata"),
         members=_members(spark, jvm.read_json(spark, directory.members)),
-        digests=_if_finished(spark, directory.record_digests, flow_schemas.RECORD_DIGESTS),
+        digests=_read_if_finished(spark, directory.record_digests, flow_schemas.RECORD_DIGESTS),
         kept=None if is_lost else read_dataset(spark, directory.kept_mappings, flow_schemas.KEPT_MAPPINGS),
-        forward=None if request.forward is None else _forward(spark, directory),
-        claims=_if_finished(spark, directory.checked_claims, flow_schemas.CHECKED_CLAIMS),
+        forward=None if request.forward is None else _read_forward(spark, directory),
+        claims=_read_if_finished(spark, directory.checked_claims, flow_schemas.CHECKED_CLAIMS),
         remains=_remains(spark, directory) if is_lost and is_finished(spark, directory.ledger) else None,
     )
 
 
-def _if_finished(spark: SparkSession, uri: str, schema: schemas.Schema) -> DataFrame | None:
+def _read_if_finished(spark: SparkSession, uri: str, schema: schemas.Schema) -> DataFrame | None:
     return read_dataset(spark, uri, schema) if is_finished(spark, uri) else None
 
 
 def _remains(spark: SparkSession, directory: FailoverDirectory) -> Remains:
     return Remains(
-        ledger=newest(read_dataset(spark, directory.ledger, flow_schemas.MIRROR_LEDGER)),
+        ledger=select_newest(read_dataset(spark, directory.ledger, flow_schemas.MIRROR_LEDGER)),
         topics=read_dataset(spark, directory.flow_topics, flow_schemas.FLOW_TOPICS),
     )
 
 
-def _forward(spark: SparkSession, directory: FailoverDirectory) -> Forward:
-    own = directory.forward
+def _read_forward(spark: SparkSession, directory: FailoverDirectory) -> Forward:
+    own = directory.forward_directory
     partitions = read_dataset(spark, own.mirror_partitions, flow_schemas.MIRROR_PARTITIONS)
     return Forward(
         here=read_dataset(spark, directory.return_partitions, flow_schemas.RETURN_PARTITIONS),
         partitions=partitions,
-        elements=replicated(
+        elements=combine_replicated(
             partitions,
             syncs=_syncs(spark, own),
-            digests=_if_finished(spark, own.record_digests, flow_schemas.RECORD_DIGESTS),
+            digests=_read_if_finished(spark, own.record_digests, flow_schemas.RECORD_DIGESTS),
             kept=read_dataset(spark, own.kept_mappings, flow_schemas.KEPT_MAPPINGS),
         ),
-        claims=_if_finished(spark, own.checked_claims, flow_schemas.CHECKED_CLAIMS),
+        claims=_read_if_finished(spark, own.checked_claims, flow_schemas.CHECKED_CLAIMS),
     )
 
 
@@ -116,7 +122,7 @@ def _members(spark: SparkSession, members: dict[str, dict[str, str]]) -> DataFra
     """Groups that have members, as in ``ObservedFlow.members``. ``members``: members by side and group."""
     sides, kinds = [members[side] for side in (Side.SOURCE, Side.TARGET)], members.get("kinds", {})
     rows = [(group, *(group in side for side in sides), kinds.get(group)) for group in {*sides[0], *sides[1]}]
-    return few_rows(spark, rows, MEMBERS)
+    return make_frame(spark, rows, MEMBERS)
 
 
 def _translate(spark: SparkSession, request: FailoverRequest, directory: FailoverDirectory) -> dict[str, Any]:
@@ -126,9 +132,9 @@ def _translate(spark: SparkSession, request: FailoverRequest, directory: Failove
             # Catalyst pushes filters down to the records, so each use would decode their bytes again.
             persisted.callback(observed.latest.persist().unpersist, blocking=True)
         ledger_at = None if observed.remains is None else observed.remains.observed_at()
-        rows = translated(request, observed)
+        rows = translate_positions(request, observed)
         totals = Observation()
-        write_dataset(shaped(with_totals(rows, totals), flow_schemas.TRANSLATION), directory.translation)
+        write_dataset(conform(with_totals(rows, totals), flow_schemas.TRANSLATION), directory.translation)
         written = read_dataset(spark, directory.translation, flow_schemas.TRANSLATION)
         summary = summarise(totals.get, written, rows)
         unread = request.mode is Mode.PLANNED and observed.digests is None
@@ -136,14 +142,14 @@ def _translate(spark: SparkSession, request: FailoverRequest, directory: Failove
             summary["beyond_limit"] = write_ranges(request, observed, directory, written)
             if summary["left_groups"] and observed.forward is None:
                 ranges = read_dataset(spark, directory.compare_ranges, flow_schemas.COMPARE_RANGES)
-                summary["to_be_found"] = to_be_found(written, observed.partitions, ranges)
+                summary["to_be_found"] = count_to_be_found(written, observed.partitions, ranges)
         # The final translation may move groups that this one leaves alone.
         if unread and observed.claims is None and (summary["by_bracket"] or summary["left_groups"]):
             # The dataset lacks by_records; only a failback has rows in which it isn't null.
             own = rows if observed.forward else written.withColumn("by_records", F.lit(None).cast("boolean"))
             _write_sampled(spark, request, claims_of(own), directory, seed=summary["digest"])
             if observed.forward is not None:
-                _write_sampled(spark, request, claims_of_home(own), directory.forward, seed=summary["digest"])
+                _write_sampled(spark, request, claims_of_home(own), directory.forward_directory, seed=summary["digest"])
     summary["unmovable"] = jvm.read_json(spark, directory.members).get("unmovable", {})
     return {**summary, "ledger_at": ledger_at, "errors": errors_of(request, summary)}
 
@@ -155,7 +161,7 @@ def _write_sampled(
     write_dataset(sampled_claims(claims, ranges, seed=seed), directory.sampled_claims)
 
 
-def _beyond(
+def _list_beyond_preview(
     spark: SparkSession,
     request: FailoverRequest,
     directory: FailoverDirectory,
@@ -165,7 +171,7 @@ def _beyond(
     """Compare with the preview, and return a sentence on each effect that it did not show."""
     final, shown = (read_dataset(spark, run.translation, flow_schemas.TRANSLATION) for run in (directory, preview))
     rereads = (summary["max_rereads"], jvm.read_json(spark, preview.summary)["max_rereads"])
-    return beyond_approval(final, shown, request=request, rereads=rereads)
+    return list_beyond_approval(final, shown, request=request, rereads=rereads)
 
 
 def _run(spark: SparkSession, arguments: list[str]) -> None:

@@ -21,8 +21,8 @@ from airflow_provider_connect_offsets.offsets.requests.failover import (
 )
 from airflow_provider_connect_offsets.pipeline.failover.unplanned import PositionOf
 from airflow_provider_connect_offsets.pipeline.plan.counts import row_digest
-from airflow_provider_connect_offsets.pipeline.summary import first_rows
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.pipeline.summary import collect_first
+from airflow_provider_connect_offsets.words import quantify
 
 # Sums of the pieces of all rows' digests, as numbers (``offsets.requests.failover.row_numbers``).
 _SUMS = {f"numbers_{start}": f"sum(crc32(substr(row_digest, {start + 1}, {DIGEST_PIECE})))" for start in DIGEST_PIECES}
@@ -54,7 +54,7 @@ def with_totals(rows: DataFrame, totals: Observation) -> DataFrame:
     """Compute the totals while the rows are written, which saves a Spark job.
 
     Args:
-        rows: what ``failover.translated`` returns
+        rows: what ``failover.translate_positions`` returns
         totals: the observation that receives the totals
     """
     sums = [F.expr(f"{total} AS {name}") for name, total in _TOTALS.items()]
@@ -67,14 +67,18 @@ def summarise(totals: dict[str, Any], written: DataFrame, rows: DataFrame) -> di
     Args:
         totals: the totals that ``with_totals`` observed
         written: dataset ``translation``
-        rows: what ``failover.translated`` returns; computed again only if there are mismatches
+        rows: what ``failover.translate_positions`` returns; computed again only if there are mismatches
     """
     sums = {name: value for name, value in totals.items() if name not in {"without_remote_topic", *_SUMS}}
     return {
         **sums,
         "digest": digest_of_sums(totals[name] or 0 for name in _SUMS),
-        "unreplicated": _unreplicated(written) if totals["without_remote_topic"] else [],
-        **(_left_alone(written) if totals["covered"] < totals["partitions"] else {"left_groups": 0, "left": []}),
+        "unreplicated": _unreplicated_topics(written) if totals["without_remote_topic"] else [],
+        **(
+            _summarise_left_alone(written)
+            if totals["covered"] < totals["partitions"]
+            else {"left_groups": 0, "left": []}
+        ),
         "mismatches": _mismatches(rows) if totals["mismatched"] else [],
     }
 
@@ -95,7 +99,7 @@ def errors_of(request: FailoverRequest, summary: dict[str, Any]) -> list[str]:
     elif expected < request.min_coverage * summary["partitions"]:
         examples = "; ".join(f"{left['group']!r}: {left['reason']}" for left in summary["left"][:3])
         left = summary["left_groups"] - 3
-        more = f"; and {counted(left, 'more group')}" if left > 0 else ""
+        more = f"; and {quantify(left, 'more group')}" if left > 0 else ""
         errors.append(
             f"{summary['covered']:,} of {summary['partitions']:,} partitions are translated, fewer than min_coverage "
             f"({request.min_coverage:g}) requires. {examples}{more}."
@@ -113,23 +117,23 @@ def errors_of(request: FailoverRequest, summary: dict[str, Any]) -> list[str]:
     return errors
 
 
-def _unreplicated(rows: DataFrame) -> list[str]:
+def _unreplicated_topics(rows: DataFrame) -> list[str]:
     """List the first topics without a remote topic."""
     topics = rows.where("covered is null").select("source_topic").distinct()
-    return [row["source_topic"] for row in first_rows(topics, "source_topic")]
+    return [row["source_topic"] for row in collect_first(topics, "source_topic")]
 
 
-def _left_alone(rows: DataFrame) -> dict[str, Any]:
+def _summarise_left_alone(rows: DataFrame) -> dict[str, Any]:
     """Count and list groups with untranslated partitions: group, partitions (how many), reason (of one partition)."""
     left = rows.where(~F.col("covered")).groupBy("group")
     groups = left.agg(F.count("*").alias("partitions"), F.first("reason").alias("reason"))
-    return {"left_groups": groups.count(), "left": first_rows(groups, F.desc("partitions"), "group")}
+    return {"left_groups": groups.count(), "left": collect_first(groups, F.desc("partitions"), "group")}
 
 
 def _mismatches(rows: DataFrame) -> list[dict[str, Any]]:
     claim = ("source_topic", "kafka_partition", "upstream", "target_topic", "downstream")
     claims = rows.where("mismatched").drop("upstream").withColumnRenamed("claimed", "upstream")
-    return first_rows(claims.select(*claim).distinct(), *claim)
+    return collect_first(claims.select(*claim).distinct(), *claim)
 
 
 def _row_digest() -> Column:
@@ -149,11 +153,11 @@ def rereads_beyond(request: FailoverRequest, rereads: int) -> list[str]:
     if request.max_rereads is None or rereads <= request.max_rereads:
         return []
     return [
-        f"{counted(rereads, 'record')} would be read again, more than max_rereads ({request.max_rereads:,}) allows."
+        f"{quantify(rereads, 'record')} would be read again, more than max_rereads ({request.max_rereads:,}) allows."
     ]
 
 
-def beyond_approval(
+def list_beyond_approval(
     final: DataFrame, preview: DataFrame, *, request: FailoverRequest, rereads: tuple[int, int]
 ) -> list[str]:
     """Return the effects of the final translation that the preview did not show, each a sentence.
@@ -168,7 +172,7 @@ def beyond_approval(
     """
     errors = _new_groups(final, preview)
     if request.max_rereads is None and rereads[0] > rereads[1]:
-        errors += _more_rereads(final, preview)
+        errors += _list_more_rereads(final, preview)
     return errors
 
 
@@ -184,7 +188,7 @@ def _new_groups(final: DataFrame, preview: DataFrame) -> list[str]:
     return [f"{error} {_AGAIN}, or narrow `groups`."]
 
 
-def _more_rereads(final: DataFrame, preview: DataFrame) -> list[str]:
+def _list_more_rereads(final: DataFrame, preview: DataFrame) -> list[str]:
     shown = preview.where("covered").select(*_PARTITION, F.col("max_rereads").alias("shown"))
     both = final.where("covered").join(shown, _PARTITION)
     worse = both.where("coalesce(max_rereads, 0) > coalesce(shown, 0)")

@@ -10,17 +10,17 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.requests.failover import Method
 from airflow_provider_connect_offsets.pipeline.events import KEY
-from airflow_provider_connect_offsets.pipeline.frames import few_rows, struct_type
+from airflow_provider_connect_offsets.pipeline.frames import make_frame, struct_type
 from airflow_provider_connect_offsets.pipeline.summary import totals
 from airflow_provider_connect_offsets.pipeline.translate.ledger import (
     POSITION,
-    created_since,
-    kept_in,
+    find_recreated,
+    kept_mappings_of,
     of_current_topics,
 )
-from airflow_provider_connect_offsets.pipeline.translate.lost import rebuilt
+from airflow_provider_connect_offsets.pipeline.translate.lost import rebuild
 from airflow_provider_connect_offsets.pipeline.translate.mappings import known_mappings
-from airflow_provider_connect_offsets.pipeline.translate.translation import Known, known, translate
+from airflow_provider_connect_offsets.pipeline.translate.translation import Known, combine_known, translate
 from airflow_provider_connect_offsets.workspace.schemas import OFFSET_SYNCS
 
 _ON_TARGET = ("group", "target_topic", "kafka_partition")
@@ -45,7 +45,7 @@ class Remains:
     ledger: DataFrame
     topics: DataFrame
 
-    def lost(self, partitions: DataFrame, syncs: DataFrame | None, digests: DataFrame | None) -> Lost:
+    def find_lost(self, partitions: DataFrame, syncs: DataFrame | None, digests: DataFrame | None) -> Lost:
         """Combine all that is known of each partition.
 
         Args:
@@ -54,17 +54,17 @@ class Remains:
             digests: dataset ``record_digests`` of the remote topics; None if no records were read
         """
         kept = of_current_topics(self.ledger, self.topics)
-        mappings = kept_in(kept)
+        mappings = kept_mappings_of(kept)
         if syncs is None:
-            syncs = few_rows(partitions.sparkSession, [], struct_type(OFFSET_SYNCS))
+            syncs = make_frame(partitions.sparkSession, [], struct_type(OFFSET_SYNCS))
         if digests is None:
-            facts = known(partitions, syncs=syncs, kept=mappings)
+            facts = combine_known(partitions, syncs=syncs, kept=mappings)
             partitions = partitions.withColumn("known_to", F.lit(None).cast("long"))
         else:
-            source = rebuilt(partitions, known_mappings(syncs, partitions, mappings), digests, kept)
+            source = rebuild(partitions, known_mappings(syncs, partitions, mappings), digests, kept)
             partitions = source.partitions
-            facts = known(partitions.drop("known_to"), syncs=syncs, digests=source.digests, kept=mappings)
-        anew = facts.anew.unionByName(created_since(self.ledger, self.topics)).distinct()
+            facts = combine_known(partitions.drop("known_to"), syncs=syncs, digests=source.digests, kept=mappings)
+        anew = facts.anew.unionByName(find_recreated(self.ledger, self.topics)).distinct()
         return Lost(partitions, replace(facts, anew=anew))
 
     def observed_at(self) -> int | None:
@@ -110,7 +110,7 @@ class Lost:
     """Partitions of a lost source, and what is known about them.
 
     Attributes:
-        partitions: dataset ``mirror_partitions``, and known_to of ``translate.lost.rebuilt``
+        partitions: dataset ``mirror_partitions``, and known_to of ``translate.lost.rebuild``
         known: what is known of each partition
     """
 

@@ -13,8 +13,8 @@ from airflow_provider_connect_offsets.pipeline.events import KEY, SO_FAR
 from airflow_provider_connect_offsets.pipeline.failover.failback import Forward, forward_ranges
 from airflow_provider_connect_offsets.pipeline.failover.failover import NO_SYNC, compare_ranges, queried_positions
 from airflow_provider_connect_offsets.pipeline.failover.observed import ObservedFlow
-from airflow_provider_connect_offsets.pipeline.frames import shaped, write_dataset
-from airflow_provider_connect_offsets.pipeline.summary import first_rows, totals
+from airflow_provider_connect_offsets.pipeline.frames import conform, write_dataset
+from airflow_provider_connect_offsets.pipeline.summary import collect_first, totals
 from airflow_provider_connect_offsets.pipeline.translate.records import MARGIN
 from airflow_provider_connect_offsets.workspace.flow_schemas import COMPARE_RANGES
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
@@ -24,7 +24,7 @@ _SOURCE_IS_READ = {"source": "read", "target": "other"}
 _TARGET_IS_READ = {"target": "read", "source": "other"}
 
 
-def nearest_first(ranges: DataFrame, positions: DataFrame, *, compared: int, total: int) -> DataFrame:
+def choose_nearest(ranges: DataFrame, positions: DataFrame, *, compared: int, total: int) -> DataFrame:
     """Choose the positions whose records are read: those nearest to the ends of their logs, within one limit for all.
 
     It takes all records from a position on to prove its translated offset, so reading only some would be in vain.
@@ -98,7 +98,7 @@ def _length(log: str) -> Column:
     return F.greatest(F.col(f"{log}_end") - F.col(f"{log}_from"), F.lit(0))
 
 
-def _renamed(frame: DataFrame, logs: Mapping[str, str]) -> DataFrame:
+def _rename(frame: DataFrame, logs: Mapping[str, str]) -> DataFrame:
     names = {f"{log}_{place}": f"{name}_{place}" for log, name in logs.items() for place in ("from", "end")}
     return frame.withColumnsRenamed(names)
 
@@ -125,19 +125,19 @@ def write_ranges(
     """
     ends = observed.partitions.where("target_end is not null").select(*KEY, "source_end", "target_end")
     own = compare_ranges(request, observed).join(F.broadcast(ends), list(KEY))
-    ranges = _renamed(own, _SOURCE_IS_READ).withColumns({"forward": F.expr("false"), "read_as": F.col("topic")})
+    ranges = _rename(own, _SOURCE_IS_READ).withColumns({"forward": F.expr("false"), "read_as": F.col("topic")})
     if observed.forward is not None:
         ranges = ranges.unionByName(_ranges_from_home(request, observed, observed.forward))
     limits = {"compared": request.compared, "total": request.compared_total}
-    chosen = nearest_first(ranges, positions_of(rows), **limits).persist()
+    chosen = choose_nearest(ranges, positions_of(rows), **limits).persist()
     try:
         read = chosen.where("read_from is not null")
-        own = _renamed(read.where("not forward"), _inverse(_SOURCE_IS_READ))
-        write_dataset(shaped(own, COMPARE_RANGES), directory.compare_ranges)
+        own = _rename(read.where("not forward"), _inverse(_SOURCE_IS_READ))
+        write_dataset(conform(own, COMPARE_RANGES), directory.compare_ranges)
         if observed.forward is not None:
-            forward = _renamed(read.where("forward"), _inverse(_TARGET_IS_READ))
-            write_dataset(shaped(forward, COMPARE_RANGES), directory.forward.compare_ranges)
-        return _beyond_limit(chosen)
+            forward = _rename(read.where("forward"), _inverse(_TARGET_IS_READ))
+            write_dataset(conform(forward, COMPARE_RANGES), directory.forward_directory.compare_ranges)
+        return _summarise_beyond_limit(chosen)
     finally:
         chosen.unpersist(blocking=True)
 
@@ -147,11 +147,11 @@ def _ranges_from_home(request: FailoverRequest, observed: ObservedFlow, forward:
     # Records at home after the last replicated one are not read.
     replicated_end = F.least("source_end", F.coalesce("stored", F.lit(-1)) + 1).alias("source_end")
     ends = forward.partitions.where("target_end is not null").select(*KEY, replicated_end, "target_end")
-    located = _renamed(ranges.join(F.broadcast(ends), list(KEY)), _TARGET_IS_READ)
+    located = _rename(ranges.join(F.broadcast(ends), list(KEY)), _TARGET_IS_READ)
     return located.withColumns({"forward": F.expr("true"), "read_as": F.col("target_topic")})
 
 
-def to_be_found(rows: DataFrame, partitions: DataFrame, ranges: DataFrame) -> dict[str, int]:
+def count_to_be_found(rows: DataFrame, partitions: DataFrame, ranges: DataFrame) -> dict[str, int]:
     """Count positions that have no offset mapping but will be translated by records: all possible copies are read.
 
     Args:
@@ -173,7 +173,7 @@ def to_be_found(rows: DataFrame, partitions: DataFrame, ranges: DataFrame) -> di
     )
 
 
-def _beyond_limit(chosen: DataFrame) -> dict[str, Any]:
+def _summarise_beyond_limit(chosen: DataFrame) -> dict[str, Any]:
     beyond = F.col("beyond_total")
     counts = totals(
         chosen,
@@ -182,4 +182,4 @@ def _beyond_limit(chosen: DataFrame) -> dict[str, Any]:
         F.count_if("too_far").alias("too_far"),
     )
     partitions = chosen.where(beyond).select(*KEY, "left_out")
-    return {**counts, "first": first_rows(partitions, F.desc("left_out"), *KEY) if counts["partitions"] else []}
+    return {**counts, "first": collect_first(partitions, F.desc("left_out"), *KEY) if counts["partitions"] else []}

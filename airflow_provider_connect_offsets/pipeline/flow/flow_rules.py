@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from airflow_provider_connect_offsets.offsets.advice import advise
-from airflow_provider_connect_offsets.offsets.document import canonical
+from airflow_provider_connect_offsets.offsets.document import canonical_json
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity, Verdict
 from airflow_provider_connect_offsets.pipeline.plan.subjects import FAILED, RUNNING, Subject
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 
 
 def flow_verdicts(source: Subject, checkpoint: Subject | None) -> Iterator[Verdict]:
@@ -42,7 +42,7 @@ def kind_verdicts(checkpoint: Subject | None, snapshot: Mapping[str, Any]) -> It
 
 
 def _of_group(rule: Rule, checkpoint: Subject, group: str, message: str) -> Verdict:
-    where = canonical({"group": group})
+    where = canonical_json({"group": group})
     return Verdict(rule, Severity.WARNING, checkpoint.name, where, f"`{checkpoint.name}`, group `{group}`: {message}")
 
 
@@ -54,7 +54,7 @@ def _state(connector: Subject, effect: str) -> Iterator[Verdict]:
     if state != RUNNING:
         text = f", so it {effect}. {restart if state == FAILED else 'Resume it.'}"
     elif failed:
-        tasks = counted(len(connector.task_states), "task")
+        tasks = quantify(len(connector.task_states), "task")
         text = f", but {failed} of its {tasks} failed. A failed task {effect}. {restart}"
     elif not connector.task_states:
         text = f", but has no task, because there is nothing to do. It {effect}."

@@ -11,9 +11,9 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest, Mode
 from airflow_provider_connect_offsets.pipeline.events import KEY
-from airflow_provider_connect_offsets.pipeline.failover.failover import translated
+from airflow_provider_connect_offsets.pipeline.failover.failover import translate_positions
 from airflow_provider_connect_offsets.pipeline.failover.observed import ObservedFlow
-from airflow_provider_connect_offsets.pipeline.frames import shaped
+from airflow_provider_connect_offsets.pipeline.frames import conform
 from airflow_provider_connect_offsets.workspace.flow_schemas import GROUP_READINESS
 
 NO_REMOTE_TOPIC = "the partition has no remote topic"
@@ -42,20 +42,20 @@ def group_readiness(
     positions = of_source.select("group", "group_state", *KEY, F.col("offset").alias("position")).join(logs, list(KEY))
     by_target = ["group", "target_topic", "kafka_partition"]
     joined = (
-        positions.join(_translated(Mode.PLANNED, planned, flow), list(_OF_GROUP), "left")
-        .join(_translated(Mode.UNPLANNED, unplanned, flow), list(_OF_GROUP), "left")
+        positions.join(_translate(Mode.PLANNED, planned, flow), list(_OF_GROUP), "left")
+        .join(_translate(Mode.UNPLANNED, unplanned, flow), list(_OF_GROUP), "left")
         .join(_by_target(checkpoints), by_target, "left")
         .join(_on_target(planned, flow), by_target, "left")
     )
-    return shaped(_with_reasons(joined), GROUP_READINESS)
+    return conform(_with_reasons(joined), GROUP_READINESS)
 
 
-def _translated(mode: Mode, observed: ObservedFlow, flow: Flow) -> DataFrame:
+def _translate(mode: Mode, observed: ObservedFlow, flow: Flow) -> DataFrame:
     """Translations for one mode: group, topic, kafka_partition, and columns that begin with the mode's name."""
     # A separate rule reports groups that are ahead on the target.
     request = FailoverRequest(mode=mode, flow=flow, groups=".*", rewind=".*")
     kind = mode.value
-    return translated(request, observed).select(
+    return translate_positions(request, observed).select(
         "group",
         F.col("source_topic").alias("topic"),
         "kafka_partition",

@@ -9,7 +9,7 @@ from airflow_provider_connect_offsets.offsets.requests.failover import Mode
 from airflow_provider_connect_offsets.offsets.requests.readiness import Thresholds
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
 from airflow_provider_connect_offsets.pipeline.frames import matches_whole
-from airflow_provider_connect_offsets.pipeline.verdicts import found, sentence, verdicts
+from airflow_provider_connect_offsets.pipeline.verdicts import finding, sentence, verdicts
 
 
 def group_verdicts(rows: DataFrame, thresholds: Thresholds, *, connector: str) -> DataFrame:
@@ -23,7 +23,7 @@ def group_verdicts(rows: DataFrame, thresholds: Thresholds, *, connector: str) -
     Returns:
         dataset ``verdicts``, and weight (long)
     """
-    findings = [*_coverage(thresholds), _rereads(thresholds), *_checkpoints(thresholds), *_on_target()]
+    findings = [*_coverage(thresholds), _rereads(thresholds), *_checkpoints(thresholds), *_judge_target()]
     weight = F.col("partitions") - F.col("covered") + F.coalesce("rereads", F.lit(0))
     return verdicts(
         rows,
@@ -67,7 +67,7 @@ def by_group(rows: DataFrame, thresholds: Thresholds, mirrored: tuple[str, str] 
             F.count_if(F.lit(limit > 0) & (behind > limit)).alias("old_checkpoints"),
             F.count_if(F.col("target_position") > F.col("planned_downstream")).alias("ahead_on_target"),
         )
-        .withColumn("left_out", _left_out(mirrored))
+        .withColumn("left_out", _is_left_out(mirrored))
     )
 
 
@@ -81,7 +81,7 @@ def _of_kind(kind: str, partition: Column) -> list[Column]:
     ]
 
 
-def _left_out(mirrored: tuple[str, str] | None) -> Column:
+def _is_left_out(mirrored: tuple[str, str] | None) -> Column:
     if mirrored is None:
         return F.expr("false")
     taken, excluded = mirrored
@@ -92,16 +92,16 @@ def _coverage(thresholds: Thresholds) -> list[Column]:
     planned = "a planned failover now would translate"
     unplanned = "if the source were lost now, a failover would translate"
     return [
-        _covered(thresholds, Rule.COVERAGE, Mode.PLANNED, planned),
-        _covered(thresholds, Rule.UNPLANNED_COVERAGE, Mode.UNPLANNED, unplanned),
+        _judge_coverage(thresholds, Rule.COVERAGE, Mode.PLANNED, planned),
+        _judge_coverage(thresholds, Rule.UNPLANNED_COVERAGE, Mode.UNPLANNED, unplanned),
     ]
 
 
-def _covered(thresholds: Thresholds, rule: Rule, kind: Mode, beginning: str) -> Column:
+def _judge_coverage(thresholds: Thresholds, rule: Rule, kind: Mode, beginning: str) -> Column:
     covered = F.col(kind.value)
     too_little = F.lit(thresholds.min_coverage > 0) & (covered < thresholds.min_coverage * F.col("partitions"))
     limit = F.when(too_little, f", fewer than min_coverage ({thresholds.min_coverage:.0%}) requires").otherwise("")
-    return found(
+    return finding(
         rule,
         F.when(too_little, Severity.ERROR.value).otherwise(Severity.WARNING.value),
         covered < F.col("partitions"),
@@ -115,7 +115,7 @@ def _covered(thresholds: Thresholds, rule: Rule, kind: Mode, beginning: str) -> 
 
 
 def _rereads(thresholds: Thresholds) -> Column:
-    return found(
+    return finding(
         Rule.REREADS,
         Severity.ERROR,
         F.lit(thresholds.max_rereads > 0) & (F.col("rereads") > thresholds.max_rereads),
@@ -133,14 +133,14 @@ def _checkpoints(thresholds: Thresholds) -> list[Column]:
         "new groups only every refresh.groups.interval.seconds."
     )
     return [
-        found(
+        finding(
             Rule.CHECKPOINT_MISSING,
             Severity.WARNING,
             F.col("without_checkpoint") > 0,
             "{without_checkpoint:number} of its {partitions:partition has} no checkpoint. {cause}",
             cause=cause,
         ),
-        found(
+        finding(
             Rule.CHECKPOINT_OLD,
             Severity.ERROR,
             F.col("old_checkpoints") > 0,
@@ -151,16 +151,16 @@ def _checkpoints(thresholds: Thresholds) -> list[Column]:
     ]
 
 
-def _on_target() -> list[Column]:
+def _judge_target() -> list[Column]:
     return [
-        found(
+        finding(
             Rule.TARGET_GROUP,
             Severity.WARNING,
             F.col("target_state") != "Empty",
             "on the target, the group of this name has members ({target_state}), so neither a failover nor "
             "MirrorMaker 2 can commit offsets for it there.",
         ),
-        found(
+        finding(
             Rule.TARGET_GROUP,
             Severity.INFO,
             F.col("ahead_on_target") > 0,

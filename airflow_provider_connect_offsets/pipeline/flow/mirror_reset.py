@@ -18,9 +18,9 @@ from airflow_provider_connect_offsets.offsets.plan import Action
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import Belongs, FlowReset
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity, Verdict
 from airflow_provider_connect_offsets.pipeline.events import KEY
-from airflow_provider_connect_offsets.pipeline.frames import shaped
+from airflow_provider_connect_offsets.pipeline.frames import conform
 from airflow_provider_connect_offsets.pipeline.plan.subjects import Subject, Subjects, is_consumed
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 from airflow_provider_connect_offsets.workspace.flow_schemas import RESET_TOPICS
 
 MOST_NAMES = 10
@@ -34,7 +34,7 @@ def target_topic(topic: Column, flow: Flow) -> Column:
     return F.when(topic.endswith(HEARTBEATS), prefixed).otherwise(topic)
 
 
-def replicated_again(effects: DataFrame, target_bounds: DataFrame, flow: Flow) -> DataFrame:
+def count_replicated_again(effects: DataFrame, target_bounds: DataFrame, flow: Flow) -> DataFrame:
     """Count the records that are replicated again, by topic.
 
     Args:
@@ -60,7 +60,7 @@ def reset_topics(again: DataFrame, syncs: DataFrame, subject: Subject) -> DataFr
     """Dataset ``reset_topics``: every topic that is replicated again or has syncs.
 
     Args:
-        again: what ``replicated_again`` returns
+        again: what ``count_replicated_again`` returns
         syncs: dataset ``offset_syncs``
         subject: the MirrorSource
     """
@@ -75,10 +75,10 @@ def reset_topics(again: DataFrame, syncs: DataFrame, subject: Subject) -> DataFr
     )
     zeros = {name: F.coalesce(name, F.lit(0)) for name in ("partitions", "records_again", "duplicates", "syncs")}
     rows = joined.withColumn("belongs", belongs).withColumns(zeros)
-    return shaped(rows.where("partitions > 0 or syncs > 0"), RESET_TOPICS)
+    return conform(rows.where("partitions > 0 or syncs > 0"), RESET_TOPICS)
 
 
-def beyond_the_end(latest: DataFrame, source_bounds: DataFrame, target_bounds: DataFrame, flow: Flow) -> DataFrame:
+def select_beyond_end(latest: DataFrame, source_bounds: DataFrame, target_bounds: DataFrame, flow: Flow) -> DataFrame:
     """Return checkpoints beyond the end of a remote topic, which was recreated, and all checkpoints of deleted topics.
 
     Args:
@@ -151,7 +151,7 @@ def reset_verdicts(reset: FlowReset, sums: dict[str, Any], stale: int) -> Iterab
         yield _warning(
             Rule.STALE_CHECKPOINTS,
             reset,
-            f"`{reset.flow.checkpoints_topic}` has {counted(stale, 'checkpoint')} beyond the end of the remote topic, "
+            f"`{reset.flow.checkpoints_topic}` has {quantify(stale, 'checkpoint')} beyond the end of the remote topic, "
             "which has been deleted or created again since. While they exist, MirrorCheckpoint writes no lower "
             "checkpoint. Set checkpoints=true to delete them.",
         )
@@ -163,7 +163,7 @@ def _warning(rule: Rule, reset: FlowReset, message: str) -> Verdict:
 
 
 def _of_topics(kind: dict[str, Any]) -> str:
-    return f"{counted(kind['syncs'], 'sync')} of {counted(kind['with_syncs'], 'topic')}"
+    return f"{quantify(kind['syncs'], 'sync')} of {quantify(kind['with_syncs'], 'topic')}"
 
 
 def _names(kind: dict[str, Any]) -> str:

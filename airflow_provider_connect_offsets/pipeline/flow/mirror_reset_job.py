@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.pipeline import jvm
 from airflow_provider_connect_offsets.pipeline.flow import mirror_reset
 from airflow_provider_connect_offsets.pipeline.frames import (
     PlanFrames,
-    few_rows,
+    make_frame,
     read_dataset,
     verdict_frame,
     write_dataset,
@@ -45,7 +45,7 @@ def run(spark: SparkSession, directory: ResetDirectory) -> dict[str, Any]:
     flow_summary = _plan_flow(spark, directory, reset, snapshot, planned)
     verdicts = list(mirror_reset.reset_verdicts(reset, flow_summary, flow_summary["stale_checkpoints"]))
     if verdicts:
-        planned = planned.judged(verdict_frame(spark, verdicts))
+        planned = planned.with_verdicts(verdict_frame(spark, verdicts))
     (summary,) = summarise([planned], [request], publish(spark, directory, [planned]))
     return write_summary(spark, directory.summary, {**summary, **flow_summary})
 
@@ -57,14 +57,14 @@ def _plan_flow(
     bounds = read_dataset(spark, directory.target_bounds, LOG_BOUNDS)
     syncs = offset_syncs(read_dataset(spark, directory.sync_records, STORED_RECORDS))
     if planned.effects is None:
-        again = few_rows(spark, [], "topic string, partitions long, records_again long, duplicates long")
+        again = make_frame(spark, [], "topic string, partitions long, records_again long, duplicates long")
     else:
-        again = mirror_reset.replicated_again(planned.effects, bounds, reset.flow)
+        again = mirror_reset.count_replicated_again(planned.effects, bounds, reset.flow)
     mirror_source = read_subjects(snapshot.connectors, [reset.source_connector])[reset.source_connector]
     topics = mirror_reset.reset_topics(again, syncs, mirror_source)
     write_dataset(topics.coalesce(1).sortWithinPartitions("topic"), directory.reset_topics)
     latest = latest_checkpoints(checkpoints(read_dataset(spark, directory.checkpoint_records, STORED_RECORDS)))
-    stale = mirror_reset.beyond_the_end(latest, snapshot.bounds, bounds, reset.flow)
+    stale = mirror_reset.select_beyond_end(latest, snapshot.bounds, bounds, reset.flow)
     return {
         **mirror_reset.totals(read_dataset(spark, directory.reset_topics, RESET_TOPICS)),
         "checkpoints": latest.count(),

@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.pipeline.events import KEY
-from airflow_provider_connect_offsets.pipeline.frames import shaped
+from airflow_provider_connect_offsets.pipeline.frames import conform
 from airflow_provider_connect_offsets.workspace.flow_schemas import LAG_HISTORY, LAG_TREND, READINESS
 
 DRAWN = 8
@@ -63,16 +63,16 @@ def readiness(observed: ObservedLogs) -> DataFrame:
     )
     unknown = F.col("log_end").isNull() | (F.col("position").isNull() & F.lit(observed.starts_elsewhere))
     drained = F.col("log_offset").isNull()
-    unsynced = not_negative(F.col("position") - 1 - F.col("sync_upstream"))
+    unsynced = clip_negative(F.col("position") - 1 - F.col("sync_upstream"))
     none = F.lit(0).cast("long")
-    return shaped(
+    return conform(
         rows.withColumns(
             {
                 "target_topic": F.coalesce("target_topic", "topic"),
                 "lag": F.when(unknown, None).when(drained, none).otherwise(F.col("log_end") - _resumes_at()),
                 "lag_ms": F.when(unknown, None).when(drained, none).otherwise(_milliseconds_since("written_at")),
                 "lost": F.when(
-                    F.col("position") <= F.col("log_end"), not_negative(F.col("log_start") - F.col("position"))
+                    F.col("position") <= F.col("log_end"), clip_negative(F.col("log_start") - F.col("position"))
                 ),
                 "unsynced": unsynced,
                 "sync_age_ms": F.when(unsynced == 0, none).when(unsynced > 0, _milliseconds_since("sync_at")),
@@ -146,7 +146,7 @@ def with_progress(rows: DataFrame, history: DataFrame, *, stuck_after: int) -> D
 
 def as_history(rows: DataFrame, *, run_uri: str) -> DataFrame:
     """Rows of a run for dataset ``lag_history``, from its dataset ``readiness``."""
-    return shaped(rows.withColumn("run_uri", F.lit(run_uri)), LAG_HISTORY)
+    return conform(rows.withColumn("run_uri", F.lit(run_uri)), LAG_HISTORY)
 
 
 def trend(history: DataFrame, *, drawn: int = DRAWN) -> DataFrame:
@@ -162,7 +162,7 @@ def trend(history: DataFrame, *, drawn: int = DRAWN) -> DataFrame:
     order = [F.desc_nulls_last("now"), F.desc_nulls_last("ever"), F.col("topic"), F.col("kafka_partition")]
     worst = greatest.orderBy(*order).limit(drawn).select(*KEY)
     lines = history.join(F.broadcast(worst), list(KEY), "left_semi")
-    return shaped(total, LAG_TREND).unionByName(shaped(lines, LAG_TREND))
+    return conform(total, LAG_TREND).unionByName(conform(lines, LAG_TREND))
 
 
 def _source_partitions(observed: ObservedLogs) -> DataFrame:
@@ -192,9 +192,9 @@ def _resumes_at() -> Column:
 
 def _milliseconds_since(column: str) -> Column:
     """Age when the flow was observed; not negative if another clock is ahead."""
-    return not_negative(F.unix_millis("observed_at") - F.unix_millis(column))
+    return clip_negative(F.unix_millis("observed_at") - F.unix_millis(column))
 
 
-def not_negative(number: Column) -> Column:
+def clip_negative(number: Column) -> Column:
     """The number, or 0 if it is negative; null stays null, which ``greatest`` would ignore."""
     return F.when(number < 0, F.lit(0).cast("long")).otherwise(number)

@@ -35,7 +35,7 @@ from airflow_provider_connect_offsets.pipeline.flow.readiness import (
 from airflow_provider_connect_offsets.pipeline.flow.readiness_rules import partition_verdicts
 from airflow_provider_connect_offsets.pipeline.flow.readiness_run import ReadinessRun
 from airflow_provider_connect_offsets.pipeline.flow.readiness_summary import summarise
-from airflow_provider_connect_offsets.pipeline.frames import few_rows, shaped, verdict_frame, write_dataset
+from airflow_provider_connect_offsets.pipeline.frames import conform, make_frame, verdict_frame, write_dataset
 from airflow_provider_connect_offsets.pipeline.plan.subjects import Subject, read_subjects
 from airflow_provider_connect_offsets.pipeline.session import Job, begin
 from airflow_provider_connect_offsets.pipeline.summary import now, write_summary
@@ -73,7 +73,7 @@ def _judge(job: ReadinessRun, *, keep: int) -> dict[str, Any]:
     source, checkpoint = connectors[names[0]], connectors.get(job.request.checkpoint_connector)
     flow = Flow.from_json(job.snapshot["flow"])
     syncs = offset_syncs(job.read(directory.stored_syncs, schemas.STORED_RECORDS)).persist()
-    rows = job.write(readiness(_observed_logs(job, flow, source, syncs)), directory.readiness, flow_schemas.READINESS)
+    rows = job.write(readiness(_observe_logs(job, flow, source, syncs)), directory.readiness, flow_schemas.READINESS)
     latest = latest_checkpoints(checkpoints(job.read(directory.stored_checkpoints, schemas.STORED_RECORDS)))
     groups = _groups(job, flow, rows, syncs, latest, _publish_ledger(job, flow, syncs, latest))
     syncs.unpersist(blocking=True)
@@ -96,7 +96,7 @@ def _judge(job: ReadinessRun, *, keep: int) -> dict[str, Any]:
         weighed = weighed.unionByName(group_verdicts(totals, thresholds, connector=checkpoint.name))
     of_flow = verdict_frame(job.spark, [*flow_verdicts(source, checkpoint), *kind_verdicts(checkpoint, job.snapshot)])
     weighed = weighed.unionByName(of_flow.withColumn("weight", F.lit(0).cast("long"))).persist()
-    job.write(shaped(weighed, schemas.VERDICTS), directory.verdicts, schemas.VERDICTS)
+    job.write(conform(weighed, schemas.VERDICTS), directory.verdicts, schemas.VERDICTS)
     summary = {
         **summarise(rows, totals, weighed),
         "expired": sorted(uri for _, uri in earlier[keep - 1 :]),
@@ -122,7 +122,7 @@ def _groups(
         partitions=job.read(directory.mirror_partitions, flow_schemas.MIRROR_PARTITIONS),
         syncs=syncs,
         latest=latest.drop("metadata"),
-        members=few_rows(job.spark, [], MEMBERS),
+        members=make_frame(job.spark, [], MEMBERS),
         digests=None,
         kept=job.read(directory.kept_mappings, flow_schemas.KEPT_MAPPINGS),
     ).with_known()
@@ -157,7 +157,7 @@ def _publish_ledger(job: ReadinessRun, flow: Flow, syncs: DataFrame, latest: Dat
     return job.read_file(uri, flow_schemas.MIRROR_LEDGER)
 
 
-def _observed_logs(job: ReadinessRun, flow: Flow, source: Subject, syncs: DataFrame) -> ObservedLogs:
+def _observe_logs(job: ReadinessRun, flow: Flow, source: Subject, syncs: DataFrame) -> ObservedLogs:
     directory = job.directory
     return ObservedLogs(
         offsets=job.read(directory.connector_offsets, schemas.CONNECTOR_OFFSETS),

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.requests.readiness import Thresholds
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
-from airflow_provider_connect_offsets.pipeline.verdicts import found, sentence, verdicts
+from airflow_provider_connect_offsets.pipeline.verdicts import finding, sentence, verdicts
 
 _NO = "false"
 
@@ -29,9 +29,9 @@ def partition_verdicts(rows: DataFrame, thresholds: Thresholds, *, connector: st
     """
     findings = [
         _loss(),
-        *_recreated(),
+        *_judge_recreated(),
         *_remote_partition(),
-        *([_stuck()] if running and thresholds.stuck_after else []),
+        *([_judge_stuck()] if running and thresholds.stuck_after else []),
         _lag(thresholds),
         *_syncs(thresholds),
     ]
@@ -47,7 +47,7 @@ def partition_verdicts(rows: DataFrame, thresholds: Thresholds, *, connector: st
 
 
 def _loss() -> Column:
-    return found(
+    return finding(
         Rule.RETENTION_LOSS,
         Severity.ERROR,
         F.col("lost") > 0,
@@ -58,10 +58,10 @@ def _loss() -> Column:
     )
 
 
-def _recreated() -> list[Column]:
+def _judge_recreated() -> list[Column]:
     other = _differs("topic_id")
     return [
-        found(
+        finding(
             Rule.SOURCE_RECREATED,
             Severity.ERROR,
             other,
@@ -69,7 +69,7 @@ def _recreated() -> list[Column]:
             "offset syncs belong to the old topic, so new records may not be replicated, and groups may resume at "
             "wrong positions. Reset the flow.",
         ),
-        found(
+        finding(
             Rule.SOURCE_RECREATED,
             Severity.ERROR,
             (F.col("position") > F.col("log_end")) & ~other,
@@ -77,7 +77,7 @@ def _recreated() -> list[Column]:
             "was deleted and created again, or has lost its last records. auto.offset.reset decides where MirrorMaker "
             "2 continues, and positions of groups now refer to different records. Reset the flow.",
         ),
-        found(
+        finding(
             Rule.SOURCE_RECREATED,
             Severity.WARNING,
             F.col("log_end").isNull(),
@@ -90,14 +90,14 @@ def _recreated() -> list[Column]:
 def _remote_partition() -> list[Column]:
     shorter = F.coalesce(F.col("target_end") <= F.col("sync_downstream"), F.expr(_NO))
     return [
-        found(
+        finding(
             Rule.REMOTE_TOPIC_LOST,
             Severity.ERROR,
             F.col("target_end").isNull() & F.col("position").isNotNull() & F.col("log_end").isNotNull(),
             "it was replicated up to {position:number}, but the target has no partition {kafka_partition} of "
             "`{target_topic}`. Reset the flow.",
         ),
-        found(
+        finding(
             Rule.REMOTE_TOPIC_LOST,
             Severity.ERROR,
             shorter,
@@ -105,7 +105,7 @@ def _remote_partition() -> list[Column]:
             "{sync_downstream:number} in it. The remote topic was deleted and created again, or has lost its last "
             "records. Reset the flow.",
         ),
-        found(
+        finding(
             Rule.REMOTE_TOPIC_LOST,
             Severity.ERROR,
             _differs("target_topic_id") & ~shorter,
@@ -115,8 +115,8 @@ def _remote_partition() -> list[Column]:
     ]
 
 
-def _stuck() -> Column:
-    return found(
+def _judge_stuck() -> Column:
+    return finding(
         Rule.STUCK,
         Severity.ERROR,
         F.col("stuck_since").isNotNull(),
@@ -129,7 +129,7 @@ def _lag(thresholds: Thresholds) -> Column:
     many = F.lit(thresholds.max_lag_records > 0) & (F.col("lag") > thresholds.max_lag_records)
     old = F.lit(thresholds.max_lag_seconds > 0) & (F.col("lag_ms") > thresholds.max_lag_seconds * 1000)
     age = sentence("; the oldest is {seconds:number} s old", seconds=F.col("lag_ms") / 1000)
-    return found(
+    return finding(
         Rule.LAG,
         Severity.ERROR,
         F.coalesce(many, F.expr(_NO)) | F.coalesce(old, F.expr(_NO)),
@@ -142,14 +142,14 @@ def _syncs(thresholds: Thresholds) -> list[Column]:
     if not thresholds.max_sync_age:
         return []
     return [
-        found(
+        finding(
             Rule.SYNC_MISSING,
             Severity.ERROR,
             F.col("sync_at").isNull() & F.col("position").isNotNull() & F.col("log_end").isNotNull(),
             "it is replicated up to {position:number}, but has no offset sync, so no group's position can be "
             "translated.",
         ),
-        found(
+        finding(
             Rule.SYNC_OLD,
             Severity.ERROR,
             F.col("sync_age_ms") > thresholds.max_sync_age * 1000,

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.requests.readiness import ReadinessRequest
 from airflow_provider_connect_offsets.pipeline import jvm
-from airflow_provider_connect_offsets.pipeline.frames import WHOLE, few_rows, read_dataset, struct_type, write_dataset
+from airflow_provider_connect_offsets.pipeline.frames import WHOLE, make_frame, read_dataset, struct_type, write_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import LAG_HISTORY, MIRROR_LEDGER
 from airflow_provider_connect_offsets.workspace.paths import join
 from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
@@ -50,23 +50,23 @@ class ReadinessRun:
 
     def history(self) -> DataFrame:
         """Dataset ``lag_history`` of earlier runs, without rows of an earlier attempt of this run."""
-        return self._earlier(LAG_HISTORY, "next_history").where(F.col("run_uri") != self.directory.uri)
+        return self._read_earlier(LAG_HISTORY, "next_history").where(F.col("run_uri") != self.directory.uri)
 
     def ledger(self) -> DataFrame:
         """Dataset ``mirror_ledger`` of the run before this one."""
         # While a run publishes its ledger, there are two ledgers for a moment.
         return (
-            self._earlier(MIRROR_LEDGER, "next_ledger")
+            self._read_earlier(MIRROR_LEDGER, "next_ledger")
             .withColumn("newest", F.max("observed_at").over(Window.partitionBy(F.lit(1))))
             .where(F.col("observed_at") == F.col("newest"))
             .drop("newest")
         )
 
-    def _earlier(self, schema: Schema, next_file: str) -> DataFrame:
+    def _read_earlier(self, schema: Schema, next_file: str) -> DataFrame:
         """Rows observed before this run, from all files in the folder to which this run publishes its own file."""
         folder = self.snapshot[next_file].rpartition("/")[0]
         if not jvm.exists(self.spark, folder):
-            return few_rows(self.spark, [], struct_type(schema))
+            return make_frame(self.spark, [], struct_type(schema))
         return self.read_file(folder, schema).where(F.col("observed_at") < F.lit(self.observed_at))
 
     def read_file(self, uri: str, schema: Schema) -> DataFrame:

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.requests.failover import Mode
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
-from airflow_provider_connect_offsets.pipeline.summary import first_rows, sampled, totals, verdict_counts
+from airflow_provider_connect_offsets.pipeline.summary import collect_first, sample_verdicts, totals, verdict_counts
 
 # Errors in the order in which a person should learn of them.
 WORST_FIRST = (
@@ -47,9 +47,9 @@ def summarise(rows: DataFrame, groups: DataFrame, weighed: DataFrame) -> dict[st
     worst_groups = F.desc(F.col("partitions") - F.col("covered")), F.desc_nulls_last("rereads"), "group"
     return {
         **_sums(rows, groups),
-        **_counted(weighed),
-        "worst": _worst(weighed),
-        "group_lines": first_rows(groups, *worst_groups),
+        **_count(weighed),
+        "worst": _find_worst(weighed),
+        "group_lines": collect_first(groups, *worst_groups),
         "partition_lines": _partition_lines(rows),
     }
 
@@ -74,9 +74,9 @@ def _sums(rows: DataFrame, groups: DataFrame) -> dict[str, Any]:
     return {**partitions, **counts}
 
 
-def _counted(verdicts: DataFrame) -> dict[str, Any]:
+def _count(verdicts: DataFrame) -> dict[str, Any]:
     """Count and sample ``verdicts``, and find for which modes of failover the flow is ready."""
-    sample = sampled(verdicts)
+    sample = sample_verdicts(verdicts)
     errors = {row["rule"] for row in sample if row["severity"] == Severity.ERROR}
     return {
         **verdict_counts(sample),
@@ -86,7 +86,7 @@ def _counted(verdicts: DataFrame) -> dict[str, Any]:
     }
 
 
-def _worst(weighed: DataFrame) -> dict[str, Any] | None:
+def _find_worst(weighed: DataFrame) -> dict[str, Any] | None:
     """Find the error to show first; None without errors."""
     ranks = F.create_map(*[F.lit(part) for rank, rule in enumerate(WORST_FIRST) for part in (rule.value, rank)])
     order = [F.coalesce(ranks[F.col("rule")], F.lit(len(WORST_FIRST))), F.desc("weight"), F.col("message")]
@@ -98,4 +98,4 @@ def _partition_lines(rows: DataFrame) -> list[dict[str, Any]]:
     """Collect the first rows of dataset ``readiness``, worst first; ``sync_at`` in milliseconds since 1970."""
     shown = rows.withColumn("sync_at", F.unix_millis("sync_at")).drop("observed_at", "topic_id", "target_topic_id")
     lag, unsynced = F.desc_nulls_last("lag"), F.desc_nulls_last("unsynced")
-    return first_rows(shown, F.desc(F.coalesce("lost", F.lit(0))), lag, unsynced, "topic", "kafka_partition")
+    return collect_first(shown, F.desc(F.coalesce("lost", F.lit(0))), lag, unsynced, "topic", "kafka_partition")

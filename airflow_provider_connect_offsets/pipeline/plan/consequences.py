@@ -12,7 +12,7 @@ from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
 from airflow_provider_connect_offsets.pipeline.plan.effects import is_astray, is_changed
 from airflow_provider_connect_offsets.pipeline.plan.subjects import Subject
-from airflow_provider_connect_offsets.pipeline.verdicts import found
+from airflow_provider_connect_offsets.pipeline.verdicts import finding
 
 
 def consequences(request: Request, subject: Subject) -> list[Column]:
@@ -23,25 +23,25 @@ def consequences(request: Request, subject: Subject) -> list[Column]:
         _of_records(Rule.SKIP, "records_skipped", "never delivered"),
     ]
     if request.to.is_relative:
-        findings += _assumed(subject)
+        findings += _judge_assumed(subject)
     if reset is not OffsetReset.EARLIEST and subject.family.name == MirrorSource.name:
-        findings.append(_no_stored_zero(reset))
+        findings.append(_judge_stored_zero(reset))
     if request.to is To.SKIP and subject.family.name == Sink.name and subject.poll_may_hold_good_records:
-        findings.append(_unpinned_skip())
+        findings.append(_warn_of_unpinned_skip())
     return findings
 
 
 def _of_records(rule: Rule, column: str, effect: str) -> Column:
-    return found(rule, Severity.WARNING, F.col(column) > 0, f"{{{column}:record is}} {effect}.")
+    return finding(rule, Severity.WARNING, F.col(column) > 0, f"{{{column}:record is}} {effect}.")
 
 
-def _assumed(subject: Subject) -> list[Column]:
+def _judge_assumed(subject: Subject) -> list[Column]:
     reset = subject.reset
     unknown = "its auto.offset.reset is unknown here"
     why = unknown if reset is OffsetReset.UNKNOWN else f"auto.offset.reset={reset}"
     nothing = F.col("selected") & F.col("before_position").isNull() & ~is_astray()
     return [
-        found(
+        finding(
             Rule.ASSUMED_POSITION,
             Severity.WARNING,
             nothing & F.col("here").isNotNull(),
@@ -49,7 +49,7 @@ def _assumed(subject: Subject) -> list[Column]:
             why=why,
             noun=subject.noun,
         ),
-        found(
+        finding(
             Rule.ASSUMED_POSITION,
             Severity.ERROR,
             nothing & F.col("here").isNull(),
@@ -59,12 +59,12 @@ def _assumed(subject: Subject) -> list[Column]:
     ]
 
 
-def _no_stored_zero(reset: OffsetReset) -> Column:
+def _judge_stored_zero(reset: OffsetReset) -> Column:
     instead = {
         OffsetReset.LATEST: "it would start at the log end instead",
         OffsetReset.NONE: "its task would fail instead",
     }.get(reset, "it would start somewhere else")
-    return found(
+    return finding(
         Rule.NO_STORED_ZERO,
         Severity.ERROR,
         is_changed() & F.col("after").isNull() & (F.col("after_position") == 0) & (F.col("log_end") > 0),
@@ -75,8 +75,8 @@ def _no_stored_zero(reset: OffsetReset) -> Column:
     )
 
 
-def _unpinned_skip() -> Column:
-    return found(
+def _warn_of_unpinned_skip() -> Column:
+    return finding(
         Rule.UNPINNED_SKIP,
         Severity.WARNING,
         is_changed(),
@@ -93,7 +93,7 @@ def consequences_of_clear(subject: Subject) -> list[Column]:
     cleared = (F.col("action") == Action.CLEAR.value) & F.col("after_position").isNull()
     if not subject.family.has_positions:
         without = subject.family.without_offset
-        return [found(rule, level, cleared, "its offset is removed: {without}.", without=without)]
+        return [finding(rule, level, cleared, "its offset is removed: {without}.", without=without)]
     effect = {
         OffsetReset.UNKNOWN: "its auto.offset.reset, which is unknown here, decides where it resumes.",
         OffsetReset.NONE: "its task will fail.",
@@ -102,6 +102,6 @@ def consequences_of_clear(subject: Subject) -> list[Column]:
     decides = "" if subject.reset is OffsetReset.UNKNOWN else f", so auto.offset.reset={subject.reset} decides"
     nothing = "its offset is removed; the {noun} does not read this partition, so nothing else changes."
     return [
-        found(rule, level, cleared & ~is_astray(), f"its offset is removed{decides}: {effect}"),
-        found(rule, level, cleared & is_astray(), nothing, noun=subject.noun),
+        finding(rule, level, cleared & ~is_astray(), f"its offset is removed{decides}: {effect}"),
+        finding(rule, level, cleared & is_astray(), nothing, noun=subject.noun),
     ]

@@ -41,7 +41,7 @@ class Counts:
     digest: str = plan_digest([])
 
     @property
-    def changed(self) -> int:
+    def changed_count(self) -> int:
         """Rows that the plan changes."""
         return self.set + self.clear
 

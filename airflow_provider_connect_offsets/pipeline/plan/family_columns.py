@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from airflow_provider_connect_offsets.exceptions import InvalidDocument
-from airflow_provider_connect_offsets.offsets.document import JsonMap, canonical, parse_map, parse_text
+from airflow_provider_connect_offsets.offsets.document import JsonMap, canonical_json, parse_map, parse_text
 from airflow_provider_connect_offsets.offsets.families import MAX_INT, MAX_LONG, TopicPartition, family_named
 from airflow_provider_connect_offsets.pipeline.plan.subjects import Subjects
 
@@ -54,12 +54,12 @@ def target(subjects: Subjects) -> ColumnFunction:
     ) -> tuple[str | None, str | None, Problems]:
         family, config = family_named(family_name), configs[connector]
         offset = None if position is None else family.offset_at(position)
-        after = None if offset is None else canonical(offset)
+        after = None if offset is None else canonical_json(offset)
         if partition is not None:
             return partition, after, _problems(family_name, config, parse_map(partition), None)
         where = None if topic is None or number is None else TopicPartition(topic, number)
         made = None if where is None else family.partition_of(where, config)
-        return None if made is None else canonical(made), after, []
+        return None if made is None else canonical_json(made), after, []
 
     return _udf(target_of, _TARGET)
 
@@ -100,14 +100,14 @@ def document_entries(connector: str) -> ColumnFunction:
     It gives the document's entries for ``connector``, or its problem.
     """
 
-    def parsed(text: str) -> tuple[list[tuple[str, str | None, None]], str | None]:
+    def parse_entries(text: str) -> tuple[list[tuple[str, str | None, None]], str | None]:
         try:
             offsets = parse_text(text, connector)
         except InvalidDocument as error:
             return [], str(error)
         return [(entry.partition, entry.offset, None) for entry in offsets], None
 
-    return _udf(parsed, _DOCUMENT)
+    return _udf(parse_entries, _DOCUMENT)
 
 
 def json_entry() -> ColumnFunction:
@@ -115,8 +115,8 @@ def json_entry() -> ColumnFunction:
 
     def entry(partition: str | None, offset: str | None) -> tuple[str | None, str | None, str | None]:
         try:
-            after = canonical(parse_map(offset)) if offset and offset.strip() != "null" else None
-            return canonical(parse_map(partition or "")), after, None
+            after = canonical_json(parse_map(offset)) if offset and offset.strip() != "null" else None
+            return canonical_json(parse_map(partition or "")), after, None
         except InvalidDocument as error:
             return None, None, str(error)
 
@@ -142,13 +142,13 @@ def position_entry(subjects: Subjects, *, removes: bool = False, is_last: bool =
         if not topic or not topic.strip() or number is None:
             return None, None, f"the row {shown} has no topic, or its partition is not a whole number, 0 or greater"
         family = family_named(family_name)
-        key = canonical(family.partition_of(TopicPartition(topic.strip(), number), configs[connector]) or {})
+        key = canonical_json(family.partition_of(TopicPartition(topic.strip(), number), configs[connector]) or {})
         if removes and not (position or "").strip():
             return key, None, None
         if value is None:
             return None, None, f"the {what} of the row {shown} is not a whole number, 0 or greater"
         offset = family.offset_at(value + step)
-        return key, None if offset is None else canonical(offset), None
+        return key, None if offset is None else canonical_json(offset), None
 
     return _udf(entry, _ENTRY)
 

@@ -19,9 +19,9 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from airflow_provider_connect_offsets.exceptions import InvalidDocument
-from airflow_provider_connect_offsets.offsets.document import canonical
+from airflow_provider_connect_offsets.offsets.document import canonical_json
 from airflow_provider_connect_offsets.offsets.requests.request import suffix_of
-from airflow_provider_connect_offsets.pipeline.frames import few_rows
+from airflow_provider_connect_offsets.pipeline.frames import make_frame
 from airflow_provider_connect_offsets.pipeline.jvm import JVM_ERRORS, root_cause
 from airflow_provider_connect_offsets.pipeline.plan import family_columns
 from airflow_provider_connect_offsets.pipeline.plan.subjects import Subject, Subjects
@@ -90,7 +90,7 @@ def from_connector(offsets: DataFrame, other: str, subject: Subject) -> DataFram
             f"the offsets of {subject.noun} `{other}` are of kind {kind['family']}, but this {subject.noun} needs kind "
             f"{subject.family.name}, so they can't be copied"
         )
-    return _sound(listed.select("partition", F.col("offset").alias("after")), subject)
+    return _select_sound(listed.select("partition", F.col("offset").alias("after")), subject)
 
 
 def at_source_position(spark: SparkSession, offsets: DataFrame, value: str, subject: Subject) -> DataFrame:
@@ -101,16 +101,16 @@ def at_source_position(spark: SparkSession, offsets: DataFrame, value: str, subj
     Raises:
         InvalidRequest: the value is not a position in the source system
     """
-    after = canonical(subject.family.offset_from(value))
+    after = canonical_json(subject.family.offset_from(value))
     only = subject.family.only_partition(subject.config)
     if only is None:
         partitions = offsets.where((F.col("connector") == subject.name) & F.col("offset").isNotNull())
     else:
-        partitions = few_rows(spark, [(canonical(only),)], "partition string")
-    return _sound(partitions.select("partition", F.lit(after).alias("after")), subject)
+        partitions = make_frame(spark, [(canonical_json(only),)], "partition string")
+    return _select_sound(partitions.select("partition", F.lit(after).alias("after")), subject)
 
 
-def _sound(entries: DataFrame, subject: Subject) -> DataFrame:
+def _select_sound(entries: DataFrame, subject: Subject) -> DataFrame:
     return entries.select(F.lit(subject.name).alias("connector"), "*", F.lit(None).cast("string").alias("problem"))
 
 

@@ -14,11 +14,11 @@ from airflow_provider_connect_offsets.offsets.families import (
     MirrorSource,
     OffsetReset,
 )
-from airflow_provider_connect_offsets.offsets.families.elsewhere import kept_elsewhere
+from airflow_provider_connect_offsets.offsets.families.elsewhere import find_elsewhere
 from airflow_provider_connect_offsets.offsets.requests.place import To
 from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity, Verdict
-from airflow_provider_connect_offsets.pipeline.frames import PlanFrames, few_rows, matches_whole
+from airflow_provider_connect_offsets.pipeline.frames import PlanFrames, make_frame, matches_whole
 from airflow_provider_connect_offsets.pipeline.jvm import pattern_problem
 from airflow_provider_connect_offsets.pipeline.plan.counts import Counts
 from airflow_provider_connect_offsets.pipeline.plan.subjects import Subject, Subjects, is_consumed, is_in_source
@@ -64,12 +64,12 @@ def _misfit(request: Request, subject: Subject) -> str | None:
     )
 
 
-def unreadable(subject: Subject, problem: str) -> Verdict:
+def verdict_on_unreadable(subject: Subject, problem: str) -> Verdict:
     """Return the verdict on a list that can't be read."""
     return _verdict(Rule.UNREADABLE, Severity.ERROR, subject, f"{problem}.")
 
 
-def whole_verdicts(
+def judge_whole(
     snapshot: PlanFrames,
     request: Request,
     subjects: Subjects,
@@ -88,14 +88,14 @@ def whole_verdicts(
     """
     selecting = [subject for subject in subjects.members if counts[subject.name].selected]
     others = [one for one in subjects.members if not counts[one.name].selected and not flawed.get(one.name)]
-    verdicts = [*_nothing_selected(snapshot, request, others), *_own_topics(snapshot, selecting, counts)]
+    verdicts = [*_judge_empty_selection(snapshot, request, others), *_warn_of_own_topics(snapshot, selecting, counts)]
     for subject in selecting:
         own = counts[subject.name]
-        verdicts += _missing_partitions(request, subject, own)
-        if own.changed == 0:
-            verdicts.append(_nothing_to_change(subject, own))
+        verdicts += _warn_of_missing_partitions(request, subject, own)
+        if own.changed_count == 0:
+            verdicts.append(_verdict_on_no_change(subject, own))
         else:
-            verdicts += [*_external(subject), *_from_latest(request, subject), *_of_group(subject)]
+            verdicts += [*_warn_of_external(subject), *_warn_of_latest(request, subject), *_of_group(subject)]
     return verdicts
 
 
@@ -143,8 +143,8 @@ def _hints(pairs: Sequence[tuple[str, str]], snapshot: PlanFrames, subjects: Sub
         connector, topic, proposal (a question, followed by a space); only pairs with a similar name
     """
     spark = snapshot.bounds.sparkSession
-    unknown = few_rows(spark, pairs, "connector string, unknown string")
-    names = few_rows(spark, [(name,) for name in sorted({topic for _, topic in pairs})], "unknown string")
+    unknown = make_frame(spark, pairs, "connector string, unknown string")
+    names = make_frame(spark, [(name,) for name in sorted({topic for _, topic in pairs})], "unknown string")
     near = (
         snapshot.bounds.select("topic")
         .distinct()
@@ -170,7 +170,7 @@ _NOTHING_AT_ALL = (
 )
 
 
-def _nothing_selected(snapshot: PlanFrames, request: Request, subjects: Sequence[Subject]) -> list[Verdict]:
+def _judge_empty_selection(snapshot: PlanFrames, request: Request, subjects: Sequence[Subject]) -> list[Verdict]:
     if not subjects:
         return []
     partitions = f"partitions={request.partitions}" if request.partitions else ""
@@ -208,7 +208,7 @@ def _reads(subject: Subject) -> str:
     return "reads none of these partitions, and has no offset for them."
 
 
-def _missing_partitions(request: Request, subject: Subject, counts: Counts) -> Iterator[Verdict]:
+def _warn_of_missing_partitions(request: Request, subject: Subject, counts: Counts) -> Iterator[Verdict]:
     """Only warn of a number above all selected partitions: it may be a slip or a generous range."""
     if request.partitions is None or counts.highest_partition is None:
         return
@@ -220,15 +220,15 @@ def _missing_partitions(request: Request, subject: Subject, counts: Counts) -> I
         yield _verdict(Rule.UNKNOWN_PARTITION, Severity.WARNING, subject, message)
 
 
-def _nothing_to_change(subject: Subject, counts: Counts) -> Verdict:
+def _verdict_on_no_change(subject: Subject, counts: Counts) -> Verdict:
     unchanged = counts.selected - counts.stuck
     message = f"nothing to change: {unchanged} of {counts.selected} selected partitions need no change"
     message += f", {counts.stuck} can't be moved." if counts.stuck else "."
     return _verdict(Rule.NOTHING_TO_CHANGE, Severity.INFO, subject, message)
 
 
-def _external(subject: Subject) -> Iterator[Verdict]:
-    elsewhere = kept_elsewhere(subject.connector_class, is_sink=subject.type is ConnectorType.SINK)
+def _warn_of_external(subject: Subject) -> Iterator[Verdict]:
+    elsewhere = find_elsewhere(subject.connector_class, is_sink=subject.type is ConnectorType.SINK)
     if elsewhere is not None:
         message = (
             f"{subject.connector_class} also keeps its position in {elsewhere.where}, so changing Connect's offsets "
@@ -261,7 +261,9 @@ def _of_group(subject: Subject) -> Iterator[Verdict]:
         yield _verdict(Rule.CONNECTORS_GROUP, Severity.WARNING, subject, message)
 
 
-def _own_topics(snapshot: PlanFrames, subjects: Sequence[Subject], counts: Mapping[str, Counts]) -> Iterator[Verdict]:
+def _warn_of_own_topics(
+    snapshot: PlanFrames, subjects: Sequence[Subject], counts: Mapping[str, Counts]
+) -> Iterator[Verdict]:
     """Warn of two defects of Kafka (4.3.1): it ignores the worker's topic, and can't remove offsets with exactly-once.
 
     Both concern source connectors with an offsets topic of their own.
@@ -288,7 +290,7 @@ def _own_topics(snapshot: PlanFrames, subjects: Sequence[Subject], counts: Mappi
             yield _verdict(Rule.OWN_OFFSETS_TOPIC, Severity.WARNING, subject, message)
 
 
-def _from_latest(request: Request, subject: Subject) -> Iterator[Verdict]:
+def _warn_of_latest(request: Request, subject: Subject) -> Iterator[Verdict]:
     if subject.family.name == MirrorSource.name and (request.to is To.LATEST or subject.reset is OffsetReset.LATEST):
         cause = (
             "to=latest leaves out all records that are not replicated yet"

@@ -15,8 +15,8 @@ from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.offsets.verdicts import Verdict
 from airflow_provider_connect_offsets.pipeline.frames import (
     PlanFrames,
-    few_rows,
-    shaped,
+    conform,
+    make_frame,
     struct_type,
     verdict_frame,
 )
@@ -26,9 +26,9 @@ from airflow_provider_connect_offsets.pipeline.plan.effects import with_effects
 from airflow_provider_connect_offsets.pipeline.plan.lists import Listed
 from airflow_provider_connect_offsets.pipeline.plan.subjects import (
     Subjects,
+    group_subjects,
     is_in_source,
     read_subjects,
-    together,
 )
 from airflow_provider_connect_offsets.workspace.schemas import OFFSET_PLAN
 
@@ -54,7 +54,7 @@ class Planned:
     effects: DataFrame | None = None
     cached: tuple[DataFrame, ...] = ()
 
-    def judged(self, verdicts: DataFrame) -> Planned:
+    def with_verdicts(self, verdicts: DataFrame) -> Planned:
         """Return a copy with these verdicts added."""
         return replace(self, verdicts=self.verdicts.unionByName(verdicts))
 
@@ -74,7 +74,7 @@ def plans(spark: SparkSession, snapshot: PlanFrames, requests: Sequence[Request]
     """
     subjects = read_subjects(snapshot.connectors, (request.connector for request in requests))
     with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
-        yield from pool.map(lambda group: _plan(spark, snapshot, *group), together(requests, subjects))
+        yield from pool.map(lambda group: _plan(spark, snapshot, *group), group_subjects(requests, subjects))
 
 
 def plan(spark: SparkSession, snapshot: PlanFrames, request: Request) -> Planned:
@@ -87,27 +87,27 @@ def _plan(spark: SparkSession, snapshot: PlanFrames, request: Request, subjects:
     refused = [refusal for one in subjects.members if (refusal := overall.refusal(spark, request, one)) is not None]
     accepted, listed = subjects.without(refused), None
     if accepted.members and (request.to.by_list or is_in_source(request, accepted.kind)):
-        listed, unread = _listed(spark, snapshot, request, accepted)
+        listed, unread = _read_listed(spark, snapshot, request, accepted)
         accepted, refused = accepted.without(unread), [*refused, *unread]
     if accepted.members:
         planned = _judge(spark, snapshot, request, accepted, listed)
     else:
-        planned = Planned(few_rows(spark, [], struct_type(OFFSET_PLAN)), verdict_frame(spark, []), {})
+        planned = Planned(make_frame(spark, [], struct_type(OFFSET_PLAN)), verdict_frame(spark, []), {})
     counts = {name: planned.counts.get(name, Counts()) for name in subjects.names}
-    return replace(planned.judged(verdict_frame(spark, refused)) if refused else planned, counts=counts)
+    return replace(planned.with_verdicts(verdict_frame(spark, refused)) if refused else planned, counts=counts)
 
 
-def _listed(
+def _read_listed(
     spark: SparkSession, snapshot: PlanFrames, request: Request, subjects: Subjects
 ) -> tuple[Listed | None, list[Verdict]]:
     """Read a request's list (None if it can't be read), and judge the connectors that can't use it."""
     try:
         listed = _read_list(spark, snapshot, request, subjects)
     except InvalidDocument as error:
-        return None, [overall.unreadable(one, str(error)) for one in subjects.members]
+        return None, [overall.verdict_on_unreadable(one, str(error)) for one in subjects.members]
     missing = [one for one in subjects.members if request.to is To.FILE and one.name not in listed.flawed]
     problem = f"the file {request.reference} has no offsets of this {subjects.kind.noun}"
-    return listed, [overall.unreadable(one, problem) for one in missing]
+    return listed, [overall.verdict_on_unreadable(one, problem) for one in missing]
 
 
 def _read_list(spark: SparkSession, snapshot: PlanFrames, request: Request, subjects: Subjects) -> Listed:
@@ -138,11 +138,11 @@ def _judge(
     if kind.reads_slot:
         verdicts = verdicts.unionByName(slots.slot_verdicts(snapshot, kind, decided))
     flawed = {} if listed is None else listed.flawed
-    whole = overall.whole_verdicts(snapshot, request, subjects, counts, flawed=flawed)
-    planned = Planned(shaped(decided, OFFSET_PLAN), verdicts, counts, decided, (decided,))
+    whole = overall.judge_whole(snapshot, request, subjects, counts, flawed=flawed)
+    planned = Planned(conform(decided, OFFSET_PLAN), verdicts, counts, decided, (decided,))
     if whole:
-        planned = planned.judged(verdict_frame(spark, whole))
+        planned = planned.with_verdicts(verdict_frame(spark, whole))
     if listed is None:
         return planned
     cached = (*planned.cached, listed.entries)
-    return replace(planned.judged(rules.problem_verdicts(listed.entries)), cached=cached)
+    return replace(planned.with_verdicts(rules.problem_verdicts(listed.entries)), cached=cached)

@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.pipeline.frames import PlanFrames, read_da
 from airflow_provider_connect_offsets.pipeline.plan.counts import Counts
 from airflow_provider_connect_offsets.pipeline.plan.plan import Planned, plans
 from airflow_provider_connect_offsets.pipeline.session import Job, begin
-from airflow_provider_connect_offsets.pipeline.summary import judged_plan, now, sampled, write_summary
+from airflow_provider_connect_offsets.pipeline.summary import now, sample_verdicts, summarise_plan, write_summary
 from airflow_provider_connect_offsets.workspace.layout import FleetPaths, RunDirectory
 from airflow_provider_connect_offsets.workspace.schemas import VERDICTS
 
@@ -70,7 +70,7 @@ def summarise(planned: Sequence[Planned], requests: Sequence[Request], verdicts:
     """
     counts = {name: counted for one in planned for name, counted in one.counts.items()}
     samples: dict[str, list[dict[str, Any]]] = {request.connector: [] for request in requests}
-    for row in sampled(verdicts, "connector"):
+    for row in sample_verdicts(verdicts, "connector"):
         samples[row["connector"]].append(row)
     return [_summary(request, counts[request.connector], samples[request.connector]) for request in requests]
 
@@ -86,7 +86,7 @@ def _summary(request: Request, counts: Counts, sample: Sequence[Mapping[str, Any
         "records_again": counts.records_again,
         "records_skipped": counts.records_skipped,
         "digest": counts.digest,
-        **judged_plan(sample),
+        **summarise_plan(sample),
         "planned_at": now(),
     }
 

@@ -14,7 +14,7 @@ from py4j.java_gateway import is_instance_of  # type: ignore[import-untyped]  # 
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_connect_offsets.exceptions import InvalidDocument
-from airflow_provider_connect_offsets.pipeline.session import read_no_paths
+from airflow_provider_connect_offsets.pipeline.session import forbid_paths
 
 _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical."
 _ANALYSIS = "org.apache.spark.sql.catalyst.analysis."
@@ -80,7 +80,7 @@ def run(spark: SparkSession, query: str, catalogs: Collection[str]) -> DataFrame
     # A subquery can only be a query: a statement that changes a table does not parse here.
     as_rows = f"SELECT * FROM (\n{query.strip().rstrip(';')}\n) AS positions"  # noqa: S608 - it is what was requested
     _refuse_parts(spark, spark._jsparkSession.sessionState().sqlParser().parsePlan(as_rows), catalogs)  # noqa: SLF001
-    read_no_paths(spark)
+    forbid_paths(spark)
     found = spark.sql(as_rows)
     _refuse_views(spark, found._jdf.queryExecution().analyzed(), catalogs)  # noqa: SLF001
     return found

@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
 from airflow_provider_connect_offsets.pipeline.plan.consequences import consequences, consequences_of_clear
 from airflow_provider_connect_offsets.pipeline.plan.effects import is_astray, is_changed
 from airflow_provider_connect_offsets.pipeline.plan.subjects import Subject
-from airflow_provider_connect_offsets.pipeline.verdicts import found, sentence, verdicts
+from airflow_provider_connect_offsets.pipeline.verdicts import finding, sentence, verdicts
 
 LEFT_ALONE = "It is left alone."
 
@@ -54,7 +54,7 @@ def problem_verdicts(listed: DataFrame) -> DataFrame:
     flaw, text = F.col("problem").isNotNull(), "an entry of the list: {problem}."
     return verdicts(
         listed,
-        [found(Rule.UNREADABLE, Severity.ERROR, flaw, text)],
+        [finding(Rule.UNREADABLE, Severity.ERROR, flaw, text)],
         connector=F.col("connector"),
         partition=F.lit(None).cast("string"),
         prefix=sentence("`{connector}`, "),
@@ -95,7 +95,7 @@ def _duplicate(request: Request) -> list[Column]:
         return []
     conflict = F.col("conflicting") | F.lit(request.reads_table)
     return [
-        found(
+        finding(
             Rule.DUPLICATE,
             F.when(conflict, Severity.ERROR.value).otherwise(Severity.WARNING.value),
             F.col("selected") & (F.col("times") > 1),
@@ -112,21 +112,21 @@ def _existence() -> list[Column]:
     gone = concerned & F.col("topic").isNotNull() & F.col("log_end").isNull()
     exists = F.col("topic_exists")
     return [
-        found(
+        finding(
             Rule.UNKNOWN_TOPIC,
             _level(),
             gone & ~exists,
             "the cluster does not have this topic. {hint}{advice}",
             advice=_advice("Correct the name, or leave the topic out."),
         ),
-        found(
+        finding(
             Rule.UNKNOWN_PARTITION,
             _level(),
             gone & exists,
             "the topic does not have this partition. {advice}",
             advice=_advice("Correct the number, or leave the partition out."),
         ),
-        found(
+        finding(
             Rule.NOT_CONSUMED,
             _level(),
             concerned & F.col("log_end").isNotNull() & ~F.coalesce("consumed", F.expr("true")),
@@ -144,7 +144,7 @@ def _bounds(request: Request, subject: Subject) -> list[Column]:
     # The requested time may be before the first record of a log that has lost records.
     oldest = F.col("clamped") | (F.lit(request.to.by_time) & (F.col("after_position") == start) & (start > 0))
     return [
-        found(
+        finding(
             Rule.BEYOND_LOG_END,
             Severity.ERROR,
             sound & (position > end),
@@ -152,14 +152,14 @@ def _bounds(request: Request, subject: Subject) -> list[Column]:
             "{log_end}, or to=latest.",
             consequence=_consequence_of_beyond(subject),
         ),
-        found(
+        finding(
             Rule.BEFORE_LOG_START,
             Severity.ERROR,
             sound & (position < start),
             "position {after_position} lies before the log start {log_start}: those records are gone. Ask for "
             "{log_start} to {log_end}, or to=earliest.",
         ),
-        found(
+        finding(
             Rule.BEFORE_LOG_START,
             Severity.WARNING,
             F.col("selected") & ~F.col("stuck") & oldest,
@@ -175,7 +175,7 @@ def _retention(subject: Subject) -> list[Column]:
     expired = position < F.col("expired_offset")
     expiring = ~expired & (position < F.col("expiring_offset"))
     return [
-        found(
+        finding(
             Rule.EXPIRING,
             Severity.WARNING,
             sound & condition,

@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.offsets.plan import Action
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
 from airflow_provider_connect_offsets.pipeline.frames import PlanFrames
 from airflow_provider_connect_offsets.pipeline.plan.subjects import Subject
-from airflow_provider_connect_offsets.pipeline.verdicts import found, sentence, verdicts
+from airflow_provider_connect_offsets.pipeline.verdicts import finding, sentence, verdicts
 
 
 def slot_verdicts(snapshot: PlanFrames, subject: Subject, rows: DataFrame) -> DataFrame:
@@ -62,7 +62,7 @@ def _findings(subject: Subject) -> list[Column]:
         "current": _text(current),
     }
     return [
-        found(
+        finding(
             Rule.SLOT_UNCHECKED,
             Severity.WARNING,
             ~observed,
@@ -71,7 +71,7 @@ def _findings(subject: Subject) -> list[Column]:
             "delivered, and no error is reported.",
             **words,
         ),
-        found(
+        finding(
             Rule.SLOT_LOST,
             Severity.ERROR,
             lost,
@@ -79,7 +79,7 @@ def _findings(subject: Subject) -> list[Column]:
             "misses all changes until now. Take a new snapshot instead: to=clear, with snapshot.mode=initial.",
             **words,
         ),
-        found(
+        finding(
             Rule.BEFORE_SLOT,
             Severity.ERROR,
             behind & ~lost,
@@ -88,7 +88,7 @@ def _findings(subject: Subject) -> list[Column]:
             "For earlier changes, take a new snapshot (to=clear), or an incremental snapshot with a signal.",
             **words,
         ),
-        found(
+        finding(
             Rule.BEYOND_WAL,
             Severity.ERROR,
             ahead,
@@ -96,14 +96,14 @@ def _findings(subject: Subject) -> list[Column]:
             "run, but deliver nothing until the log reaches LSN {requested}. Ask for LSN {current} or an earlier one.",
             **words,
         ),
-        found(
+        finding(
             Rule.REWIND,
             Severity.WARNING,
             (requested < stored) & ~F.coalesce(behind | lost, F.expr("false")),
             "the changes of all transactions that committed between LSN {requested} and {stored} are delivered again.",
             **words,
         ),
-        found(
+        finding(
             Rule.SKIP,
             Severity.WARNING,
             (requested > stored) & ~F.coalesce(ahead | lost, F.expr("false")),

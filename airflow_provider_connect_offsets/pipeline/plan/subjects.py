@@ -21,7 +21,7 @@ from airflow_provider_connect_offsets.offsets.family import Noun
 from airflow_provider_connect_offsets.offsets.requests.place import To
 from airflow_provider_connect_offsets.offsets.requests.request import Request, suffix_of
 from airflow_provider_connect_offsets.offsets.verdicts import Verdict
-from airflow_provider_connect_offsets.pipeline.frames import few_rows
+from airflow_provider_connect_offsets.pipeline.frames import make_frame
 
 #: States of connectors and of tasks.
 RUNNING, FAILED = "RUNNING", "FAILED"
@@ -139,12 +139,14 @@ class Subjects:
     def _with_literals(self, frame: DataFrame) -> DataFrame:
         """Add the columns of the only member as literals, so that Spark's optimizer knows their values."""
         patterns = {"reads": self.kind.consumed_topics, "never_reads": self.kind.excluded_topics}
-        literals = {name: F.lit(_whole(pattern)).cast("string") for name, pattern in patterns.items()}
+        literals = {name: F.lit(_match_whole(pattern)).cast("string") for name, pattern in patterns.items()}
         return frame.withColumns({"connector": F.lit(self.kind.name), **literals})
 
     def _patterns(self, spark: SparkSession) -> DataFrame:
-        rows = [(one.name, _whole(one.consumed_topics), _whole(one.excluded_topics)) for one in self.members]
-        return few_rows(spark, rows, "connector string, reads string, never_reads string")
+        rows = [
+            (one.name, _match_whole(one.consumed_topics), _match_whole(one.excluded_topics)) for one in self.members
+        ]
+        return make_frame(spark, rows, "connector string, reads string, never_reads string")
 
 
 def is_consumed(kind: Subject) -> Column:
@@ -185,7 +187,7 @@ def read_subjects(connectors: DataFrame, names: Iterable[str]) -> dict[str, Subj
     return subjects
 
 
-def together(requests: Iterable[Request], subjects: Mapping[str, Subject]) -> Iterator[tuple[Request, Subjects]]:
+def group_subjects(requests: Iterable[Request], subjects: Mapping[str, Subject]) -> Iterator[tuple[Request, Subjects]]:
     """Yield the connectors that can be planned together, each with a request that serves for all of them."""
     groups: dict[Hashable, tuple[Request, list[Subject]]] = {}
     for request in requests:
@@ -213,5 +215,5 @@ def _is_by_itself(request: Request, subject: Subject) -> bool:
     return (request.to.by_list and not is_for_many) or is_in_source(request, subject) or subject.reads_slot
 
 
-def _whole(pattern: str | None) -> str | None:
+def _match_whole(pattern: str | None) -> str | None:
     return None if pattern is None else f"^(?:{pattern})$"

@@ -30,7 +30,7 @@ def from_query(spark: SparkSession, request: Request, subject: Subject) -> Liste
             people
     """
     query = request.reference or ""
-    return _checked(lambda: queries.run(spark, query, request.catalogs), "the query", request.columns, subject)
+    return _check_columns(lambda: queries.run(spark, query, request.catalogs), "the query", request.columns, subject)
 
 
 def from_table(spark: SparkSession, uri: str, columns: TableColumns | None, subject: Subject) -> Listed:
@@ -41,7 +41,7 @@ def from_table(spark: SparkSession, uri: str, columns: TableColumns | None, subj
     Raises:
         InvalidDocument: the table can't be read, or its rows are not positions; the message is shown to the user
     """
-    return _checked(lambda: _read(spark, uri), f"the file {uri}", columns, subject)
+    return _check_columns(lambda: _read(spark, uri), f"the file {uri}", columns, subject)
 
 
 def _read(spark: SparkSession, uri: str) -> DataFrame:
@@ -53,7 +53,7 @@ def _read(spark: SparkSession, uri: str) -> DataFrame:
     return spark.read.parquet(uri)
 
 
-def _checked(read: Callable[[], DataFrame], named: str, columns: TableColumns | None, subject: Subject) -> Listed:
+def _check_columns(read: Callable[[], DataFrame], named: str, columns: TableColumns | None, subject: Subject) -> Listed:
     try:
         # Spark runs the query here, within the try, and only once.
         listed = Listed.of(_entries(read(), named, columns or TableColumns(), subject).limit(MOST_ROWS + 1))
@@ -77,7 +77,7 @@ def _entries(table: DataFrame, named: str, columns: TableColumns, subject: Subje
     if "connector" in table.columns:
         table = table.where(F.col("connector") == subject.name)
     position, is_last = _position_column(table, named, columns)
-    names = [_existing(table, named, column) for column in (columns.topic, columns.partition, position)]
+    names = [_find_column(table, named, column) for column in (columns.topic, columns.partition, position)]
     connector, texts = F.lit(subject.name), [F.col(name).cast("string") for name in names]
     entry = family_columns.position_entry(Subjects((subject,)), is_last=is_last)(connector, *texts)
     return table.select(entry.alias("entry")).select(connector.alias("connector"), "entry.*")
@@ -97,7 +97,7 @@ def _position_column(table: DataFrame, named: str, columns: TableColumns) -> tup
     return there[0], there == [LAST]
 
 
-def _existing(table: DataFrame, named: str, column: str) -> str:
+def _find_column(table: DataFrame, named: str, column: str) -> str:
     """Return the column's name, quoted; raise :class:`InvalidDocument` if the table lacks it."""
     if column not in table.columns:
         raise InvalidDocument(

@@ -40,7 +40,7 @@ def target_rows(snapshot: PlanFrames, request: Request, subjects: Subjects) -> D
     read = subjects.each(logs.select("topic", "kafka_partition")).where(is_consumed(subjects.kind)).select(*_LOG_OF)
     rows = with_logs(stored_offsets(snapshot.offsets, subjects).join(read, [*_LOG_OF], "full"), logs, subjects)
     if request.to is To.SKIP:
-        rows = _at_next_record(rows, snapshot.next_records)
+        rows = _move_to_next_record(rows, snapshot.next_records)
     return with_target(with_selection(rows, request, F.expr("true")), request, subjects)
 
 
@@ -117,7 +117,7 @@ def with_logs(known: DataFrame, logs: DataFrame, subjects: Subjects) -> DataFram
     )
 
 
-def _at_next_record(rows: DataFrame, next_records: DataFrame) -> DataFrame:
+def _move_to_next_record(rows: DataFrame, next_records: DataFrame) -> DataFrame:
     """Set ``here`` to the record that is read next, as a transaction marker before it does not count as skipped."""
     there = rows.join(next_records, [*_LOG_OF], "left")
     return there.withColumn("here", F.coalesce("next_record", "here")).drop("next_record")

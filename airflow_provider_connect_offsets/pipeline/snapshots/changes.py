@@ -15,8 +15,8 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.requests.snapshots import SnapshotRequest
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Verdict
 from airflow_provider_connect_offsets.pipeline.events import KEY
-from airflow_provider_connect_offsets.pipeline.frames import shaped, verdict_frame
-from airflow_provider_connect_offsets.pipeline.verdicts import found, sentence, verdicts
+from airflow_provider_connect_offsets.pipeline.frames import conform, verdict_frame
+from airflow_provider_connect_offsets.pipeline.verdicts import finding, sentence, verdicts
 from airflow_provider_connect_offsets.workspace.schemas import OFFSET_CHANGES
 from airflow_provider_connect_offsets.workspace.snapshots import SnapshotRecord
 
@@ -69,9 +69,9 @@ def offset_changes(now: Observed, earlier: Observed | None, request: SnapshotReq
         the dataset; partitions of a connector that could not be read for the later snapshot are left out, as it is
         unknown whether they are still stored
     """
-    before = _stored(now).limit(0) if earlier is None else _stored(earlier)
+    before = _stored_offsets(now).limit(0) if earlier is None else _stored_offsets(earlier)
     before = before.where(~F.col("connector").isin(list(now.unread)))
-    rows = _joined(_stored(now), before)
+    rows = _join(_stored_offsets(now), before)
     rows = rows.join(F.broadcast(_states(now)), "connector", "left")
     was = _states(now).limit(0) if earlier is None else _states(earlier)
     rows = rows.join(F.broadcast(was.withColumnRenamed("state", "was")), "connector", "left")
@@ -80,7 +80,7 @@ def offset_changes(now: Observed, earlier: Observed | None, request: SnapshotReq
         "lag", F.greatest(F.col("log_end") - F.col("after_position"), F.lit(0))
     )
     change = F.when(compared, _change(request)).otherwise(OffsetChange.NOT_COMPARED.value)
-    return shaped(rows.withColumn("change", change), OFFSET_CHANGES)
+    return conform(rows.withColumn("change", change), OFFSET_CHANGES)
 
 
 def is_beyond_end() -> Column:
@@ -88,7 +88,7 @@ def is_beyond_end() -> Column:
     return F.col("after_position") > F.col("log_end")
 
 
-def _stored(observed: Observed) -> DataFrame:
+def _stored_offsets(observed: Observed) -> DataFrame:
     """The stored offsets, each with the end of its log if that was observed."""
     ends = observed.bounds.select("kafka_cluster", *KEY, "log_end")
     stored = observed.offsets.where(F.col("offset").isNotNull())
@@ -101,7 +101,7 @@ def _stored(observed: Observed) -> DataFrame:
     )
 
 
-def _joined(after: DataFrame, before: DataFrame) -> DataFrame:
+def _join(after: DataFrame, before: DataFrame) -> DataFrame:
     same = ("connector_type", "family", *KEY)
     later = after.withColumnsRenamed({"offset": "after", "position": "after_position"})
     earlier = before.select(
@@ -156,44 +156,44 @@ def change_verdicts(rows: DataFrame, request: SnapshotRequest, record: SnapshotR
         partition=F.col("partition"),
         prefix=sentence("`{connector}`, {where}: ", where=where),
     )
-    unread = verdict_frame(rows.sparkSession, _unread(request, record))
+    unread = verdict_frame(rows.sparkSession, _judge_unread(request, record))
     return by_row.unionByName(_connector_verdicts(rows, request)).unionByName(unread)
 
 
 def _row_findings(request: SnapshotRequest) -> list[Column]:
     change, exists = F.col("change"), F.col("state").isNotNull()
 
-    def judged(rule: Rule, condition: Column, template: str, **values: Column | int) -> Column:
-        return found(rule, request.severity(rule), condition, template, **values)
+    def judge(rule: Rule, condition: Column, template: str, **values: Column | int) -> Column:
+        return finding(rule, request.severity(rule), condition, template, **values)
 
     return [
-        judged(
+        judge(
             Rule.VANISHED,
             (change == OffsetChange.VANISHED.value) & exists,
             "its offset {before} is no longer stored. Without an offset, auto.offset.reset decides where a consumer "
             "starts, and any other source decides itself where it starts.",
         ),
-        judged(
+        judge(
             Rule.MOVED_BACK,
             change == OffsetChange.MOVED_BACK.value,
             "moved back from position {before_position:number} to {after_position:number}: {again:record is} "
             "delivered again.",
             again=-F.col("moved"),
         ),
-        judged(
+        judge(
             Rule.JUMPED,
             (change == OffsetChange.JUMPED.value) & (F.col("moved") > request.max_jump) & F.lit(request.max_jump > 0),
             "moved from position {before_position:number} to {after_position:number}: {moved:record}, more "
             "than max_jump={limit:number}. If the connector did not read these records, they were skipped.",
             limit=request.max_jump,
         ),
-        judged(
+        judge(
             Rule.BEYOND_LOG_END,
             is_beyond_end(),
             "position {after_position:number} is beyond the log end {log_end:number}. The topic may have been deleted "
             "and created again. The consumer will fall back to auto.offset.reset.",
         ),
-        judged(
+        judge(
             Rule.STUCK,
             change == OffsetChange.STUCK.value,
             "still at position {after_position:number}, though the connector was RUNNING and {lag:record is} left to "
@@ -209,13 +209,13 @@ def _connector_verdicts(rows: DataFrame, request: SnapshotRequest) -> DataFrame:
         F.count_if(gone).alias("gone"), F.count_if(F.col("change") == OffsetChange.APPEARED.value).alias("appeared")
     )
     findings = [
-        found(
+        finding(
             Rule.VANISHED,
             request.severity(Rule.VANISHED),
             F.col("gone") > 0,
             "the connector no longer exists. In the snapshot before, it had offsets in {gone:partition}.",
         ),
-        found(
+        finding(
             Rule.APPEARED,
             request.severity(Rule.APPEARED),
             F.col("appeared") > 0,
@@ -231,7 +231,7 @@ def _connector_verdicts(rows: DataFrame, request: SnapshotRequest) -> DataFrame:
     )
 
 
-def _unread(request: SnapshotRequest, record: SnapshotRecord) -> Iterator[Verdict]:
+def _judge_unread(request: SnapshotRequest, record: SnapshotRecord) -> Iterator[Verdict]:
     severity = request.severity(Rule.UNREAD)
     for name, reason in record.unread.items():
         message = f"`{name}`: its offsets are not in this snapshot, so they were not compared: {reason}"

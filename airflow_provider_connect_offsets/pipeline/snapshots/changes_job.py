@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.requests.snapshots import COMPARED, SnapshotRequest
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.pipeline import jvm
-from airflow_provider_connect_offsets.pipeline.frames import few_rows, read_dataset, write_dataset
+from airflow_provider_connect_offsets.pipeline.frames import make_frame, read_dataset, write_dataset
 from airflow_provider_connect_offsets.pipeline.session import Job, begin
 from airflow_provider_connect_offsets.pipeline.snapshots.changes import (
     Observed,
@@ -23,9 +23,9 @@ from airflow_provider_connect_offsets.pipeline.snapshots.changes import (
     offset_changes,
 )
 from airflow_provider_connect_offsets.pipeline.summary import (
-    first_rows,
+    collect_first,
     now,
-    sampled,
+    sample_verdicts,
     totals,
     verdict_counts,
     write_summary,
@@ -66,7 +66,7 @@ def run(spark: SparkSession, directory: ComparisonDirectory) -> dict[str, Any]:
         "connectors": record.connectors,
         "unread": len(record.unread),
         **_totals(rows),
-        **_judged(read_dataset(spark, directory.verdicts, VERDICTS)),
+        **_summarise(read_dataset(spark, directory.verdicts, VERDICTS)),
         "connector_lines": _connector_lines(rows),
         "judged_at": now(),
     }
@@ -80,7 +80,7 @@ def _read(spark: SparkSession, uri: str) -> tuple[SnapshotRecord, Observed]:
         connectors=read_dataset(spark, snapshot.connectors, CONNECTORS),
         offsets=read_dataset(spark, snapshot.connector_offsets, CONNECTOR_OFFSETS),
         bounds=read_dataset(spark, snapshot.log_bounds, LOG_BOUNDS),
-        logs=few_rows(spark, list(record.logs.items()), "family string, kafka_cluster string"),
+        logs=make_frame(spark, list(record.logs.items()), "family string, kafka_cluster string"),
         unread=tuple(record.unread),
     )
 
@@ -97,9 +97,9 @@ def _totals(rows: DataFrame) -> dict[str, Any]:
     return {**values, "changes": changes}
 
 
-def _judged(verdicts: DataFrame) -> dict[str, Any]:
+def _summarise(verdicts: DataFrame) -> dict[str, Any]:
     """Count and sample dataset ``verdicts``, and find the error that a person should learn of first."""
-    sample = sampled(verdicts)
+    sample = sample_verdicts(verdicts)
     order = [rule.value for rule in COMPARED]
     severities = [severity.value for severity in Severity]
     found = sorted(sample, key=lambda row: (severities.index(row["severity"]), order.index(row["rule"])))
@@ -120,7 +120,7 @@ def _connector_lines(rows: DataFrame) -> list[dict[str, Any]]:
         F.sum("lag").alias("lag"),
     )
     lag, moved = F.desc_nulls_last("lag"), F.desc_nulls_last("moved")
-    return first_rows(by_connector, F.desc("odd"), lag, moved, "connector")
+    return collect_first(by_connector, F.desc("odd"), lag, moved, "connector")
 
 
 JOB = Job.of_one_run("offset-changes", run, ComparisonDirectory)

@@ -16,7 +16,7 @@ _UNREAD = ("start", "end", "upstream", "certain", "again_from", "again_to", "kin
 _LAST = ("start", "upstream", "later_low", "later_high")
 
 
-def bounded(
+def bound_offsets(
     positions: DataFrame,
     partitions: DataFrame,
     elements: DataFrame,
@@ -31,7 +31,7 @@ def bounded(
         positions: topic, kafka_partition, position (long), and any others
         partitions: dataset ``mirror_partitions``
         elements: what ``with_later`` returns
-        uncovered: what ``uncovered`` returns
+        uncovered: what ``find_uncovered`` returns
         checkpoints: topic (of the source), kafka_partition, upstream, downstream; or None
         trusts_checkpoints: as ``translation.translate`` takes it
 
@@ -42,13 +42,13 @@ def bounded(
         source offset of the record copied to ``lower``; null: unknown), unshown (how many elements from that element on
         are not shown by records; null: no unread record has a copy)
     """
-    above = _downwards(positions, elements, uncovered)
-    known = _upwards(above, partitions, elements, checkpoints)
+    above = _go_down(positions, elements, uncovered)
+    known = _go_up(above, partitions, elements, checkpoints)
     columns = [name for name in above.columns if name not in {"unread", "last"}]
     return _with_checkpoints(known, columns, trusts_checkpoints=trusts_checkpoints)
 
 
-def _downwards(positions: DataFrame, elements: DataFrame, uncovered: DataFrame) -> DataFrame:
+def _go_down(positions: DataFrame, elements: DataFrame, uncovered: DataFrame) -> DataFrame:
     """Going down from the highest position, find the first element that may or does contain an unread record."""
     unread = _events(elements.withColumn("at", reach_unread()), unread=F.struct(*_UNREAD))
     last = _events(elements.withColumn("at", reach_last()), last=F.struct(*_LAST))
@@ -70,7 +70,7 @@ def _downwards(positions: DataFrame, elements: DataFrame, uncovered: DataFrame) 
     return events.select("query.*", "unread", "last", missing.alias("missing"))
 
 
-def _upwards(above: DataFrame, partitions: DataFrame, elements: DataFrame, checkpoints: DataFrame | None) -> DataFrame:
+def _go_up(above: DataFrame, partitions: DataFrame, elements: DataFrame, checkpoints: DataFrame | None) -> DataFrame:
     """Going up, find the element of the last record before each position, and the highest checkpoint up to it."""
     bounds = _at_elements(above, partitions, elements)
     several = elements.where(~is_single()).withColumn("at", F.col("low") + 1)
@@ -136,14 +136,16 @@ def _at_elements(above: DataFrame, partitions: DataFrame, elements: DataFrame) -
     )
     is_lost = F.col("source_end").isNull().alias("is_lost")
     ends = partitions.select(*KEY, "target_start", is_lost).join(own, list(KEY), "left")
-    certainly = F.when(F.col("unread.certain"), _first("unread", "again_from", "again_to"))
+    certainly = F.when(F.col("unread.certain"), _first_unread("unread", "again_from", "again_to"))
     lower = F.when(F.col("unread").isNotNull(), F.coalesce(certainly, "unread.start"))
     return (
         above.join(F.broadcast(ends), list(KEY), "left")
         .withColumns(
             {
                 "lower": F.coalesce(lower, "own_end", "target_start"),
-                "element_upper": F.coalesce(_first("last", "later_low", "later_high"), "all_end", "target_start"),
+                "element_upper": F.coalesce(
+                    _first_unread("last", "later_low", "later_high"), "all_end", "target_start"
+                ),
             }
         )
         .drop("own_end", "target_start")
@@ -159,7 +161,7 @@ def _rereads(lower: Column) -> Column:
     return F.greatest(F.coalesce(end - lower + 1, F.lit(0)), F.lit(0)) + F.coalesce(doubts, F.lit(0))
 
 
-def _first(element: str, hidden_from: str, hidden_to: str) -> Column:
+def _first_unread(element: str, hidden_from: str, hidden_to: str) -> Column:
     """Offset of the first unread record in an element, skipping records between ``hidden_from`` and ``hidden_to``."""
     record = _first_record(element, hidden_from, hidden_to)
     return F.col(f"{element}.start") + record - F.col(f"{element}.upstream")

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.pipeline.events import KEY
 from airflow_provider_connect_offsets.pipeline.translate.mappings import NEXT
-from airflow_provider_connect_offsets.pipeline.translate.record_elements import by_records, narrowed
+from airflow_provider_connect_offsets.pipeline.translate.record_elements import by_records, narrow
 
 #: Kinds of elements.
 RUN, POINT, STRETCH, BLIND = "run", "point", "stretch", "blind"
@@ -44,7 +44,7 @@ def elements(
     # A mapping that records contradict may belong to an earlier topic, and so may all mappings before it; or copies up
     # to there have changed bytes. So up to there, only records that were read count.
     doubtful = F.broadcast(
-        contradicted(partitions, records).select(*KEY, F.col("contradicted.downstream").alias("doubted_to"))
+        find_contradicted(partitions, records).select(*KEY, F.col("contradicted.downstream").alias("doubted_to"))
     )
     believed = mappings.join(doubtful, list(KEY), "left").where(
         "doubted_to is null or downstream > doubted_to or next_downstream is not null"
@@ -54,10 +54,10 @@ def elements(
     by_mappings = _cut(pieces).select(*_COLUMNS)
     if records is None or source is None:
         return by_mappings
-    return by_mappings.unionByName(by_records(narrowed(records, pieces), source).select(*_COLUMNS))
+    return by_mappings.unionByName(by_records(narrow(records, pieces), source).select(*_COLUMNS))
 
 
-def contradicted(partitions: DataFrame, records: DataFrame | None = None) -> DataFrame:
+def find_contradicted(partitions: DataFrame, records: DataFrame | None = None) -> DataFrame:
     """Partitions with a mapping whose two records differ, though the flow changes no record.
 
     Returns:

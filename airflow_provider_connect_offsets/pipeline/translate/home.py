@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.requests.failover import Method
 from airflow_provider_connect_offsets.pipeline.events import KEY, KNOWN, QUERY, SO_FAR, query_events, union_of
-from airflow_provider_connect_offsets.pipeline.frames import worked_out
+from airflow_provider_connect_offsets.pipeline.frames import materialise
 from airflow_provider_connect_offsets.pipeline.translate.elements import BLIND, POINT, STRETCH, elements
 from airflow_provider_connect_offsets.pipeline.translate.mappings import known_mappings
 from airflow_provider_connect_offsets.pipeline.translate.record_elements import RECORD
@@ -36,7 +36,7 @@ _READ = (
 )
 
 
-def replicated(
+def combine_replicated(
     partitions: DataFrame, *, syncs: DataFrame, digests: DataFrame | None = None, kept: DataFrame | None = None
 ) -> DataFrame:
     """Combine the offset mappings and the records of a stopped flow.
@@ -44,7 +44,7 @@ def replicated(
     Args:
         partitions: dataset ``mirror_partitions``; ``drained`` if ``stored`` is the last replicated record
         syncs: dataset ``offset_syncs``
-        digests: dataset ``record_digests`` of the ranges of ``worth_reading``; None if no records were read
+        digests: dataset ``record_digests`` of the ranges of ``choose_ranges``; None if no records were read
         kept: dataset ``kept_mappings``, or None
 
     Returns:
@@ -52,13 +52,13 @@ def replicated(
     """
     # Groups may have read records that retention has since deleted from the remote topic.
     ever = partitions.withColumn("target_start", F.when(F.col("target_end").isNotNull(), F.lit(0)).cast("long"))
-    mappings = worked_out(known_mappings(syncs, ever, kept))
+    mappings = materialise(known_mappings(syncs, ever, kept))
     if digests is None:
         unread = ever.withColumns(dict.fromkeys(("source_from", "target_from"), F.lit(None).cast("long")))
-        return worked_out(with_earlier(worked_out(elements(unread, mappings)), ever))
-    records = worked_out(remote_records(digests, ever, mappings))
-    read = worked_out(elements(ever, mappings, records, source_records(digests)))
-    return worked_out(with_earlier(read, ever))
+        return materialise(with_earlier(materialise(elements(unread, mappings)), ever))
+    records = materialise(remote_records(digests, ever, mappings))
+    read = materialise(elements(ever, mappings, records, source_records(digests)))
+    return materialise(with_earlier(read, ever))
 
 
 def positions_at_home(positions: DataFrame, partitions: DataFrame, of: DataFrame) -> DataFrame:
@@ -71,7 +71,7 @@ def positions_at_home(positions: DataFrame, partitions: DataFrame, of: DataFrame
         positions: topic (of the source), kafka_partition, position (long; in the remote topic, at most its end), and
             any others
         partitions: dataset ``mirror_partitions``
-        of: what ``replicated`` returns for ``partitions``
+        of: what ``combine_replicated`` returns for ``partitions``
 
     Returns:
         ``positions`` with downstream (offset in the source; null: unknown), exact, max_rereads, method, claimed (the
@@ -88,7 +88,7 @@ def positions_at_home(positions: DataFrame, partitions: DataFrame, of: DataFrame
     )
     by_records = F.col("lower").isNotNull() & F.coalesce(F.col("kind") == RECORD, F.expr("false"))
     return (
-        read_up_to(positions, of, partitions)
+        find_read_up_to(positions, of, partitions)
         .join(F.broadcast(ends), list(KEY))
         .select(
             *positions.columns,
@@ -102,13 +102,13 @@ def positions_at_home(positions: DataFrame, partitions: DataFrame, of: DataFrame
     )
 
 
-def worth_reading(lowest: DataFrame, partitions: DataFrame, of: DataFrame, *, compared: int) -> DataFrame:
+def choose_ranges(lowest: DataFrame, partitions: DataFrame, of: DataFrame, *, compared: int) -> DataFrame:
     """Ranges of records of both logs to read in order to prove offsets in the source.
 
     Args:
         lowest: topic (of the source), kafka_partition, position (the lowest position in the remote topic)
         partitions: dataset ``mirror_partitions``
-        of: what ``replicated`` returns for ``partitions``
+        of: what ``combine_replicated`` returns for ``partitions``
         compared: most records to read of a remote partition
 
     Returns:
@@ -171,7 +171,7 @@ def with_earlier(rows: DataFrame, partitions: DataFrame) -> DataFrame:
                 "high_before": F.last(F.when(~F.col("unlike"), F.col("high")), ignorenulls=True).over(earlier),
                 "room": F.coalesce(F.sum(unclear).over(earlier), F.lit(0)),
                 "length": F.sum(F.col("end") - F.col("start") + 1).over(so_far),
-                "high": _high(),
+                "high": _highest_record(),
             }
         )
         .withColumn("copied_to", F.max(F.when(F.col("low") <= F.col("high"), F.col("high") + 1)).over(earlier))
@@ -188,10 +188,10 @@ def with_earlier(rows: DataFrame, partitions: DataFrame) -> DataFrame:
             "begins": F.coalesce(_begins(), F.when(F.col("replicated_to").isNull(), F.col("low"))),
         }
     )
-    return _joined(chained).select(*rows.columns, *_ADDED)
+    return _join_chains(chained).select(*rows.columns, *_ADDED)
 
 
-def _high() -> Column:
+def _highest_record() -> Column:
     """The highest record that an element may contain, raised where its own bound is not reliable.
 
     If a flow broke off, its last record may only look like the stored record, and be a copy of a later record. If
@@ -219,7 +219,7 @@ def _presumes(jump: Column) -> Column:
     return F.coalesce((jump > 0) | uncertain | (F.col("kind") == BLIND), F.expr("false"))
 
 
-def _joined(chained: DataFrame) -> DataFrame:
+def _join_chains(chained: DataFrame) -> DataFrame:
     """Add up to where all records were replicated before each element, and whether the element continues from there."""
     in_order = Window.partitionBy(*KEY).orderBy("start")
     earlier, so_far = in_order.rowsBetween(Window.unboundedPreceding, -1), in_order.rowsBetween(*SO_FAR)
@@ -233,7 +233,7 @@ def _joined(chained: DataFrame) -> DataFrame:
     return rows
 
 
-def read_up_to(positions: DataFrame, of: DataFrame, partitions: DataFrame) -> DataFrame:
+def find_read_up_to(positions: DataFrame, of: DataFrame, partitions: DataFrame) -> DataFrame:
     """Find the lowest record that groups at these positions of the remote topic have not read.
 
     Args:

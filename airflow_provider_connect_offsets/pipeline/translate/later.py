@@ -62,7 +62,7 @@ def with_later(rows: DataFrame) -> DataFrame:
     )
 
 
-def going_on(rows: DataFrame) -> DataFrame:
+def skip_uncopied(rows: DataFrame) -> DataFrame:
     """Move ``next`` of each element past records without a copy, as such records do not break a chain.
 
     Args:

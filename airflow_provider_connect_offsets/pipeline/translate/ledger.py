@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.pipeline.events import KEY, union_of
-from airflow_provider_connect_offsets.pipeline.frames import shaped
+from airflow_provider_connect_offsets.pipeline.frames import conform
 from airflow_provider_connect_offsets.pipeline.translate.mappings import NEXT, known_mappings
 from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_MAPPINGS, MIRROR_LEDGER
 
@@ -65,7 +65,7 @@ def ledger(observed: LedgerInput, earlier: DataFrame) -> DataFrame:
     before = earlier.where(F.col("kind") == LOG).select(*KEY, F.struct(*_IDS, "synced_to", "renewed").alias("before"))
     synced_to = observed.syncs.groupBy(*KEY).agg(F.max("log_offset").alias("synced_to"))
     logs = replicated.join(before, list(KEY), "left").join(synced_to, list(KEY), "left")
-    renewed = F.col("before").isNotNull() & ~_same_ids("before")
+    renewed = F.col("before").isNotNull() & ~_has_same_ids("before")
     logs = logs.withColumns(
         {
             "renewed": renewed | F.coalesce("before.renewed", F.expr("false")),
@@ -80,10 +80,10 @@ def ledger(observed: LedgerInput, earlier: DataFrame) -> DataFrame:
         digests.select(*_KEY, F.lit(RECORD).alias("kind"), F.col("log_offset").alias("upstream"), "digest"),
     )
     absent = {name: F.lit(None) for name in MIRROR_LEDGER.names if name not in {*rows.columns, "observed_at"}}
-    return shaped(rows.withColumns({**absent, "observed_at": F.lit(observed.observed_at)}), MIRROR_LEDGER)
+    return conform(rows.withColumns({**absent, "observed_at": F.lit(observed.observed_at)}), MIRROR_LEDGER)
 
 
-def thinned(mappings: DataFrame) -> DataFrame:
+def thin(mappings: DataFrame) -> DataFrame:
     """Drop mappings without information: between two mappings at the same distance, or before the remote log start.
 
     Args:
@@ -102,7 +102,7 @@ def thinned(mappings: DataFrame) -> DataFrame:
     return useful.withColumn("order", order).where(F.col("order") <= MOST_MAPPINGS).drop("useful", "order")
 
 
-def newest(ledgers: DataFrame) -> DataFrame:
+def select_newest(ledgers: DataFrame) -> DataFrame:
     """The newest rows of each partition, as ledgers of several connectors may have the same partition.
 
     Args:
@@ -124,13 +124,13 @@ def of_current_topics(ledger_rows: DataFrame, topics: DataFrame) -> DataFrame:
     return ledger_rows.join(F.broadcast(now), "target_topic").where(F.col("target_topic_id").eqNullSafe(F.col("now")))
 
 
-def kept_in(ledger_rows: DataFrame) -> DataFrame:
+def kept_mappings_of(ledger_rows: DataFrame) -> DataFrame:
     """Dataset ``kept_mappings``: the mappings of a ledger."""
     unknown = dict.fromkeys(NEXT, F.lit(None).cast("long"))
-    return shaped(ledger_rows.where(F.col("kind") == MAPPING).withColumns(unknown), KEPT_MAPPINGS)
+    return conform(ledger_rows.where(F.col("kind") == MAPPING).withColumns(unknown), KEPT_MAPPINGS)
 
 
-def created_since(ledger_rows: DataFrame, topics: DataFrame) -> DataFrame:
+def find_recreated(ledger_rows: DataFrame, topics: DataFrame) -> DataFrame:
     """Partitions of topics that have been recreated since they were first observed: topic, kafka_partition."""
     now = topics.select("target_topic", F.col("target_topic_id").alias("now"))
     logs = ledger_rows.where(F.col("kind") == LOG).join(F.broadcast(now), "target_topic")
@@ -140,12 +140,14 @@ def created_since(ledger_rows: DataFrame, topics: DataFrame) -> DataFrame:
 
 def _mappings(observed: LedgerInput, earlier: DataFrame, logs: DataFrame) -> DataFrame:
     ids = F.broadcast(logs.select(*KEY, F.struct(*_IDS).alias("now")))
-    kept = earlier.where(F.col("kind") == MAPPING).join(ids, list(KEY)).where(_same_ids("now"))
+    kept = earlier.where(F.col("kind") == MAPPING).join(ids, list(KEY)).where(_has_same_ids("now"))
     limits = F.broadcast(logs.select(*KEY, "old_syncs_to"))
     syncs = observed.syncs.join(limits, list(KEY)).where(
         F.col("old_syncs_to").isNull() | (F.col("log_offset") > F.col("old_syncs_to"))
     )
-    mappings = known_mappings(syncs.drop("old_syncs_to"), observed.partitions, observed.kept.unionByName(kept_in(kept)))
+    mappings = known_mappings(
+        syncs.drop("old_syncs_to"), observed.partitions, observed.kept.unionByName(kept_mappings_of(kept))
+    )
     distance = F.col("downstream") - F.col("upstream")
     in_order = Window.partitionBy(*KEY).orderBy("downstream")
     # A weak mapping needs another one at the same distance.
@@ -153,7 +155,7 @@ def _mappings(observed: LedgerInput, earlier: DataFrame, logs: DataFrame) -> Dat
     distinct = mappings.groupBy(*KEY, "upstream", "downstream").agg(F.min("weak").alias("weak"))
     certain = distinct.withColumn("level", level).where(~F.col("weak") | F.col("level"))
     on_target = certain.join(F.broadcast(logs.select(*_KEY, "target_start")), list(KEY))
-    return thinned(on_target).select(*_KEY, F.lit(MAPPING).alias("kind"), "upstream", "downstream")
+    return thin(on_target).select(*_KEY, F.lit(MAPPING).alias("kind"), "upstream", "downstream")
 
 
 def _positions(observed: LedgerInput, replicated: DataFrame) -> DataFrame:
@@ -163,7 +165,7 @@ def _positions(observed: LedgerInput, replicated: DataFrame) -> DataFrame:
     return positions.select(*_KEY, kind, "group", position, "checkpoints_end")
 
 
-def _same_ids(other: str) -> Column:
+def _has_same_ids(other: str) -> Column:
     one, two = (F.col(name).eqNullSafe(F.col(f"{other}.{name}")) for name in _IDS)
     return one & two
 

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.pipeline.events import KEY, SO_FAR, union_of
-from airflow_provider_connect_offsets.pipeline.frames import worked_out
+from airflow_provider_connect_offsets.pipeline.frames import materialise
 from airflow_provider_connect_offsets.pipeline.translate.mappings import distance
 
 # This many records in a row with the expected digests are no coincidence.
@@ -37,7 +37,7 @@ class Rebuilt:
     digests: DataFrame
 
 
-def rebuilt(partitions: DataFrame, mappings: DataFrame, digests: DataFrame, ledger: DataFrame) -> Rebuilt:
+def rebuild(partitions: DataFrame, mappings: DataFrame, digests: DataFrame, ledger: DataFrame) -> Rebuilt:
     """Rebuild the source of each partition whose remote topic was read whole.
 
     A partition is not rebuilt if a topic is compacted or records are transformed; if mappings don't cover the source
@@ -54,19 +54,19 @@ def rebuilt(partitions: DataFrame, mappings: DataFrame, digests: DataFrame, ledg
     read_whole = (F.col("target_from") <= F.col("target_start")) & F.col("kept.gapless") & ~F.col("kept.transformed")
     kept = facts.select(*KEY, F.struct("source_start", "gapless", "transformed").alias("kept"))
     eligible = partitions.join(F.broadcast(kept), list(KEY)).where(read_whole & F.col("gapless"))
-    numbered = worked_out(_numbered(_mapped(digests, mappings, eligible)))
+    numbered = materialise(_number_records(_map_records(digests, mappings, eligible)))
     kept_digests = ledger.where("kind = 'record'").select(
         *KEY, F.col("upstream").alias("number"), F.col("digest").alias("kept_digest")
     )
-    good = worked_out(_believed(numbered, eligible, kept_digests))
+    good = materialise(_select_believed(numbered, eligible, kept_digests))
     source = numbered.join(F.broadcast(good.select(*KEY)), list(KEY)).select(*KEY, "number", "digest").distinct()
     of_source = source.select(
         F.lit(Side.SOURCE.value).alias("side"), *KEY, F.col("number").alias("log_offset"), "digest"
     )
-    return Rebuilt(worked_out(_as_drained(partitions, good)), worked_out(digests.unionByName(of_source)))
+    return Rebuilt(materialise(_as_drained(partitions, good)), materialise(digests.unionByName(of_source)))
 
 
-def _mapped(digests: DataFrame, mappings: DataFrame, eligible: DataFrame) -> DataFrame:
+def _map_records(digests: DataFrame, mappings: DataFrame, eligible: DataFrame) -> DataFrame:
     """Records of the remote topics with their source offsets, according to the mappings around each record.
 
     Returns topic, kafka_partition, downstream, digest, upstream (null: unknown), last (the highest upstream of all
@@ -98,7 +98,7 @@ def _mapped(digests: DataFrame, mappings: DataFrame, eligible: DataFrame) -> Dat
     return records_only.select(*KEY, "downstream", "digest", "upstream", "last", "begins_at_origin")
 
 
-def _numbered(mapped: DataFrame) -> DataFrame:
+def _number_records(mapped: DataFrame) -> DataFrame:
     """Add number (source offset of each record) and twice (two records look the same, or one offset has two records).
 
     A new record without a mapping gets the offset after the highest offset before it; null if no offset is known.
@@ -122,7 +122,7 @@ def _numbered(mapped: DataFrame) -> DataFrame:
     )
 
 
-def _believed(numbered: DataFrame, eligible: DataFrame, kept_digests: DataFrame) -> DataFrame:
+def _select_believed(numbered: DataFrame, eligible: DataFrame, kept_digests: DataFrame) -> DataFrame:
     """Partitions whose records are in the order of replication: topic, kafka_partition, first, known_to, end."""
     in_order = Window.partitionBy(*KEY).orderBy("downstream")
     before = F.lag("number").over(in_order)
@@ -154,14 +154,14 @@ def _believed(numbered: DataFrame, eligible: DataFrame, kept_digests: DataFrame)
     return (
         sums.join(ordinary, list(KEY))
         .join(F.broadcast(eligible.select(*KEY, "kept")), list(KEY))
-        .join(_proved(numbered, kept_digests), list(KEY), "left")
+        .join(_prove(numbered, kept_digests), list(KEY), "left")
         .where((F.col("unknown") == 0) & ~F.col("twice") & ~F.col("bad") & whole)
         .where(F.coalesce("refuted", F.lit(0)) == 0)
         .select(*KEY, "first", "end", F.greatest("last", "proved_to").alias("known_to"))
     )
 
 
-def _proved(numbered: DataFrame, kept_digests: DataFrame) -> DataFrame:
+def _prove(numbered: DataFrame, kept_digests: DataFrame) -> DataFrame:
     """Compare with digests of the source's records.
 
     Returns topic, kafka_partition, proved_to (the last record with the computed offset), refuted (how many records have

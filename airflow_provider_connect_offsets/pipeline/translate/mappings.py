@@ -24,7 +24,7 @@ def known_mappings(syncs: DataFrame, partitions: DataFrame, kept: DataFrame | No
         last records of both logs look the same), next_upstream, next_downstream (neither log has a record between the
         mapping's own and this offset; null: unknown)
     """
-    synced = _valid(syncs)
+    synced = _select_valid(syncs)
     origin = partitions.where("origin_upstream is not null").select(
         *KEY,
         F.lit(-1).cast("long").alias("seq"),
@@ -38,7 +38,7 @@ def known_mappings(syncs: DataFrame, partitions: DataFrame, kept: DataFrame | No
         F.coalesce("target_last", F.col("target_end") - 1).alias("downstream"),
     )
     weak = (F.col("seq") == 2**62).alias("weak")
-    current = _marked(origin.unionByName(synced).unionByName(last), partitions).where(_is_current())
+    current = _mark(origin.unionByName(synced).unionByName(last), partitions).where(_is_current())
     unknown = F.lit(None).cast("long")
     mappings = current.select(*KEY, "seq", "upstream", "downstream", weak, *[unknown.alias(name) for name in NEXT])
     if kept is None:
@@ -51,13 +51,13 @@ def known_mappings(syncs: DataFrame, partitions: DataFrame, kept: DataFrame | No
     return mappings.withColumn("seq", in_topic).unionByName(proved).distinct()
 
 
-def created_anew(syncs: DataFrame, partitions: DataFrame) -> DataFrame:
+def find_recreated(syncs: DataFrame, partitions: DataFrame) -> DataFrame:
     """Partitions whose source or remote topic was recreated after the first sync, according to the syncs.
 
     Returns:
         topic, kafka_partition
     """
-    return _marked(_valid(syncs), partitions).where(~_is_current()).select(*KEY).distinct()
+    return _mark(_select_valid(syncs), partitions).where(~_is_current()).select(*KEY).distinct()
 
 
 def distance(mapping: str) -> Column:
@@ -65,7 +65,7 @@ def distance(mapping: str) -> Column:
     return F.col(f"{mapping}.downstream") - F.col(f"{mapping}.upstream")
 
 
-def _valid(syncs: DataFrame) -> DataFrame:
+def _select_valid(syncs: DataFrame) -> DataFrame:
     mapped = syncs.where((F.col("upstream") >= 0) & (F.col("downstream") >= 0))
     return mapped.select(*KEY, F.col("log_offset").alias("seq"), "upstream", "downstream")
 
@@ -77,7 +77,7 @@ def gaps_of(mappings: DataFrame) -> DataFrame:
     return mappings.withColumn("after", after).groupBy(*KEY).agg(F.max(length < rise).alias("has_gaps"))
 
 
-def _marked(mappings: DataFrame, partitions: DataFrame) -> DataFrame:
+def _mark(mappings: DataFrame, partitions: DataFrame) -> DataFrame:
     """Add alien, first and newest.
 
     alien: seq of the last mapping beyond the source's end; first: seq of the last mapping at which offsets fell;

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from airflow_provider_connect_offsets.pipeline.frames import shaped
+from airflow_provider_connect_offsets.pipeline.frames import conform
 from airflow_provider_connect_offsets.workspace.schemas import CHECKPOINTS, OFFSET_SYNCS
 
 _SHORT, _INT, _LONG = 2, 4, 8
@@ -27,10 +27,10 @@ def offset_syncs(records: DataFrame) -> DataFrame:
     """
     topic = f"(length(key) - {_SHORT + _INT})"
     syncs = records.where(f"length(value) = {2 * _LONG} AND {_is_size('key', '1', topic)}")
-    return shaped(
+    return conform(
         syncs.selectExpr(
             f"{_text('key', '1', topic)} AS topic",
-            f"{_signed(_number(_bytes('key', -_INT, _INT)))} AS kafka_partition",
+            f"{_sign(_number(_bytes('key', -_INT, _INT)))} AS kafka_partition",
             f"{_number(_bytes('value', 1, _LONG))} AS upstream",
             f"{_number(_bytes('value', 1 + _LONG, _LONG))} AS downstream",
             "log_offset",
@@ -58,11 +58,11 @@ def checkpoints(records: DataFrame) -> DataFrame:
     metadata = f"(length(value) - {2 * _SHORT + 2 * _LONG})"
     whole = f"{_is_size('key', topic_at, topic)} AND fixed >= 0 AND (shiftright(fixed, 32) & 65535) = {metadata}"
     first_version = f"{_bytes('value', 1, _SHORT)} = X'0000'"
-    return shaped(
+    return conform(
         sized.where(f"{metadata} BETWEEN 0 AND {_LONGEST} AND {first_version} AND {whole}").selectExpr(
             f"{_text('key', '1', group)} AS `group`",
             f"{_text('key', topic_at, topic)} AS topic",
-            f"{_signed('fixed')} AS kafka_partition",
+            f"{_sign('fixed')} AS kafka_partition",
             f"{_number(_bytes('value', 1 + _SHORT, _LONG))} AS upstream",
             f"{_number(_bytes('value', 1 + _SHORT + _LONG, _LONG))} AS downstream",
             f"{_text('value', str(metadata_at), metadata)} AS metadata",
@@ -78,7 +78,7 @@ def latest_checkpoints(rows: DataFrame) -> DataFrame:
     key = ("group", "topic", "kafka_partition")
     # Column by column, as Spark need not sort for aggregates of numbers, but would for aggregates of a struct.
     last = [F.max_by(name, "log_offset").alias(name) for name in CHECKPOINTS.names if name not in key]
-    return shaped(rows.groupBy(*key).agg(*last), CHECKPOINTS)
+    return conform(rows.groupBy(*key).agg(*last), CHECKPOINTS)
 
 
 def _once(records: DataFrame, **values: str) -> DataFrame:
@@ -102,7 +102,7 @@ def _number(eight_bytes_or_less: str) -> str:
     return f"CAST(conv(hex({eight_bytes_or_less}), 16, -10) AS BIGINT)"
 
 
-def _signed(number: str) -> str:
+def _sign(number: str) -> str:
     """Make the SQL expression of the last 4 bytes of a number, as Java's ``int``."""
     return f"CAST(shiftright(shiftleft({number}, 32), 32) AS INT)"
 

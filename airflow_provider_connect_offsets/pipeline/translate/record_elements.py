@@ -11,7 +11,7 @@ from airflow_provider_connect_offsets.pipeline.events import KEY, SO_FAR, union_
 RECORD = "record"
 
 
-def narrowed(records: DataFrame, pieces: DataFrame) -> DataFrame:
+def narrow(records: DataFrame, pieces: DataFrame) -> DataFrame:
     """Narrow low and high of records to what the mappings around them allow.
 
     Adds replicated_to: the record that replication had reached after the last record of a stretch; null if unknown.

@@ -99,7 +99,7 @@ def remote_records(digests: DataFrame, partitions: DataFrame, mappings: DataFram
     shown = (F.col("upstream").isNull() | F.coalesce("shown", F.expr("false"))).alias("shown")
     unlike = (F.col("upstream").isNull() & F.col("times").isNull()).alias("unlike")
     return _with_straight(rows, source).select(
-        *KEY, "downstream", "upstream", _low(), _high(), shown, unlike, "refuted", "mapped_next"
+        *KEY, "downstream", "upstream", _lowest_source(), _highest_source(), shown, unlike, "refuted", "mapped_next"
     )
 
 
@@ -242,14 +242,14 @@ def _with_straight(records: DataFrame, source: DataFrame) -> DataFrame:
     )
 
 
-def _low() -> Column:
+def _lowest_source() -> Column:
     # An unread record may have the same digest.
     may_hide = F.col("may_hide") | ~_all_read()
     lowest = F.when(may_hide | F.col("times").isNull(), F.lit(0).cast("long")).otherwise(F.col("first"))
     return F.coalesce("upstream", F.greatest(lowest, "floor")).alias("low")
 
 
-def _high() -> Column:
+def _highest_source() -> Column:
     # A copy whose bytes were changed has a different digest, and so has a record of another writer.
     unlike = F.col("transformed") | F.col("times").isNull()
     highest = F.when(unlike, F.col("source_end") - 1).otherwise(F.greatest("last", F.col("source_from") - 1))

@@ -9,20 +9,20 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.requests.failover import Method
 from airflow_provider_connect_offsets.pipeline.events import KEY, SO_FAR
-from airflow_provider_connect_offsets.pipeline.frames import worked_out
-from airflow_provider_connect_offsets.pipeline.translate.bounds import CHECKPOINT, bounded
+from airflow_provider_connect_offsets.pipeline.frames import materialise
+from airflow_provider_connect_offsets.pipeline.translate.bounds import CHECKPOINT, bound_offsets
 from airflow_provider_connect_offsets.pipeline.translate.elements import (
     POINT,
     RUN,
     STRETCH,
-    contradicted,
     elements,
+    find_contradicted,
 )
-from airflow_provider_connect_offsets.pipeline.translate.later import going_on, with_later
-from airflow_provider_connect_offsets.pipeline.translate.mappings import created_anew, known_mappings
+from airflow_provider_connect_offsets.pipeline.translate.later import skip_uncopied, with_later
+from airflow_provider_connect_offsets.pipeline.translate.mappings import find_recreated, known_mappings
 from airflow_provider_connect_offsets.pipeline.translate.record_elements import RECORD
 from airflow_provider_connect_offsets.pipeline.translate.records import remote_records, source_records
-from airflow_provider_connect_offsets.pipeline.translate.uncovered import uncovered
+from airflow_provider_connect_offsets.pipeline.translate.uncovered import find_uncovered
 
 _METHODS = {
     RUN: Method.BRACKET,
@@ -42,9 +42,9 @@ class Known:
 
     Attributes:
         elements: what ``later.with_later`` returns
-        uncovered: what ``uncovered.uncovered`` returns: records without a copy
+        uncovered: what ``uncovered.find_uncovered`` returns: records without a copy
         anew: topic, kafka_partition of topics that were recreated on either cluster, according to their offset syncs
-        contradicted: what ``elements.contradicted`` returns
+        contradicted: what ``elements.find_contradicted`` returns
     """
 
     elements: DataFrame
@@ -53,7 +53,7 @@ class Known:
     contradicted: DataFrame
 
 
-def known(
+def combine_known(
     partitions: DataFrame, *, syncs: DataFrame, digests: DataFrame | None = None, kept: DataFrame | None = None
 ) -> Known:
     """Combine the offset mappings and the records. Each step is computed at once, as the next uses it several times.
@@ -65,16 +65,21 @@ def known(
             records were read
         kept: dataset ``kept_mappings``, or None
     """
-    mappings, anew = worked_out(known_mappings(syncs, partitions, kept)), created_anew(syncs, partitions)
+    mappings, anew = materialise(known_mappings(syncs, partitions, kept)), find_recreated(syncs, partitions)
     if digests is None:
         unread = partitions.withColumns(dict.fromkeys(("source_from", "target_from"), F.lit(None).cast("long")))
-        rows = worked_out(elements(unread, mappings))
-        return Known(worked_out(with_later(rows)), worked_out(uncovered(unread, rows)), anew, contradicted(partitions))
+        rows = materialise(elements(unread, mappings))
+        return Known(
+            materialise(with_later(rows)),
+            materialise(find_uncovered(unread, rows)),
+            anew,
+            find_contradicted(partitions),
+        )
     source = source_records(digests)
-    records = worked_out(remote_records(digests, partitions, mappings))
-    rows = worked_out(elements(partitions, mappings, records, source))
-    without = worked_out(uncovered(partitions, rows, source))
-    return Known(worked_out(with_later(going_on(rows))), without, anew, contradicted(partitions, records))
+    records = materialise(remote_records(digests, partitions, mappings))
+    rows = materialise(elements(partitions, mappings, records, source))
+    without = materialise(find_uncovered(partitions, rows, source))
+    return Known(materialise(with_later(skip_uncopied(rows))), without, anew, find_contradicted(partitions, records))
 
 
 def translate(
@@ -93,7 +98,7 @@ def translate(
     Args:
         positions: topic (of the source), kafka_partition, position (long), and any others
         partitions: dataset ``mirror_partitions``
-        of: what ``known`` returns for ``partitions``
+        of: what ``combine_known`` returns for ``partitions``
         checkpoints: topic (of the source), kafka_partition, upstream, downstream; or None
         trusts_checkpoints: for a lost source, whether checkpoints also count before the first mapping, where they may
             skip records
@@ -105,11 +110,13 @@ def translate(
     """
     facts = partitions.select(*KEY, *PARTITION, "source_end", "stored", "drained")
     believed = None if checkpoints is None else checkpoints.join(F.broadcast(of.anew), list(KEY), "left_anti")
-    bounds = bounded(positions, partitions, of.elements, of.uncovered, believed, trusts_checkpoints=trusts_checkpoints)
-    return _decided(bounds.join(F.broadcast(facts), list(KEY), "left")).select(*positions.columns, *TRANSLATED)
+    bounds = bound_offsets(
+        positions, partitions, of.elements, of.uncovered, believed, trusts_checkpoints=trusts_checkpoints
+    )
+    return _decide(bounds.join(F.broadcast(facts), list(KEY), "left")).select(*positions.columns, *TRANSLATED)
 
 
-def _decided(bounds: DataFrame) -> DataFrame:
+def _decide(bounds: DataFrame) -> DataFrame:
     lower, is_lost = F.col("lower"), F.col("source_end").isNull()
     absent = F.col("target_end").isNull() & F.col("target_topic").isNotNull()
     left = F.greatest(F.col("source_end") - F.col("position"), F.lit(0))

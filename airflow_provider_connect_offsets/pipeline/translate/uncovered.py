@@ -10,7 +10,7 @@ from airflow_provider_connect_offsets.pipeline.events import KEY
 _ELEMENT, _RECORD = 0, 1
 
 
-def uncovered(partitions: DataFrame, elements: DataFrame, source: DataFrame | None = None) -> DataFrame:
+def find_uncovered(partitions: DataFrame, elements: DataFrame, source: DataFrame | None = None) -> DataFrame:
     """Find records that no certain element contains.
 
     Args:

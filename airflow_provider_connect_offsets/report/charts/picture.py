@@ -80,9 +80,9 @@ def draw(moves: Sequence[PositionMove], names: Names, *, name: str) -> str | Non
 
 def is_enlarged(move: PositionMove) -> bool:
     """Whether the move is too short to be visible on the whole log."""
-    if move.log is None or not move.between:
+    if move.log is None or not move.log_between:
         return False
-    return len(move.between) / len(move.log) * (RIGHT - LEFT) < _TOO_SMALL
+    return len(move.log_between) / len(move.log) * (RIGHT - LEFT) < _TOO_SMALL
 
 
 def _height(move: PositionMove) -> float:
@@ -93,13 +93,13 @@ def _height(move: PositionMove) -> float:
 def _draw_band(drawing: Drawing, top: float, move: PositionMove, log: range, names: Names) -> None:
     """Draw the band of ``move`` below ``top``."""
     _head(drawing, top, move)
-    if not move.between or not is_enlarged(move):
+    if not move.log_between or not is_enlarged(move):
         _bar(drawing, top + 42, _THICK, log)
         _journey(drawing, top + 42, _Scale(log), move, names)
         return
     _bar(drawing, top + 28, _THIN, log)
     _span(drawing, top + 28, _THIN, _Scale(log), move)
-    window = _window(move.between, log)
+    window = _window(move.log_between, log)
     _lens(drawing, top + 28 + _THIN / 2, top + 90 - _THICK / 2, _Scale(log), window)
     _bar(drawing, top + 90, _THICK, window)
     _journey(drawing, top + 90, _Scale(window), move, names)
@@ -137,7 +137,7 @@ def _journey(drawing: Drawing, y: float, scale: _Scale, move: PositionMove, name
     """Draw the move from before to after, on the bar at ``y``."""
     _span(drawing, y, _THICK, scale, move)
     _cells(drawing, y, scale.window)
-    before, after = move.moved.before_position, move.moved.after_position
+    before, after = move.change.before_position, move.change.after_position
     if before is not None and after is not None and abs(scale.x(before) - scale.x(after)) > 2 * _TOO_SMALL:
         way = _RADIUS if after > before else -_RADIUS
         drawing.arrow(scale.x(before) + way, scale.x(after) - way, y)
@@ -145,14 +145,14 @@ def _journey(drawing: Drawing, y: float, scale: _Scale, move: PositionMove, name
         if position is not None:
             _marker(drawing, scale.x(position), y, filled=filled)
     _text_at(drawing, y - 18, scale, before, _label(names.before, before, move.before))
-    astray = f", {move.astray}" if move.astray else ""
+    astray = f", {move.side_of_log}" if move.side_of_log else ""
     _text_at(drawing, y + 18, scale, after, _label(names.after, after, move.after) + astray, bold=True)
 
 
 def _span(drawing: Drawing, y: float, thickness: float, scale: _Scale, move: PositionMove) -> None:
-    if move.between:
-        low = min(scale.x(move.between.start), RIGHT - 2)
-        high = max(scale.x(move.between.stop), low + 2)  # wide enough to be visible
+    if move.log_between:
+        low = min(scale.x(move.log_between.start), RIGHT - 2)
+        high = max(scale.x(move.log_between.stop), low + 2)  # wide enough to be visible
         drawing.records((low, y), (high - low, thickness), again=bool(move.records_again))
 
 

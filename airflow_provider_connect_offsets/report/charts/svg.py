@@ -83,7 +83,7 @@ class Drawing:
         """Draw a range of records, delivered again or never, with its colour and hatching."""
         kind, fill, edge = ("again", Ink.AGAIN_PALE, Ink.AGAIN) if again else ("never", Ink.NEVER_PALE, Ink.NEVER)
         self.bar(left, size, fill=fill, edge=Ink.NONE, line=0)
-        self.bar(left, size, fill=f"url(#{self._hatching(kind, edge)})", edge=edge, line=1.2)
+        self.bar(left, size, fill=f"url(#{self._add_hatching(kind, edge)})", edge=edge, line=1.2)
 
     def line(self, points: Sequence[XY], *, color: Ink, width: float) -> None:
         """Draw a line through points."""
@@ -112,7 +112,7 @@ class Drawing:
     def _add(self, tag: str, style: dict[str, str], **numbers: float) -> ET.Element:
         return ET.SubElement(self._root, tag, {name: _number(value) for name, value in numbers.items()} | style)
 
-    def _hatching(self, kind: str, color: Ink) -> str:
+    def _add_hatching(self, kind: str, color: Ink) -> str:
         """Return the id of a pattern, which is added once."""
         name = f"{self._name}-{kind}"
         if all(pattern.get("id") != name for pattern in self._patterns):

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.charts.svg import LARGE, Anchor, Drawing, Ink
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 
 MOST_GROUPS = 15
 
@@ -67,7 +67,7 @@ def draw_trend(series: Series, *, name: str) -> str | None:
         value = _panel(drawing, top, _LEFT, lags)
         _panel(drawing, top, _RIGHT, ages)
         room = _LEFT[1] - _LEFT[0] - (len(value) + 1) * _SMALL_CHARACTER
-        text = _shortened(label, int(room / _LARGE_CHARACTER))
+        text = _shorten(label, int(room / _LARGE_CHARACTER))
         drawing.text((_LEFT[0], top + 8), text, bold=True, size=LARGE)
     bottom = _HEAD + len(series) * _ROW + 8
     for low, high in (_LEFT, _RIGHT):
@@ -102,11 +102,12 @@ def draw_rereads(bars: Sequence[GroupBar], *, name: str) -> str | None:
     drawing = Drawing(_BAR_ROW * len(shown) + 4, name=name, margin=_MARGIN)
     for row, bar in enumerate(shown):
         top = row * _BAR_ROW
-        drawing.text((_BAR_LEFT, top + 8), _shortened(bar.group), bold=True, size=LARGE)
+        drawing.text((_BAR_LEFT, top + 8), _shorten(bar.group), bold=True, size=LARGE)
         _bar(drawing, top + 22, bar.planned, most, colour=(Ink.AGAIN_PALE, Ink.AGAIN), label="after a planned failover")
         _bar(drawing, top + 35, bar.by_checkpoints, most, colour=(Ink.LOG, Ink.MUTED), label="by its checkpoints")
     label = "; ".join(
-        f"{bar.group}: {words.known(bar.planned)} and {words.known(bar.by_checkpoints)}" for bar in shown[:5]
+        f"{bar.group}: {words.number_or_unknown(bar.planned)} and {words.number_or_unknown(bar.by_checkpoints)}"
+        for bar in shown[:5]
     )
     return drawing.svg(f"Records read again after a planned failover, and with checkpoints alone. {label}.")
 
@@ -158,7 +159,7 @@ def _bar(drawing: Drawing, y: float, number: int | None, most: int, *, colour: t
     if number is not None:
         drawing.bar((_BAR_LEFT, y), (width, _BAR), fill=face, edge=edge, line=1.0)
     x = _BAR_LEFT if number is None else _BAR_LEFT + width + 6
-    drawing.text((x, y), f"{words.known(number)} {label}", color=Ink.MUTED)
+    drawing.text((x, y), f"{words.number_or_unknown(number)} {label}", color=Ink.MUTED)
 
 
 def _share(moment: datetime, began: datetime, ended: datetime) -> float:
@@ -168,7 +169,7 @@ def _share(moment: datetime, began: datetime, ended: datetime) -> float:
 
 def _last_lag(line: Sequence[Point]) -> str:
     last = line[-1] if line else None
-    return "unknown" if last is None or last.lag is None else counted(last.lag, "record")
+    return "unknown" if last is None or last.lag is None else quantify(last.lag, "record")
 
 
 def _figure(value: float) -> str:
@@ -176,5 +177,5 @@ def _figure(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) or value >= 10 else f"{value:.1f}"
 
 
-def _shortened(text: str, longest: int = _LONGEST_NAME) -> str:
+def _shorten(text: str, longest: int = _LONGEST_NAME) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"

@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.report.html import Figure, publish
 from airflow_provider_connect_offsets.report.question import MOST_ROWS, Rows, code, markdown, report_link
 from airflow_provider_connect_offsets.report.standing import Pending, Standing, Tone
 from airflow_provider_connect_offsets.report.tables import row_table
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import TRANSLATION
@@ -107,7 +107,7 @@ class Failover:
         if self.request.mode is Mode.PLANNED:
             return "Planned: the positions are the offsets that the groups committed on the source."
         count = self.summary[f"by_{Method.CHECKPOINT}"]
-        trusted = f" {_TRUSTED.format(counted(count, 'partition'))}" if count else ""
+        trusted = f" {_TRUSTED.format(quantify(count, 'partition'))}" if count else ""
         return f"{self._positions} {_UNPLANNED}{trusted}"
 
     @property
@@ -129,14 +129,14 @@ class Failover:
         sentences = []
         if beyond and beyond["partitions"]:
             sentences.append(
-                f"In {counted(beyond['partitions'], 'partition')}, too few records will be read to prove every "
+                f"In {quantify(beyond['partitions'], 'partition')}, too few records will be read to prove every "
                 f"translated offset: {beyond['records']:,} more records of both logs would exceed compared_total "
                 f"({request.compared_total:,}). Raise compared_total, which stops the flow longer, or accept that "
                 "these groups read some records again."
             )
         if beyond and beyond.get("too_far"):  # an earlier version did not count them
             sentences.append(
-                f"In {counted(beyond['too_far'], 'partition')}, a group has more records left to read than compared "
+                f"In {quantify(beyond['too_far'], 'partition')}, a group has more records left to read than compared "
                 f"({request.compared:,}) allows. They are not read to prove where the group resumes."
             )
         return " ".join(sentences)
@@ -156,9 +156,9 @@ class Failover:
             return ""
         share = f"{self.request.min_coverage:.0%}"
         return (
-            f"In {counted(pending['partitions'], 'partition')}, no offset sync translates the position yet. While the "
+            f"In {quantify(pending['partitions'], 'partition')}, no offset sync translates the position yet. While the "
             "flow is stopped, records will be compared to translate the position. At most "
-            f"{counted(pending['max_rereads'], 'record')} are read again there. Nothing is committed if less than "
+            f"{quantify(pending['max_rereads'], 'record')} are read again there. Nothing is committed if less than "
             f"{share} of all partitions are translated."
         )
 
@@ -169,7 +169,7 @@ class Failover:
         return f"{self.summary['exact'] / covered:.1%}" if covered else "none"
 
     @property
-    def shown(self) -> Rows:
+    def summary_rows(self) -> Rows:
         """The groups for a log and an approver."""
         headings = ("Group", *NUMBERS, "Standing", "Reason")
         rows = [(line.group, *line.numbers, line.standing, line.reason) for line in self.groups]
@@ -183,9 +183,9 @@ class Failover:
         if self.outcome is None:
             headline, sentence = _WAITS[self.pending]
             return Standing(headline, Tone.CALM, sentence)
-        moved = f"The offsets of {counted(self.outcome['groups'], 'group')} were committed and read back."
+        moved = f"The offsets of {quantify(self.outcome['groups'], 'group')} were committed and read back."
         if self.outcome["left"]:
-            left = counted(len(self.outcome["left"]), "group")
+            left = quantify(len(self.outcome["left"]), "group")
             return Standing(f"Not moved: {left}", Tone.BAD, f"{moved} The groups that were not moved are listed below.")
         if late := self.outcome.get("late"):
             meanwhile = f"During the commits, {late}. These records are not on the target."
@@ -196,8 +196,8 @@ class Failover:
 
     def table(self, *, limit: int = MOST_ROWS) -> Group:
         """Return a table with a row for each group, groups left alone first."""
-        title = f"{self.title}: {counted(len(self.groups), 'group')}"
-        return row_table(title, self.shown, limit=limit)
+        title = f"{self.title}: {quantify(len(self.groups), 'group')}"
+        return row_table(title, self.summary_rows, limit=limit)
 
     @property
     def subject(self) -> str:
@@ -215,11 +215,11 @@ class Failover:
             if request.mode is Mode.PLANNED
             else self.kind
         )
-        count = f"**{counted(summary['groups'], 'group')}** with {counted(summary['partitions'], 'partition')}"
+        count = f"**{quantify(summary['groups'], 'group')}** with {quantify(summary['partitions'], 'partition')}"
         parts = [
             f"{count} would move from {code(request.flow.source_alias)} to {code(request.flow.target_alias)}.",
             procedure,
-            self.shown.markdown(),
+            self.summary_rows.markdown(),
             self.unmovable,
             self.to_be_found,
             self.beyond_limit,
@@ -267,9 +267,9 @@ def _limits(request: FailoverRequest) -> str:
 
 def _figures(failover: Failover) -> tuple[Figure, ...]:
     summary = failover.summary
-    without = counted(summary["without_checkpoint"], "partition")
+    without = quantify(summary["without_checkpoint"], "partition")
     return (
-        Figure(f"{summary['groups']:,}", "groups", counted(summary["partitions"], "partition")),
+        Figure(f"{summary['groups']:,}", "groups", quantify(summary["partitions"], "partition")),
         Figure(failover.exact_share, "translated exactly", f"{summary['exact']:,} of {summary['covered']:,}"),
         Figure(f"{summary['max_rereads']:,}", "records read again", "at most", "again"),
         Figure(f"{summary.get('missing', 0):,}", "unread records without a copy"),

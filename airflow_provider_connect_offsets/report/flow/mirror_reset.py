@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.console import Group
 
-from airflow_provider_connect_offsets.masking import masked
+from airflow_provider_connect_offsets.masking import mask_text
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import Belongs, FlowReset
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.change import Change, Listing
@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.report.change_report import write_change_r
 from airflow_provider_connect_offsets.report.question import MOST_ROWS, Rows, markdown, question
 from airflow_provider_connect_offsets.report.standing import Pending
 from airflow_provider_connect_offsets.report.tables import row_table
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import RESET_TOPICS
@@ -104,14 +104,14 @@ class Reset:
         facts = {
             "Flow": f"`{reset.flow.source_alias}` to `{reset.flow.target_alias}`",
             "Offset syncs": f"`{reset.syncs.topic}` on the {reset.syncs.side}, emptied",
-            "Checkpoints": f"`{reset.stored_checkpoints.topic}` on the target, "
+            "Checkpoints": f"`{reset.checkpoints_topic.topic}` on the target, "
             + ("emptied" if reset.checkpoints else "left as they are"),
             "MirrorCheckpoint": "none is stopped"
             if reset.checkpoint_connector is None
             else f"`{reset.checkpoint_connector}`, stopped during the reset",
         }
         if self.summary is not None:
-            facts["Deleted syncs"] = counted(self.summary["syncs"], "record")
+            facts["Deleted syncs"] = quantify(self.summary["syncs"], "record")
             facts["Duplicates on the target"] = f"{self.summary['duplicates']:,} predicted"
             if reset.checkpoints:
                 facts["Deleted checkpoints"] = f"{self.summary['checkpoints']:,}"
@@ -121,7 +121,7 @@ class Reset:
         return {**facts, **{name: f"`{uri}`" for name, uri in words.uris(kept).items()}}
 
     @cached_property
-    def shown(self) -> Rows:
+    def summary_rows(self) -> Rows:
         """The topics for a log and an approver."""
         rows = [line.cells for line in self.lines]
         return Rows("topics", _HEADINGS, rows, _NUMBERS, self.run.reset_topics)
@@ -131,12 +131,12 @@ class Reset:
         """The table of topics."""
         rows = tuple(line.cells for line in self.lines[:_IN_THE_REPORT])
         left = len(self.lines) - len(rows)
-        hidden = f" {counted(left, 'more topic')} in `{masked(self.run.reset_topics)}`." if left else ""
+        hidden = f" {quantify(left, 'more topic')} in `{mask_text(self.run.reset_topics)}`." if left else ""
         return Listing("Topic by topic", _HEADINGS, rows, _NUMBERS, f"{_MEANING}{hidden}")
 
     def table(self, *, limit: int = MOST_ROWS) -> Group:
         """Return a table of the effects on each topic, topics of other flows first."""
-        return row_table(self.change.title, self.shown, limit=limit)
+        return row_table(self.change.title, self.summary_rows, limit=limit)
 
     @property
     def subject(self) -> str:
@@ -148,16 +148,16 @@ class Reset:
         if self.summary is None:
             return question(self.change, link=link)
         request, summary = self.reset, self.summary
-        emptied = " and ".join(f"`{where.topic}` on the {where.side}" for where in request.emptied)
+        emptied = " and ".join(f"`{where.topic}` on the {where.side}" for where in request.emptied_topics)
         connectors = (request.source_connector, request.checkpoint_connector)
         stopped = " and ".join(f"`{name}`" for name in connectors if name)
-        checkpoints = f" and {counted(summary['checkpoints'], 'checkpoint')}" if request.checkpoints else ""
+        checkpoints = f" and {quantify(summary['checkpoints'], 'checkpoint')}" if request.checkpoints else ""
         effects = (
             f"**{summary['duplicates']:,}** records would be duplicated on the target. {stopped} would be stopped, and "
-            f"{emptied} emptied: **{counted(summary['syncs'], 'sync')}**{checkpoints} would be deleted and can't "
+            f"{emptied} emptied: **{quantify(summary['syncs'], 'sync')}**{checkpoints} would be deleted and can't "
             "be restored."
         )
-        return markdown([effects, self.shown.markdown(), question(self.change, link=link)])
+        return markdown([effects, self.summary_rows.markdown(), question(self.change, link=link)])
 
     def write(self) -> str:
         """Write the report of a reset as its ``report.html``, and return its URI."""

@@ -14,10 +14,10 @@ from airflow_provider_connect_offsets.offsets.advice import Advice, advise
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.charts.trend import GroupBar, Point, Series, draw_rereads, draw_trend
-from airflow_provider_connect_offsets.report.html import Figure, Findings, drawn, publish
+from airflow_provider_connect_offsets.report.html import Figure, Findings, embed_drawing, publish
 from airflow_provider_connect_offsets.report.standing import Standing, Tone
 from airflow_provider_connect_offsets.report.tables import finding_table
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import LAG_TREND
@@ -71,7 +71,7 @@ class Readiness:
         return datetime.fromisoformat(self.summary["observed_at"])
 
     @property
-    def ready(self) -> bool:
+    def is_ready(self) -> bool:
         """Whether there is no error, for a planned and for an unplanned failover."""
         return bool(self.summary["ready"])
 
@@ -79,10 +79,10 @@ class Readiness:
     def standing(self) -> Standing:
         """The banner: whether a failover is possible now."""
         warnings = self.summary["verdicts"][Severity.WARNING.value]
-        if self.ready:
-            notice = f"No threshold is crossed. {counted(warnings, 'warning')} below." if warnings else ""
+        if self.is_ready:
+            notice = f"No threshold is crossed. {quantify(warnings, 'warning')} below." if warnings else ""
             return Standing("Ready", Tone.CALM if warnings else Tone.GOOD, notice or "No threshold is crossed.")
-        errors = counted(self.summary["verdicts"][Severity.ERROR.value], "error")
+        errors = quantify(self.summary["verdicts"][Severity.ERROR.value], "error")
         ready_for = self.summary["ready_for"]
         headline = f"Ready only for {_KINDS[ready_for[0]]} failover" if ready_for else "Not ready"
         return Standing(f"{headline}: {errors}", Tone.BAD, self.sentence)
@@ -115,7 +115,7 @@ class Readiness:
             Figure(
                 _share(summary["group_planned"], partitions),
                 "of groups' positions covered by a planned failover",
-                f"{summary['group_planned']:,} of {partitions:,}, in {counted(summary['groups'], 'group')}",
+                f"{summary['group_planned']:,} of {partitions:,}, in {quantify(summary['groups'], 'group')}",
             ),
             Figure(
                 _share(summary["group_unplanned"], partitions),
@@ -197,8 +197,8 @@ class Readiness:
             "readiness.html.j2",
             title=self.title,
             readiness=self,
-            trend=drawn(draw_trend(self.trend(), name="trend")),
-            rereads=drawn(draw_rereads(sorted(bars, key=lambda bar: -(bar.planned or 0)), name="rereads")),
+            trend=embed_drawing(draw_trend(self.trend(), name="trend")),
+            rereads=embed_drawing(draw_rereads(sorted(bars, key=lambda bar: -(bar.planned or 0)), name="rereads")),
             datasets=words.uris(uris),
         )
 

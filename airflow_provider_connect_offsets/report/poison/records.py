@@ -8,7 +8,7 @@ from typing import Any
 
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.html import publish
-from airflow_provider_connect_offsets.report.question import Rows, markdown, plain, report_link
+from airflow_provider_connect_offsets.report.question import Rows, escape_line, markdown, report_link
 from airflow_provider_connect_offsets.report.standing import Standing, Tone
 from airflow_provider_connect_offsets.workspace.datasets import read_newest
 from airflow_provider_connect_offsets.workspace.layout import PoisonDirectory
@@ -98,7 +98,7 @@ class PoisonedRecords:
         table = Rows("records", headings, list(map(_row, self.lines)), {1, 2}, self.directory.poison_records)
         parts = [
             (
-                f"{plain(self.outcome.connector)} has failed on the records listed here. "
+                f"{escape_line(self.outcome.connector)} has failed on the records listed here. "
                 "All records before them are delivered."
             ),
             table.markdown(),
@@ -118,7 +118,7 @@ class PoisonedRecords:
         )
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """Shorten a text; characters that can't be printed are written as escapes."""
     printable = "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text[:SHOWN])
     return f"{printable}…" if len(text) > SHOWN else printable
@@ -136,7 +136,7 @@ def _line(row: Mapping[str, Any], skipped: set[tuple[str, int, int]]) -> PoisonL
         standing="skipped" if place in skipped else "found",
         why=row["why"],
         way=_WAYS.get(row["way"], row["way"]),
-        message=shortened(row["message"] or ""),
+        message=shorten(row["message"] or ""),
         key=_content(row["key"], row["key_size"], is_kept=is_kept),
         value=_content(row["value"], row["value_size"], is_kept=is_kept),
     )
@@ -147,4 +147,4 @@ def _content(raw: bytes | None, size: int | None, *, is_kept: bool) -> str:
         return "none"
     if not is_kept:
         return f"{size:,} bytes, not kept"
-    return shortened((raw or b"").decode(errors="backslashreplace"))
+    return shorten((raw or b"").decode(errors="backslashreplace"))

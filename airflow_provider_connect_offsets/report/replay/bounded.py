@@ -11,19 +11,19 @@ from rich.console import Group
 from airflow_provider_connect_offsets.offsets.requests.replay import ReplayRequest
 from airflow_provider_connect_offsets.offsets.verdicts import Verdict
 from airflow_provider_connect_offsets.report import words
-from airflow_provider_connect_offsets.report.change import worst_first
+from airflow_provider_connect_offsets.report.change import sort_verdicts
 from airflow_provider_connect_offsets.report.html import Figure, publish
 from airflow_provider_connect_offsets.report.question import (
     MOST_ROWS,
     Rows,
+    escape_line,
     markdown,
-    plain,
     report_link,
     verdict_lines,
 )
-from airflow_provider_connect_offsets.report.standing import Pending, Standing, Tone, planned
+from airflow_provider_connect_offsets.report.standing import Pending, Standing, Tone, banner_of_plan
 from airflow_provider_connect_offsets.report.tables import row_table
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.layout import ReplayDirectory
@@ -73,7 +73,7 @@ class Replay:
         rows = sorted(
             read_dataset(run.replay_plan, REPLAY_PLAN), key=lambda row: (row["topic"], row["kafka_partition"])
         )
-        verdicts = worst_first(read_dataset(run.verdicts, VERDICTS))
+        verdicts = sort_verdicts(read_dataset(run.verdicts, VERDICTS))
         # Ignore the outcome of an earlier plan in the same directory.
         is_own = outcome is not None and outcome.digest == summary["digest"]
         request = ReplayRequest.from_json(files.read_json(run.request))
@@ -87,7 +87,7 @@ class Replay:
         return [_line(row, found) for row, found in pairs if row["action"] == "replay" or (found and found.beyond)]
 
     @property
-    def shown(self) -> Rows:
+    def summary_rows(self) -> Rows:
         """The lines for a log and an approver; before the outcome, without what was delivered."""
         columns = 3 if self.outcome is None else len(_HEADINGS)
         rows = [line[:columns] for line in self.lines]
@@ -97,13 +97,13 @@ class Replay:
     def standing(self) -> Standing:
         """The banner."""
         if self.outcome is None:
-            return planned(self.summary["verdicts"]["error"], self.pending)
+            return banner_of_plan(self.summary["verdicts"]["error"], self.pending)
         headline, tone = _ENDS[self.outcome.result]
         return Standing(headline, tone, self.outcome.message, applied=self.outcome.result is ReplayResult.DELIVERED)
 
     def table(self, *, limit: int = MOST_ROWS) -> Group:
         """Return a table of the ranges, and of what was delivered of each."""
-        return row_table(f"Replay of {self.request.connector}, {self.request.interval}", self.shown, limit=limit)
+        return row_table(f"Replay of {self.request.connector}, {self.request.interval}", self.summary_rows, limit=limit)
 
     @property
     def subject(self) -> str:
@@ -115,11 +115,11 @@ class Replay:
         request, summary = self.request, self.summary
         parts = [
             (
-                f"**{summary['offsets']:,}** offsets of {counted(summary['partitions'], 'partition')} would be "
-                f"delivered once more, from {plain(request.interval)}. A temporary connector, "
-                f"{plain(request.clone)}, delivers them. {plain(request.connector)} keeps running."
+                f"**{summary['offsets']:,}** offsets of {quantify(summary['partitions'], 'partition')} would be "
+                f"delivered once more, from {escape_line(request.interval)}. A temporary connector, "
+                f"{escape_line(request.clone)}, delivers them. {escape_line(request.connector)} keeps running."
             ),
-            self.shown.markdown(),
+            self.summary_rows.markdown(),
             verdict_lines(self.verdicts),
             report_link(self.run.report, link),
             (
@@ -138,8 +138,8 @@ class Replay:
         ]
         if outcome is not None and outcome.ranges:
             figures += [
-                Figure(f"{outcome.delivered:,}", "delivered once more"),
-                Figure(words.known(outcome.beyond), "delivered beyond the end"),
+                Figure(f"{outcome.delivered_count:,}", "delivered once more"),
+                Figure(words.number_or_unknown(outcome.beyond_count), "delivered beyond the end"),
             ]
         uris = {"Request": run.request, "Ranges": run.replay_ranges, "Plan": run.replay_plan, "Verdicts": run.verdicts}
         return publish(
@@ -158,5 +158,5 @@ class Replay:
 
 def _line(row: Mapping[str, Any], found: DeliveredRange | None) -> tuple[str, ...]:
     where = f"{row['topic']}-{row['kafka_partition']}"
-    counts = ("", "") if found is None else (f"{found.delivered:,}", words.known(found.beyond))
+    counts = ("", "") if found is None else (f"{found.delivered:,}", words.number_or_unknown(found.beyond))
     return (where, f"{row['begins']:,}", f"{row['ends']:,}", *counts)

@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.html import Figure, Findings, publish
 from airflow_provider_connect_offsets.report.standing import Standing, Tone
 from airflow_provider_connect_offsets.report.tables import finding_table
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.snapshots import ComparisonDirectory
 
@@ -61,13 +61,13 @@ class SnapshotChanges:
         counts = self.summary["verdicts"]
         errors, warnings = counts[Severity.ERROR.value], counts[Severity.WARNING.value]
         if errors:
-            named = f"{counted(errors, 'finding')} of rules in fail_on"
+            named = f"{quantify(errors, 'finding')} of rules in fail_on"
             return Standing(f"Look at this: {named}", Tone.BAD, str(self.summary["worst"]["message"]))
         if self.previous_at is None:
             return Standing("First snapshot", Tone.CALM, "There is no earlier snapshot to compare it with.")
         since = f"Compared with the snapshot of {words.moment(self.previous_at)}."
         if warnings:
-            return Standing(f"Kept, with {counted(warnings, 'warning')}", Tone.CALM, since)
+            return Standing(f"Kept, with {quantify(warnings, 'warning')}", Tone.CALM, since)
         return Standing("Kept: nothing unusual", Tone.GOOD, since)
 
     @property
@@ -116,7 +116,7 @@ class SnapshotChanges:
         return publish(
             directory.report,
             "snapshot.html.j2",
-            title=f"Snapshot of {counted(summary['connectors'], 'connector')}",
+            title=f"Snapshot of {quantify(summary['connectors'], 'connector')}",
             changes=self,
             datasets=words.uris(uris),
         )

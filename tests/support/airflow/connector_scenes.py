@@ -113,7 +113,9 @@ class Copies(Scene):
         connect = self.sandbox.connect
         connect.wait_state(name, "RUNNING", tasks=1)
         late = f"{name} has not caught up"
-        wait_for(lambda: connect.stored(name), [{"kafka_offset": self.RECORDS}], 60, late, progress=connect.work)
+        wait_for(
+            lambda: connect.stored_offsets(name), [{"kafka_offset": self.RECORDS}], 60, late, progress=connect.work
+        )
 
 
 @dataclass

@@ -33,5 +33,5 @@ def connections_in(workspace: str, connector: str) -> set[str]:
     found = [
         one for one in journals(journal_root(workspace)) if one.uri.rpartition("/")[2] == unique_segment(connector)
     ]
-    records = [journal.record(number) for journal in found for number in range(1, journal.newest() + 1)]
+    records = [journal.record(number) for journal in found for number in range(1, journal.newest_generation() + 1)]
     return {connection for record in records if record is not None for connection in connections_of(record)}

@@ -22,7 +22,7 @@ import pytest
 from airflow_provider_connect_offsets import disk
 from airflow_provider_connect_offsets.exceptions import OutcomeUnknown, Unreachable
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.operations.registry import reached
+from airflow_provider_connect_offsets.operations.registry import make_registry
 from airflow_provider_connect_offsets.saga import Registry, settle
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
@@ -96,7 +96,7 @@ class Faults:
 
     def clients(self, clients: Clients) -> Clients:
         """The same clients, with the fault."""
-        self.registry = self.registry or reached(clients)
+        self.registry = self.registry or make_registry(clients)
         both = clients.clusters
         wrapped = both and replace(both, source=self.around(both.source), target=self.around(both.target))
         behind = {name: self.around(getattr(clients, name)) for name in ("offsets", "control", "logs", "groups")}

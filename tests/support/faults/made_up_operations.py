@@ -47,7 +47,7 @@ class MadeUpRegistry(Registry):
 
     world: World
 
-    def built(self, record: SagaRecord) -> list[Stage]:
+    def build(self, record: SagaRecord) -> list[Stage]:
         known = {one[0]: one for one in SCRIPT}
         if unknown := [one.title for one in record.stages if one.title not in known]:
             raise record.unknown(f"the stage {unknown[0]!r}")
@@ -60,7 +60,7 @@ class MadeUpRegistry(Registry):
         del record
         return PlainExplanation()
 
-    def described(self, settled: Settled) -> str:
+    def describe(self, settled: Settled) -> str:
         return f"{settled.record.operation} was settled: {settled.record.state}"
 
 
@@ -83,5 +83,5 @@ def die(world: World, journal: Journal, call: str, owner: Owner = MINE) -> None:
     with pytest.raises(Killed):
         operate(operation(world, journal), owner)
     world.dead, world.calls = False, []
-    number = journal.newest()
+    number = journal.newest_generation()
     files.write_json(journal.file(number, "lease"), Lease(owner, 1, 0).as_json())

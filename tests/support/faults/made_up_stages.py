@@ -119,10 +119,10 @@ class MadeUpStage(Stage):
 class PlainExplanation(Explanation):
     """Keeps the error, and adds when it was raised."""
 
-    def undone(self, error: Exception, settled: Settled) -> Exception:
+    def explain_undone(self, error: Exception, settled: Settled) -> Exception:
         return NotApplied(f"undone: {error}{settled.lost}")
 
-    def unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
+    def explain_unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
         del record
         return type(error)(f"unresumed: {error}")
 

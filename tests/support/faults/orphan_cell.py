@@ -65,7 +65,7 @@ class Cell:
     def live_offsets(self) -> dict[str, bytes]:
         """The last value of each connector that has one."""
         found: dict[str, bytes] = {}
-        for raw, value in OffsetsTopic(self.sandbox.target.client_settings(), self.topic).stored().records.items():
+        for raw, value in OffsetsTopic(self.sandbox.target.client_settings(), self.topic).read_stored().records.items():
             key = parse_key(raw)
             if key is not None and value is not None:
                 found[key.connector] = value

@@ -134,7 +134,7 @@ class Reader(ABC):
 
     def stored(self) -> dict[str, str]:
         """Its offsets by the worker's REST API."""
-        return parse_rest({"offsets": self.sandbox.connect.offsets(self.name)}).stored()
+        return parse_rest({"offsets": self.sandbox.connect.offsets(self.name)}).by_partition()
 
     def take_out(self, topic: str) -> dict[str, Any]:
         """Set a topic to :data:`STANDS` by hand; returns what was stored before."""

@@ -23,7 +23,7 @@ class PsqlDatabase:
 
     postgres: Postgres
 
-    def first(self, statement: str, *values: str) -> tuple[Any, ...]:
+    def fetch_first(self, statement: str, *values: str) -> tuple[Any, ...]:
         """Return the first row; ``values`` are names without quotes."""
         row = self.postgres.query(statement.replace("%s", "'{}'").format(*values))[0]
         restart, confirmed, status, active, current = (text or None for text in row)
@@ -98,7 +98,8 @@ class OrdersConnector(CapturedOrders):
 
         def is_stored() -> bool:
             return any(
-                offset is not None and offset["lsn"] >= parse_lsn(lsn) for offset in self.worker.stored(self.name)
+                offset is not None and offset["lsn"] >= parse_lsn(lsn)
+                for offset in self.worker.stored_offsets(self.name)
             )
 
         wait_until(is_stored, 60, f"{self.name} stores no offset at {lsn}")

@@ -94,5 +94,5 @@ def file_source(sandbox: Sandbox, folder: Path) -> tuple[str, dict[str, str]]:
     file.write_text("one\ntwo\n")
     config = file_source_config(name, file)
     sandbox.connect.create(name, config)
-    wait_for(lambda: len(sandbox.connect.stored(name)), 1, 60, "it stores no offset")
+    wait_for(lambda: len(sandbox.connect.stored_offsets(name)), 1, 60, "it stores no offset")
     return name, config

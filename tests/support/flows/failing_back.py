@@ -108,7 +108,7 @@ class FailingBack:
         """The request of a failback of the flow's groups."""
         flowing = self.there.flowing
         given = {"groups": f"{flowing.mark}-.*", "source_connector": self.back.connector if self.back else ""}
-        flow = flowing.flow.reversed()
+        flow = flowing.flow.opposite()
         own = {"forward": flowing.flow, "forward_connector": flowing.source_connector}
         return FailoverRequest.parse(**{"planned": True, "flow": flow, **own, **given, **requested})
 
@@ -130,7 +130,7 @@ class FailingBack:
     def commit(self, directory: FailoverDirectory, digest: str) -> Moved:
         """Commit the translation on the source."""
         with self.clients() as clients:
-            return commit_translation(directory, clients.both, digest=digest)
+            return commit_translation(directory, clients.both_clusters, digest=digest)
 
 
 @dataclass(frozen=True)

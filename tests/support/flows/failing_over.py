@@ -207,7 +207,7 @@ class FailingOver:
     def commit(self, directory: FailoverDirectory, digest: str) -> Moved:
         """Commit the translation."""
         with self.clients() as clients:
-            return commit_translation(directory, clients.both, digest=digest)
+            return commit_translation(directory, clients.both_clusters, digest=digest)
 
     def journal(self, connector: str) -> Journal:
         """The journal of a connector."""

@@ -129,7 +129,7 @@ class Changer:
     def reset(self, clients: Clients, connector: str) -> int:
         """Remove all offsets."""
         owner = Owner.here(run=f"test/{uuid4().hex}", task="reset")
-        return len(direct.reset(connector, clients, owner).prior_offsets.stored())
+        return len(direct.reset(connector, clients, owner).prior_offsets.by_partition())
 
     def journal(self, connector: str) -> Journal:
         """The journal of a connector."""

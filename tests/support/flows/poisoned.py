@@ -89,7 +89,7 @@ class Poisoned:
     @property
     def position(self) -> int | None:
         """The committed position; None if there is none."""
-        stored = self.sandbox.connect.stored(self.name)
+        stored = self.sandbox.connect.stored_offsets(self.name)
         return int(stored[0]["kafka_offset"]) if stored and stored[0] else None
 
     @property

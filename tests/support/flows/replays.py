@@ -60,7 +60,9 @@ def start_daily_sink(sandbox: Sandbox, create: Create) -> tuple[str, Path]:
 
 def wait_until_read(sandbox: Sandbox, name: str) -> None:
     """Wait until the sink of :func:`start_daily_sink` has committed the end of its topic."""
-    wait_for(lambda: sandbox.connect.stored(name), [{"kafka_offset": DAYS * A_DAY}], 60, f"{name} commits nothing")
+    wait_for(
+        lambda: sandbox.connect.stored_offsets(name), [{"kafka_offset": DAYS * A_DAY}], 60, f"{name} commits nothing"
+    )
 
 
 def by_day(values: Sequence[str]) -> Counter[str]:

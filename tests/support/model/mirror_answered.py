@@ -13,7 +13,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
-from airflow_provider_connect_offsets.pipeline.translate.translation import known, translate
+from airflow_provider_connect_offsets.pipeline.translate.translation import combine_known, translate
 from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_MAPPINGS, MIRROR_PARTITIONS, RECORD_DIGESTS
 from tests.support.model.mirror_rows import (
     Answer,
@@ -91,7 +91,7 @@ def _translated(spark: SparkSession, cases: Sequence[_Case], *, are_unread: bool
         for number, (world, asked) in enumerate(cases)
         for mapping in kept_by(world, bisected=asked.bisected)
     ]
-    elements = known(
+    elements = combine_known(
         partitions,
         syncs=syncs_of(spark, worlds),
         digests=None if are_unread else frame_of(spark, digests, struct_type(RECORD_DIGESTS)),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
 from airflow_provider_connect_offsets.observe.flow import remote_partitions
-from airflow_provider_connect_offsets.observe.flow.bisected import current, searched
+from airflow_provider_connect_offsets.observe.flow.bisected import begin_search, current_mappings
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.mappings.bisecting import OffsetMapping, RecordOffsets, Records, in_turns
 from tests.support.model.mirror_logs import Log, Record
@@ -16,7 +16,7 @@ from tests.support.model.mirror_world import World
 def known_in(world: World, row: Mapping[str, object], kept: list[OffsetMapping]) -> list[OffsetMapping]:
     """Mappings that are known without reading a record; arguments as of ``found_in``."""
     syncs = [OffsetMapping(sync.upstream, sync.downstream) for sync in world.syncs]
-    return current(_remote_partition(world, row), syncs, kept)
+    return current_mappings(_remote_partition(world, row), syncs, kept)
 
 
 def found_in(
@@ -26,7 +26,7 @@ def found_in(
 
     row: its row of the dataset ``mirror_partitions``; kept: mappings that a reset has kept; digest: tells records apart
     """
-    search = searched(_remote_partition(world, row), known_in(world, row, kept), lowest=0)
+    search = begin_search(_remote_partition(world, row), known_in(world, row, kept), lowest=0)
     if search is None:
         return []
 

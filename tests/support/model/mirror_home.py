@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from airflow_provider_connect_offsets.pipeline.translate.home import positions_at_home, replicated
+from airflow_provider_connect_offsets.pipeline.translate.home import combine_replicated, positions_at_home
 from tests.support.model.mirror_rows import ReadFrom, digests_of, kept_of, partitions_of, syncs_of
 from tests.support.model.mirror_truth import rereads_at_home, unread_at_home
 from tests.support.model.mirror_world import World
@@ -55,7 +55,7 @@ def answered_at_home(spark: SparkSession, worlds: Sequence[World], read: ReadFro
     # Whatever is left at home, nothing comes behind what is stored.
     partitions = partitions_of(spark, worlds, read).withColumn("drained", F.col("stored").isNotNull())
     digests = None if read is ReadFrom.NONE else digests_of(spark, worlds, read)
-    found = replicated(partitions, syncs=syncs_of(spark, worlds), digests=digests, kept=kept_of(spark, worlds))
+    found = combine_replicated(partitions, syncs=syncs_of(spark, worlds), digests=digests, kept=kept_of(spark, worlds))
     positions = [(str(number), 0, at) for number, world in enumerate(worlds) for at in range(world.target.end + 1)]
     rows = positions_at_home(frame_of(spark, positions, _POSITIONS), partitions, found).collect()
     names = ("downstream", "exact", "max_rereads", "method")

@@ -112,7 +112,7 @@ def answered_with_ledger(spark: SparkSession, worlds: Sequence[World]) -> list[A
         for at, world in enumerate(worlds)
         for offset, record in world.target.records.items()
     ]
-    lost = remains.lost(partitions, syncs_of(spark, worlds), frame_of(spark, digests, struct_type(RECORD_DIGESTS)))
+    lost = remains.find_lost(partitions, syncs_of(spark, worlds), frame_of(spark, digests, struct_type(RECORD_DIGESTS)))
     requested = remains.positions(frame_of(spark, [], CHECKPOINTED)).where(
         F.col("position_of") == PositionOf.LEDGER.value
     )

@@ -28,7 +28,7 @@ with atheris.instrument_imports(include=["airflow_provider_connect_offsets"]):
     from airflow_provider_connect_offsets.connect.storage.java_stream import parse_map_of_bytes
     from airflow_provider_connect_offsets.connect.storage.offsets_file import serialize
     from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, InvalidDocument, InvalidInput
-    from airflow_provider_connect_offsets.masking import masked
+    from airflow_provider_connect_offsets.masking import mask_text
     from airflow_provider_connect_offsets.offsets.document import kip199_document, parse_text
     from airflow_provider_connect_offsets.offsets.storage import StoredOffsets, parse_key, parse_value
     from airflow_provider_connect_offsets.offsets.sync_record import parse_sync
@@ -100,7 +100,7 @@ def token(content: bytes) -> None:
 
 def mask(content: bytes) -> None:
     """Texts of other systems: whatever comes before it, a secret is masked."""
-    assert "hunter2" not in masked(f"{content.decode(errors='replace')} password=hunter2")
+    assert "hunter2" not in mask_text(f"{content.decode(errors='replace')} password=hunter2")
 
 
 def _asked(ask: Callable[[], object]) -> None:

@@ -16,7 +16,7 @@ REQUESTED = json.dumps(
 
 
 def stored_in(store: StandaloneFile) -> dict[str, dict[str, str]]:
-    return {name: offsets.stored() for name, offsets in store.read_all()}
+    return {name: offsets.by_partition() for name, offsets in store.read_all()}
 
 
 BEFORE = {"lines": {'{"filename":"a"}': '{"position":4}'}, "other": {'{"filename":"a"}': '{"position":1}'}}

@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.kafka.remaining import Remaining
 from airflow_provider_connect_offsets.kafka.spans import Digest, Isolation
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.clusters import Clusters
-from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, canonical
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, canonical_json
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.family import ConnectorType
 
@@ -150,6 +150,9 @@ class MadeUpFlow:
     def read_offsets(self, _connector: str) -> Offsets:
         """The stored offsets of the connector."""
         return Offsets.of(
-            Entry(canonical({"cluster": "here", "topic": topic, "partition": number}), canonical({"offset": offset}))
+            Entry(
+                canonical_json({"cluster": "here", "topic": topic, "partition": number}),
+                canonical_json({"offset": offset}),
+            )
             for (topic, number), offset in self.stored.items()
         )

@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_connect_offsets.observe.slots import Slot
-from airflow_provider_connect_offsets.offsets.document import Entry, JsonMap, canonical
+from airflow_provider_connect_offsets.offsets.document import Entry, JsonMap, canonical_json
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, Family, TopicPartition, family_of
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
 from airflow_provider_connect_offsets.offsets.requests.request import Request
@@ -56,7 +56,7 @@ class Connector:
             "family": self.family.name,
             "state": self.state,
             "tasks": json.dumps([task]),
-            "config": canonical(self.config),
+            "config": canonical_json(self.config),
             "group_id": None,
             "observed_at": NOW,
         }

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
-from airflow_provider_connect_offsets.offsets.document import canonical
+from airflow_provider_connect_offsets.offsets.document import canonical_json
 from airflow_provider_connect_offsets.offsets.requests.snapshots import SnapshotRequest
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.pipeline.snapshots import changes_job
@@ -92,8 +92,8 @@ def _sink_row(at: At) -> dict[str, Any]:
         "origin": "rest",
         "observed_at": NOW,
         "connector": at.connector,
-        "partition": canonical({"kafka_topic": "orders", "kafka_partition": at.partition}),
-        "offset": None if at.position is None else canonical({"kafka_offset": at.position}),
+        "partition": canonical_json({"kafka_topic": "orders", "kafka_partition": at.partition}),
+        "offset": None if at.position is None else canonical_json({"kafka_offset": at.position}),
         "topic": "orders",
         "kafka_partition": at.partition,
         "position": at.position,
@@ -102,7 +102,7 @@ def _sink_row(at: At) -> dict[str, Any]:
 
 def _file_row(name: str, position: int) -> dict[str, Any]:
     fixed = {"connect_cluster": "c", "connector_type": "source", "family": "file_stream_source", "origin": "rest"}
-    offset = canonical({"position": position})
+    offset = canonical_json({"position": position})
     return {**fixed, "connector": name, "partition": '{"filename":"a"}', "offset": offset, "observed_at": NOW}
 
 

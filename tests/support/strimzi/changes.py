@@ -19,7 +19,7 @@ from airflow_provider_connect_offsets.offsets.document import Entry
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
 from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
-from airflow_provider_connect_offsets.operations.registry import reached
+from airflow_provider_connect_offsets.operations.registry import make_registry
 from airflow_provider_connect_offsets.saga.lease import Owner
 from sandbox import RestRefusal, wait_until
 from tests.support.faults.faulty_clients import Faults
@@ -60,7 +60,7 @@ def ready(made: Managed) -> None:
 def change(made: Managed, workspace: str, faults: Faults, monkeypatch: pytest.MonkeyPatch) -> None:
     """Resume after the record AFTER."""
     with _clients(made, faults, monkeypatch) as clients:
-        stored = clients.offsets.read_offsets(made.connector).stored()
+        stored = clients.offsets.read_offsets(made.connector).by_partition()
         apply_plan(_plan(made, stored), replace(clients, workspace=workspace), Owner.here(run="test/run", task="apply"))
 
 
@@ -72,7 +72,7 @@ def _clients(made: Managed, faults: Faults, monkeypatch: pytest.MonkeyPatch) -> 
         return faults.around(KubernetesApi(api, namespace))
 
     with opened(made.strimzi, made, timeout=5) as other, monkeypatch.context() as patched:
-        faults.registry = reached(Clients(other, other, origin=Origin.STRIMZI, timeout=20, cluster="strimzi"))
+        faults.registry = make_registry(Clients(other, other, origin=Origin.STRIMZI, timeout=20, cluster="strimzi"))
         patched.setattr(strimzi_control, "KubernetesApi", broken)
         with opened(made.strimzi, made, timeout=5) as client:
             yield Clients(client, client, origin=Origin.STRIMZI, timeout=20, cluster="strimzi")

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from sandbox import Sandbox
-from sandbox.kubernetes import GROUP, ApiServer, Release, crds, missing
+from sandbox.kubernetes import GROUP, ApiServer, Release, crds, why_missing
 from tests.support.strimzi.reconciler import Reconciler
 from tests.support.strimzi.resources import USE_RESOURCES, Resources
 from tests.support.strimzi.scene import Strimzi
@@ -29,7 +29,7 @@ def api_server_of(release: Release) -> Iterator[ApiServer]:
 
     If none can run here, skip; in CI that is a failure.
     """
-    if reason := missing():
+    if reason := why_missing():
         (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
     with ApiServer(users=[AIRFLOW, NOBODY]) as server:
         server.admin.install(crds(release))

@@ -17,14 +17,14 @@ from airflow_provider_connect_offsets.connect.protocols import WriteReply
 from airflow_provider_connect_offsets.connect.storage.offsets_file import write_mappings
 from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
 from airflow_provider_connect_offsets.exceptions import LeftStopped, NotApplied
-from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, canonical, parse_kip199
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, canonical_json, parse_kip199
 from tests.support.programs.shell import Shell, shell
 from tests.support.rows.json_maps import SMALL_MAPS, TEXTS
 
 ENTRIES = st.lists(
     st.fixed_dictionaries({"partition": SMALL_MAPS, "offset": SMALL_MAPS}),
     max_size=4,
-    unique_by=lambda one: canonical(one["partition"]),
+    unique_by=lambda one: canonical_json(one["partition"]),
 )
 STORED = {
     b'["lines",{"filename":"b"}]': b'{"position":8}',
@@ -226,8 +226,8 @@ def test_whatever_is_imported_is_exported(
 
     assert done.code == 0, done.err
     exported = parse_kip199(json.loads(run("export", "--config", config).out))
-    assert {name: offsets.stored() for name, offsets in exported.items()} == {
-        name: offsets.stored() for name, offsets in parse_kip199(document).items()
+    assert {name: offsets.by_partition() for name, offsets in exported.items()} == {
+        name: offsets.by_partition() for name, offsets in parse_kip199(document).items()
     }
 
 

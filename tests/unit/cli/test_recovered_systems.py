@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airflow_provider_connect_offsets.cli.recovering import opened
+from airflow_provider_connect_offsets.cli.recovering import open_clients
 from tests.support.workers.scripted_worker import Reply, scripted_worker
 
 
@@ -10,7 +10,7 @@ def test_the_consumer_group_of_a_sink_is_observed_where_its_kafka_is_named() -> 
     """As a task does: a sink counts as stopped once its group is empty, as its offsets can't be changed before."""
     with scripted_worker() as worker:
         worker.answers("GET /", Reply(200, {"version": "4.1.0", "commit": "abc", "kafka_cluster_id": "K"}))
-        with opened("file:///unused", url=worker.url, kafka="127.0.0.1:1") as clients:
+        with open_clients("file:///unused", url=worker.url, kafka="127.0.0.1:1") as clients:
             assert clients.groups is not None
-        with opened("file:///unused", url=worker.url) as clients:
+        with open_clients("file:///unused", url=worker.url) as clients:
             assert clients.groups is None

@@ -60,7 +60,7 @@ def test_a_list_of_offsets_may_be_longer() -> None:
     """Sixteen times as long."""
     content = HEAD + b"\r\n" + b'{"offsets": []' + b" " * 3_000_000 + b"}"
     with server(fixed(content)) as url, client(url, largest_answer=1 << 20) as connect:
-        assert connect.read_offsets("orders").stored() == {}
+        assert connect.read_offsets("orders").by_partition() == {}
 
 
 def refuse_token(answer: Answer, error: type[ConnectOffsetsError], words: str) -> None:

@@ -33,7 +33,7 @@ def store(tmp_path: Path) -> StandaloneFile:
 def test_it_is_read_by_connector(store: StandaloneFile) -> None:
     """An unknown connector has no offsets."""
     assert store.connectors() == ["lines", "other"]
-    assert store.read_offsets("lines").stored() == {A: '{"position":4}', B: '{"position":9}'}
+    assert store.read_offsets("lines").by_partition() == {A: '{"position":4}', B: '{"position":9}'}
     assert store.read_offsets("none") == Offsets()
 
 
@@ -41,7 +41,7 @@ def test_what_a_change_does_not_name_stays(store: StandaloneFile) -> None:
     """Other partitions, other connectors, and entries that are no offsets; the reply names the backup."""
     reply = store.write_offsets("lines", Offsets.of([Entry(A, '{"position":0}')]))
 
-    assert store.read_offsets("lines").stored() == {A: '{"position":0}', B: '{"position":9}'}
+    assert store.read_offsets("lines").by_partition() == {A: '{"position":0}', B: '{"position":9}'}
     assert FOREIGN.items() <= read_mappings(store.path).items()
     assert reply.message.endswith("connect.offsets.001.bak.")
 
@@ -60,7 +60,7 @@ def test_a_file_may_not_be_there_yet(tmp_path: Path) -> None:
 
     assert store.write_offsets("lines", Offsets.of([Entry(A, '{"position":4}')])).message.endswith("was written.")
 
-    assert store.read_offsets("lines").stored() == {A: '{"position":4}'}
+    assert store.read_offsets("lines").by_partition() == {A: '{"position":4}'}
 
 
 def test_a_damaged_file_is_refused_and_left_alone(store: StandaloneFile) -> None:

@@ -32,7 +32,7 @@ def test_connectors_are_known_by_their_keys(monkeypatch: pytest.MonkeyPatch) -> 
     storage = TopicStorage(WorkerTopics({"bootstrap.servers": "here:9092"}, "connect-offsets"))
     lines, others = b'["lines",{"filename":"a"}]', b'["others",{"filename":"b"}]'
     shared, own = Stored({lines: b"[1]", others: b'{"position":1}'}), Stored({})
-    monkeypatch.setattr(storage, "_shared", lambda: shared)
+    monkeypatch.setattr(storage, "_shared_topic", lambda: shared)
     assert storage.connectors() == ["lines", "others"]
 
     monkeypatch.setattr(storage, "_own_topics", lambda: {"others": own})

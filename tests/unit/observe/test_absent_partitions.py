@@ -20,7 +20,7 @@ from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
     RemotePartition,
     remote_partitions_of,
 )
-from airflow_provider_connect_offsets.observe.flow.single_records import anchored
+from airflow_provider_connect_offsets.observe.flow.single_records import anchor
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
@@ -57,7 +57,7 @@ def flow(
 def observed(made_up: MadeUpFlow) -> dict[int, RemotePartition]:
     """The remote partitions that a planned failover observes, by partition."""
     found = remote_partitions_of(made_up.info(), made_up.clients, made_up.clusters, {"orders"})
-    return {one.where.partition: one for one in anchored(made_up.clusters, found)}
+    return {one.where.partition: one for one in anchor(made_up.clusters, found)}
 
 
 def test_a_partition_that_the_remote_topic_lacks_is_observed() -> None:
@@ -149,7 +149,7 @@ def test_a_failback_does_not_wait_for_it() -> None:
     back = Clusters(made_up.clusters.target, cast("KafkaCluster", made_up.clusters.source))
     forward = Flow.of(made_up.info().config)
     request = FailoverRequest.parse(
-        planned=True, flow=forward.reversed(), groups=".*", forward=forward, forward_connector="mirror"
+        planned=True, flow=forward.opposite(), groups=".*", forward=forward, forward_connector="mirror"
     )
 
     found = observe_failback(request, made_up.clients, back, {"here.orders"}, [], evidence=HomeEvidence())

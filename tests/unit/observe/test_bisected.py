@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from airflow_provider_connect_offsets.clock import Clock
-from airflow_provider_connect_offsets.observe.flow.bisected import SearchLimits, bisected, current
-from airflow_provider_connect_offsets.observe.flow.kept_mappings import still_proved
+from airflow_provider_connect_offsets.observe.flow.bisected import SearchLimits, bisect, current_mappings
+from airflow_provider_connect_offsets.observe.flow.kept_mappings import prove_again
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import RemotePartition, remote_partitions_of
-from airflow_provider_connect_offsets.observe.flow.single_records import anchored
+from airflow_provider_connect_offsets.observe.flow.single_records import anchor
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.mappings.bisecting import OffsetMapping
 from tests.support.rows.made_up_cluster import MadeUpCluster, MadeUpFlow, MadeUpLog
@@ -32,17 +32,15 @@ def flow(*, settings: Mapping[str, str] | None = None, config: Mapping[str, str]
 
 def observed(made_up: MadeUpFlow) -> list[RemotePartition]:
     """The remote partitions that a planned failover observes."""
-    return anchored(
-        made_up.clusters, remote_partitions_of(made_up.info(), made_up.clients, made_up.clusters, {"orders"})
-    )
+    return anchor(made_up.clusters, remote_partitions_of(made_up.info(), made_up.clients, made_up.clusters, {"orders"}))
 
 
 def found(made_up: MadeUpFlow, *positions: int) -> set[tuple[int, int, int]]:
     """Mappings that the search returns for the groups' lowest positions, by partition."""
     remote_partitions = observed(made_up)
-    known = {one.where: current(one, (), ()) for one in remote_partitions}
+    known = {one.where: current_mappings(one, (), ()) for one in remote_partitions}
     lowest = {TopicPartition("orders", number): position for number, position in enumerate(positions)}
-    rows = bisected(made_up.clusters, remote_partitions, known, lowest)
+    rows = bisect(made_up.clusters, remote_partitions, known, lowest)
     assert {row["topic"] for row in rows} <= {"orders"}
     return {(row["kafka_partition"], row["upstream"], row["downstream"]) for row in rows}
 
@@ -61,11 +59,11 @@ def test_a_search_ends_with_its_time(caplog: pytest.LogCaptureFixture) -> None:
     """What was found until then counts; the log says how far it is, and which partitions are left."""
     made_up = flow()
     remote_partitions = observed(made_up)
-    known = {one.where: current(one, (), ()) for one in remote_partitions}
+    known = {one.where: current_mappings(one, (), ()) for one in remote_partitions}
     seconds = iter(range(0, 10_000, 6))
 
     with caplog.at_level("INFO"):
-        rows = bisected(
+        rows = bisect(
             made_up.clusters,
             remote_partitions,
             known,
@@ -111,12 +109,12 @@ def test_mappings_of_earlier_topics_are_left_out(
     """Offsets fell, or lie beyond the end of a log."""
     one = observed(flow())[0]
 
-    mappings = current(
+    mappings = current_mappings(
         one, [OffsetMapping(*mapping) for mapping in syncs], [OffsetMapping(*mapping) for mapping in kept]
     )
 
     assert sorted(mapping[:2] for mapping in mappings) == sorted(known)
-    assert current(replace(one, target=None), [], []) == []
+    assert current_mappings(replace(one, target=None), [], []) == []
 
 
 def test_what_was_matched_before_is_proved_by_its_last_mapping() -> None:
@@ -132,11 +130,11 @@ def test_what_was_matched_before_is_proved_by_its_last_mapping() -> None:
 
     made_up = short(*"abcd")
     remote_partitions = observed(made_up)
-    known = {one.where: current(one, (), ()) for one in remote_partitions}
-    rows = bisected(made_up.clusters, remote_partitions, known, dict.fromkeys(known, 0))
+    known = {one.where: current_mappings(one, (), ()) for one in remote_partitions}
+    rows = bisect(made_up.clusters, remote_partitions, known, dict.fromkeys(known, 0))
 
     def proved(later: MadeUpFlow) -> list[int]:
-        return [row["upstream"] for row in still_proved(rows, later.clusters, observed(later))]
+        return [row["upstream"] for row in prove_again(rows, later.clusters, observed(later))]
 
     assert [row["next_downstream"] for row in rows] == [1, 2, 3, 4]
     assert proved(made_up) == [0, 1, 2, 3]

@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
-from airflow_provider_connect_offsets.observe.flow.ledger_observed import read_whole
+from airflow_provider_connect_offsets.observe.flow.ledger_observed import select_whole
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import RemotePartition
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow
@@ -43,7 +43,7 @@ def test_the_shortest_ones_are_read_whole(
     ]
     caplog.set_level(logging.WARNING)
 
-    found = [one.where.partition for one in read_whole(request, listed)]
+    found = [one.where.partition for one in select_whole(request, listed)]
 
     assert found == read
     left = 4 - len(read)

@@ -102,7 +102,7 @@ def change(store: StandaloneFile, *starts: int | None) -> Outcome:
 
 
 def stored_in(store: StandaloneFile) -> str | None:
-    return store.read_offsets("flow").stored()[PARTITION]
+    return store.read_offsets("flow").by_partition()[PARTITION]
 
 
 @pytest.mark.parametrize(

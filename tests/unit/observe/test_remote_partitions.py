@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
     remote_partitions_of,
     remote_partitions_without_source,
 )
-from airflow_provider_connect_offsets.observe.flow.single_records import anchored
+from airflow_provider_connect_offsets.observe.flow.single_records import anchor
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow, Policy
 from airflow_provider_connect_offsets.offsets.mappings.bisecting import OffsetMapping
@@ -44,7 +44,7 @@ def flow(
 
 def observed(made_up: MadeUpFlow) -> list[RemotePartition]:
     """The remote partitions that a planned failover observes."""
-    return anchored(made_up.clusters, remote_partitions_of(made_up.info(), made_up.clients, made_up.clusters, {HERE}))
+    return anchor(made_up.clusters, remote_partitions_of(made_up.info(), made_up.clients, made_up.clusters, {HERE}))
 
 
 THREE = MadeUpLog.of("a", "b", "c")
@@ -178,7 +178,7 @@ def test_an_offset_sync_whose_records_differ_is_named() -> None:
     def contradicted(**settings: dict[str, str]) -> OffsetMapping | None:
         made_up = flow(source, target, stored=3, **settings)
         found = remote_partitions_of(made_up.info(), made_up.clients, made_up.clusters, {HERE})
-        return anchored(made_up.clusters, found, syncs)[0].contradicted
+        return anchor(made_up.clusters, found, syncs)[0].contradicted
 
     assert contradicted() == OffsetMapping(2, 2)
     assert contradicted(connector={"transforms": "mask"}) is None

@@ -34,7 +34,7 @@ class Answers:
         self._info = info
         self.requested: list[tuple[str, ...]] = []
 
-    def first(self, statement: str, *values: str) -> Row:
+    def fetch_first(self, statement: str, *values: str) -> Row:
         assert statement.count("%s") == len(values)
         self.requested.append(values)
         return next(self._rows)

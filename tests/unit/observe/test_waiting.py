@@ -12,7 +12,7 @@ import pytest
 from airflow_provider_connect_offsets.connect.protocols import ConnectorControl, ConnectorStatus, State, TaskStatus
 from airflow_provider_connect_offsets.exceptions import NotRunning
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.observe.lag import observe_lag, replicated
+from airflow_provider_connect_offsets.observe.lag import observe_lag, observe_replicated
 from airflow_provider_connect_offsets.observe.positions import observe_positions
 from airflow_provider_connect_offsets.observe.waiting import Observation, observe_state
 from airflow_provider_connect_offsets.offsets.requests.place import Awaited, AwaitedLag
@@ -73,6 +73,6 @@ def test_without_an_offset_the_lag_is_known_only_from_the_log_start(reset: str, 
     source, target = (MadeUpCluster({"orders": [MadeUpLog.of("a", "b")]}) for _ in range(2))
     flow = MadeUpFlow(source, target, {}, {"topics": "orders", "source.consumer.auto.offset.reset": reset})
 
-    observed = replicated(replace(flow.clients, logs=cast("Any", source)), flow.info("mirror"))
+    observed = observe_replicated(replace(flow.clients, logs=cast("Any", source)), flow.info("mirror"))
 
     assert [one.lag for one in observed.values()] == [lag]

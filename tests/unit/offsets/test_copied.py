@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_connect_offsets.offsets.copied import copied, stale_setting
+from airflow_provider_connect_offsets.offsets.copied import copy_offsets, stale_setting
 from airflow_provider_connect_offsets.offsets.document import Entry, JsonMap, Offsets
 from airflow_provider_connect_offsets.offsets.families import FAMILIES
 
@@ -53,8 +53,8 @@ def test_offsets_of_topics_that_it_does_not_read_are_left_out() -> None:
     ]
     sink = FAMILIES["sink"]
 
-    some = copied(Offsets.of(entries), sink, {}, before={}, reads=lambda topic: topic == "orders")
-    every = copied(Offsets.of(entries), sink, {}, before={}, reads=None)
+    some = copy_offsets(Offsets.of(entries), sink, {}, before={}, reads=lambda topic: topic == "orders")
+    every = copy_offsets(Offsets.of(entries), sink, {}, before={}, reads=None)
 
     assert some == Offsets.of(entries[:1])
     assert every == Offsets.of(sorted(entries[:2]))

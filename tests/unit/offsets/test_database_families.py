@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.offsets.document import JsonMap
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, family_named, family_of
-from airflow_provider_connect_offsets.offsets.families.elsewhere import kept_elsewhere
+from airflow_provider_connect_offsets.offsets.families.elsewhere import find_elsewhere
 from airflow_provider_connect_offsets.offsets.families.mariadb import DebeziumMariaDb
 from airflow_provider_connect_offsets.offsets.families.postgres import DebeziumPostgres, lsn_text, parse_lsn, slot_of
 from airflow_provider_connect_offsets.offsets.family import MAX_OFFSET
@@ -173,11 +173,11 @@ def test_classes_of_connectors_that_read_databases(java_class: str, name: str) -
 )
 def test_positions_kept_elsewhere(java_class: str, where: str) -> None:
     """It is said where, and in whole sentences what a change of the offsets alone does."""
-    elsewhere = kept_elsewhere(java_class, is_sink="Sink" in java_class)
+    elsewhere = find_elsewhere(java_class, is_sink="Sink" in java_class)
     assert elsewhere is not None
     assert elsewhere.where == where
     assert elsewhere.effect.endswith(".")
-    assert kept_elsewhere("org.apache.kafka.connect.mirror.MirrorSourceConnector", is_sink=False) is None
+    assert find_elsewhere("org.apache.kafka.connect.mirror.MirrorSourceConnector", is_sink=False) is None
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_positions_kept_elsewhere(java_class: str, where: str) -> None:
 )
 def test_a_source_keeps_nothing_where_the_sink_of_its_system_does(java_class: str) -> None:
     """Its position is Connect's offset."""
-    assert kept_elsewhere(java_class, is_sink=False) is None
+    assert find_elsewhere(java_class, is_sink=False) is None
 
 
 def test_a_column_may_have_had_a_negative_value() -> None:

@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.offsets.document import (
     Entry,
     JsonMap,
     Offsets,
-    canonical,
+    canonical_json,
     flat_map,
     kip199_document,
     parse_kip199,
@@ -21,7 +21,7 @@ from airflow_provider_connect_offsets.offsets.document import (
     parse_rest,
     parse_text,
 )
-from airflow_provider_connect_offsets.offsets.document import given as given_offsets
+from airflow_provider_connect_offsets.offsets.document import check_given as given_offsets
 
 # Half a surrogate pair is no text that UTF-8 can hold.
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -38,9 +38,9 @@ AT_5 = Entry('{"kafka_partition":0,"kafka_topic":"orders"}', '{"kafka_offset":5}
 @given(MAPS)
 def test_canonical_text_is_read_back(value: JsonMap) -> None:
     """A map has one text, whatever the order of its fields, and reading the text returns the map."""
-    assert parse_map(canonical(value)) == value
-    assert canonical(dict(reversed(list(value.items())))) == canonical(value)
-    assert canonical(parse_map(canonical(value))) == canonical(value)
+    assert parse_map(canonical_json(value)) == value
+    assert canonical_json(dict(reversed(list(value.items())))) == canonical_json(value)
+    assert canonical_json(parse_map(canonical_json(value))) == canonical_json(value)
 
 
 @given(OFFSETS)
@@ -84,8 +84,8 @@ def test_of_duplicates_the_last_counts() -> None:
     """As in Connect; a final null removes."""
     earlier, later = Entry(AT_5.partition, '{"kafka_offset":1}'), Entry(AT_5.partition, None)
 
-    assert Offsets.of([earlier, AT_5]).stored() == {AT_5.partition: '{"kafka_offset":5}'}
-    assert Offsets.of([AT_5, later]).stored() == {}
+    assert Offsets.of([earlier, AT_5]).by_partition() == {AT_5.partition: '{"kafka_offset":5}'}
+    assert Offsets.of([AT_5, later]).by_partition() == {}
     assert len(Offsets.of([earlier, AT_5])) == 2
 
 
@@ -93,7 +93,7 @@ def test_updated_changes_only_what_is_listed() -> None:
     """Listed partitions are replaced, null removes, the rest stays."""
     stored = Offsets.of([Entry("a", "1"), Entry("b", "2"), Entry("c", "3")])
 
-    after = stored.updated(Offsets.of([Entry("b", "9"), Entry("c", None), Entry("d", "4"), Entry("e", None)]))
+    after = stored.with_changes(Offsets.of([Entry("b", "9"), Entry("c", None), Entry("d", "4"), Entry("e", None)]))
 
     assert list(after) == [Entry("a", "1"), Entry("b", "9"), Entry("d", "4")]
 
@@ -102,7 +102,7 @@ def test_only_says_of_each_partition_what_is_stored() -> None:
     """A partition without a stored offset has offset None."""
     stored = Offsets.of([Entry("a", "1"), Entry("b", "2")])
 
-    assert list(stored.only(["c", "a", "c"])) == [Entry("a", "1"), Entry("c", None)]
+    assert list(stored.select(["c", "a", "c"])) == [Entry("a", "1"), Entry("c", None)]
 
 
 def test_a_connector_may_be_called_offsets() -> None:

@@ -48,7 +48,7 @@ def test_a_request_is_written_and_read() -> None:
         rewind="b",
         max_rereads="7",
         reads_committed=True,
-        forward=FLOW.reversed(),
+        forward=FLOW.opposite(),
         forward_connector="mirror-there",
     )
 
@@ -70,7 +70,7 @@ def test_a_request_is_written_and_read() -> None:
         "trust_checkpoints": True,
         "source_connector": "mirror",
         "checkpoint_connector": "",
-        "forward": FLOW.reversed().as_json(),
+        "forward": FLOW.opposite().as_json(),
         "forward_connector": "mirror-there",
     }
 
@@ -86,7 +86,7 @@ def test_a_request_without_later_fields_is_read() -> None:
     ("values", "message"),
     [
         ({"planned": True}, "Set source_connector to the flow's MirrorSource"),
-        ({"forward": FLOW.reversed(), "forward_connector": "x"}, "A failback needs both clusters"),
+        ({"forward": FLOW.opposite(), "forward_connector": "x"}, "A failback needs both clusters"),
         (
             {"planned": True, "source_connector": "a", "forward": FLOW, "forward_connector": "b"},
             "'a' and 'b' both replicate from 'eu', but a failback needs a flow in the opposite direction",

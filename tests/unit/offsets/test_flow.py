@@ -137,7 +137,7 @@ def test_names_lead_back(alias: str, other: str, separator: str, topic: str, pol
 
     assert flow.source_topic(flow.target_topic(topic)) == topic
     assert Flow.from_json(flow.as_json()) == flow
-    assert flow.reversed().reversed() == flow
+    assert flow.opposite().opposite() == flow
 
 
 def test_the_json_of_a_flow_is_that_of_earlier_versions() -> None:

@@ -52,11 +52,11 @@ def test_emptied_topics() -> None:
     on_target = Flow.of({**EU_TO_US, "offset-syncs.topic.location": "target"})
     without = FlowReset(source_connector="s", checkpoint_connector=None, checkpoints=False, flow=on_target)
 
-    assert RESET.emptied == (
+    assert RESET.emptied_topics == (
         OwnTopic(Side.SOURCE, "mm2-offset-syncs.us.internal"),
         OwnTopic(Side.TARGET, "eu.checkpoints.internal"),
     )
-    assert without.emptied == (OwnTopic(Side.TARGET, "mm2-offset-syncs.eu.internal"),)
+    assert without.emptied_topics == (OwnTopic(Side.TARGET, "mm2-offset-syncs.eu.internal"),)
 
 
 def test_connectors_of_one_flow() -> None:

@@ -112,14 +112,14 @@ def test_where_nothing_moved_the_plan_stays() -> None:
     """A plan on the same offsets is unchanged."""
     made = plan(row(20, 50, 0), row(None, 50, 1))
 
-    assert made.rebased_on(stored(20), log_bounds={}, moving=False) == made
+    assert made.rebase(stored(20), log_bounds={}, moving=False) == made
 
 
 def test_normal_progress_is_no_drift() -> None:
     """A running connector progresses between plan and stop; the target stays the approved one."""
     made = plan(row(20, 50, 0), row(None, 50, 1), row(7, 7, 2))
 
-    rebased = made.rebased_on(stored(30, 3, 8), log_bounds={}, moving=True)
+    rebased = made.rebase(stored(30, 3, 8), log_bounds={}, moving=True)
 
     assert rebased.changes() == made.changes()
     assert rebased.digest == made.digest
@@ -138,7 +138,7 @@ def test_normal_progress_is_no_drift() -> None:
 def test_drift(stopped: Offsets, moving: bool, sentence: str) -> None:  # noqa: FBT001 - a case of a table
     """Someone else did what a connector does not do by itself."""
     with pytest.raises(Drift, match="'sink' was changed by someone else after the plan was made") as caught:
-        plan(row(20, 50)).rebased_on(stopped, log_bounds={}, moving=moving)
+        plan(row(20, 50)).rebase(stopped, log_bounds={}, moving=moving)
 
     assert sentence in str(caught.value)
 
@@ -146,13 +146,13 @@ def test_drift(stopped: Offsets, moving: bool, sentence: str) -> None:  # noqa: 
 def test_drift_of_what_is_kept() -> None:
     """The approver also saw the partitions that the plan leaves."""
     with pytest.raises(Drift):
-        plan(row(20, 50, 0), row(9, 9, 1)).rebased_on(stored(20, 8), log_bounds={}, moving=True)
+        plan(row(20, 50, 0), row(9, 9, 1)).rebase(stored(20, 8), log_bounds={}, moving=True)
 
 
 def test_much_drift_is_named_in_part() -> None:
     """The message stays readable."""
     with pytest.raises(Drift, match=r"\(and 2 more\)$"):
-        plan(*(row(20, 50, number) for number in range(5))).rebased_on(Offsets(), log_bounds={}, moving=True)
+        plan(*(row(20, 50, number) for number in range(5))).rebase(Offsets(), log_bounds={}, moving=True)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_what_counts_from_here_is_counted_again(to: str, value: str, planned: in
     """``shift`` and ``skip`` count from the stopped position, within the log."""
     made = plan(row(20, planned), to=to, value=value)
 
-    [rebased] = made.rebased_on(stored(now), log_bounds=LOG, moving=True).rows
+    [rebased] = made.rebase(stored(now), log_bounds=LOG, moving=True).rows
 
     assert (rebased.after, rebased.after_position, rebased.action) == (read(after), after, Action.SET)
 
@@ -178,7 +178,7 @@ def test_a_skip_is_counted_again_from_the_record_that_is_read_next() -> None:
     made = plan(row(20, 22), to="skip", value="2")
     assert positions_in(made.family, stored(30)) == {ORDERS_0: 30}
 
-    [rebased] = made.rebased_on(stored(30), log_bounds=LOG, moving=True, next_records={ORDERS_0: 33}).rows
+    [rebased] = made.rebase(stored(30), log_bounds=LOG, moving=True, next_records={ORDERS_0: 33}).rows
 
     assert (rebased.after, rebased.after_position) == (read(35), 35)
 
@@ -191,26 +191,24 @@ def test_a_shift_to_zero_clears_a_mirror_source() -> None:
     )
     stopped = Offsets.of([Entry(partition, '{"offset":5}')])
 
-    [rebased] = (
-        plan(planned, to="shift", value="-5").rebased_on(stopped, log_bounds={ORDERS_0: (0, 9)}, moving=True).rows
-    )
+    [rebased] = plan(planned, to="shift", value="-5").rebase(stopped, log_bounds={ORDERS_0: (0, 9)}, moving=True).rows
     assert (rebased.after, rebased.action) == ('{"offset":0}', Action.SET)
-    [back] = plan(planned, to="shift", value="-9").rebased_on(stopped, log_bounds={ORDERS_0: (0, 9)}, moving=True).rows
+    [back] = plan(planned, to="shift", value="-9").rebase(stopped, log_bounds={ORDERS_0: (0, 9)}, moving=True).rows
     assert (back.after, back.action) == (None, Action.CLEAR)
 
 
 def test_what_would_now_lie_beyond_the_log_end() -> None:
     """A connector with nothing left to skip is not moved beyond the log end."""
     with pytest.raises(Drift, match="its position is now 99, and to=skip value=2 would lead beyond the log end 100"):
-        plan(row(20, 22), to="skip", value="2").rebased_on(stored(99), log_bounds=LOG, moving=True)
+        plan(row(20, 22), to="skip", value="2").rebase(stored(99), log_bounds=LOG, moving=True)
 
 
 def test_latest_stays_where_the_connector_has_got_to() -> None:
     """The log end of the plan would be a step back now."""
     made = plan(row(20, 50), to="latest", value="")
 
-    [further] = made.rebased_on(stored(60), log_bounds={}, moving=True).rows
-    [behind] = made.rebased_on(stored(40), log_bounds={}, moving=True).rows
+    [further] = made.rebase(stored(60), log_bounds={}, moving=True).rows
+    [behind] = made.rebase(stored(40), log_bounds={}, moving=True).rows
 
     assert (further.after, further.after_position, further.action) == (read(60), 60, Action.KEEP)
     assert (behind.after, behind.action) == (read(50), Action.SET)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_connect_offsets.offsets.redirected import redirecting, shown
+from airflow_provider_connect_offsets.offsets.redirected import find_redirecting, show_setting
 
 MIRROR = {
     "connector.class": "org.apache.kafka.connect.mirror.MirrorSourceConnector",
@@ -32,7 +32,7 @@ JDBC = {"connection.url": "jdbc:postgresql://db/orders", "connection.password": 
 )
 def test_a_secret_goes_to_no_other_address(config: dict[str, str], name: str, value: str) -> None:
     """Whatever the class calls its address, and its secret."""
-    found = redirecting(config, {name: value})
+    found = find_redirecting(config, {name: value})
 
     assert found is not None
     assert (found[0], found[1] in config) == (name, True)
@@ -52,7 +52,7 @@ def test_a_secret_goes_to_no_other_address(config: dict[str, str], name: str, va
 )
 def test_other_settings_may_change(config: dict[str, str], overrides: dict[str, str | None]) -> None:
     """So may an address if nothing secret is inherited."""
-    assert redirecting(config, overrides) is None
+    assert find_redirecting(config, overrides) is None
 
 
 @pytest.mark.parametrize(
@@ -72,4 +72,4 @@ def test_other_settings_may_change(config: dict[str, str], overrides: dict[str, 
 )
 def test_a_person_sees_values_without_secrets(name: str, value: str | None, text: str) -> None:
     """A reference to a config provider is none."""
-    assert shown(name, value) == text
+    assert show_setting(name, value) == text

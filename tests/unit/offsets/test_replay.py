@@ -112,7 +112,7 @@ def test_what_is_delivered_is_counted_in_the_range_and_after_it() -> None:
     """Nothing before it."""
     one = Range("orders", 0, 10, 20)
 
-    assert [(one.delivered(at), one.beyond(at)) for at in (5, 10, 15, 20, 23)] == [
+    assert [(one.count_delivered(at), one.count_beyond(at)) for at in (5, 10, 15, 20, 23)] == [
         (0, 0),
         (0, 0),
         (5, 0),
@@ -130,4 +130,4 @@ def test_a_plan_gives_the_starts_of_what_the_clone_reads() -> None:
 
     assert plan.topics() == ["orders"]
     assert plan.ranges() == (Range("orders", 0, 0, 5), Range("orders", 1, 7, 7))
-    assert plan.starts().stored() == {'{"partition":1}': '{"offset":6}'}
+    assert plan.starts().by_partition() == {'{"partition":1}': '{"offset":6}'}

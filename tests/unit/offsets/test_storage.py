@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from airflow_provider_connect_offsets.exceptions import InvalidDocument
-from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, canonical
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, canonical_json
 from airflow_provider_connect_offsets.offsets.storage import (
     StoredKey,
     StoredOffsets,
@@ -61,8 +61,8 @@ def test_java_hash(text: str, expected: int) -> None:
 @given(TEXTS, MAPS)
 def test_keys_and_values_can_be_read_again(connector: str, fields: dict[str, str | int]) -> None:
     """With any names and values."""
-    assert parse_key(key_bytes(connector, fields)) == StoredKey(connector, canonical(fields))
-    assert parse_value(value_bytes(fields)) == canonical(fields)
+    assert parse_key(key_bytes(connector, fields)) == StoredKey(connector, canonical_json(fields))
+    assert parse_value(value_bytes(fields)) == canonical_json(fields)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_the_order_of_many_fields() -> None:
 
 OWN = b'["flow",{"cluster":"c","partition":0,"topic":"t"}]'
 SORTED = b'["flow",{"topic":"t","partition":0,"cluster":"c"}]'
-PARTITION = canonical({"cluster": "c", "partition": 0, "topic": "t"})
+PARTITION = canonical_json({"cluster": "c", "partition": 0, "topic": "t"})
 
 
 def test_what_a_store_contains() -> None:
@@ -125,8 +125,8 @@ def test_what_a_store_contains() -> None:
     )
 
     assert stored.connectors() == ["flow", "other"]
-    assert stored.passed_over() == 3
-    assert stored.offsets_of("flow").stored() == {PARTITION: '{"offset":7}'}
+    assert stored.count_passed_over() == 3
+    assert stored.offsets_of("flow").by_partition() == {PARTITION: '{"offset":7}'}
     assert stored.offsets_of("gone") == Offsets()
 
 
@@ -134,7 +134,7 @@ def test_a_worker_looks_up_the_spelling_that_it_writes() -> None:
     """In any order of the records; a change is written for every spelling."""
     for pairs in ({OWN: b'{"offset":7}', SORTED: b'{"offset":9}'}, {SORTED: b'{"offset":9}', OWN: b'{"offset":7}'}):
         stored = StoredOffsets(pairs)
-        assert stored.offsets_of("flow").stored() == {PARTITION: '{"offset":7}'}
+        assert stored.offsets_of("flow").by_partition() == {PARTITION: '{"offset":7}'}
         changes = Offsets.of([Entry(PARTITION, '{"offset":1}')])
         assert stored.records_for("flow", changes) == {OWN: b'{"offset":1}', SORTED: b'{"offset":1}'}
 
@@ -142,7 +142,7 @@ def test_a_worker_looks_up_the_spelling_that_it_writes() -> None:
 def test_raw_keys_are_used_again() -> None:
     """A connector that orders its maps differently would never find a new key."""
     stored = StoredOffsets({SORTED: b'{"offset":9}'})
-    new = canonical({"cluster": "c", "partition": 1, "topic": "t"})
+    new = canonical_json({"cluster": "c", "partition": 1, "topic": "t"})
     changes = Offsets.of([Entry(PARTITION, None), Entry(new, '{"offset":3}')])
 
     assert stored.records_for("flow", changes) == {

@@ -20,7 +20,7 @@ from airflow_provider_connect_offsets.exceptions import NotApplied, StoreError, 
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.operations.existence.create_delete import _Created
-from airflow_provider_connect_offsets.operations.stages.captured import STOP, Alteration, PriorState, then_resume
+from airflow_provider_connect_offsets.operations.stages.captured import STOP, Alteration, PriorState, describe_resume
 from airflow_provider_connect_offsets.operations.stages.explained import ConnectorExplained
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.record import Progress, SagaRecord, StageRecord
@@ -87,7 +87,7 @@ def _prior(state: State) -> Alteration:
 )
 def test_prior_states_are_restored_by_the_control(origin: Origin, control: Any, state: State, sentence: str) -> None:
     """After the offsets; nothing if nothing has a state, or it was STOPPED."""
-    assert then_resume(Clients(NOBODY, control, origin=origin), "c", _prior(state)) == sentence
+    assert describe_resume(Clients(NOBODY, control, origin=origin), "c", _prior(state)) == sentence
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_a_connector_whose_state_could_not_be_restored(
     stop = StageRecord(STOP, "c", "here", {"optional": False}, progress=Progress.DONE, captured=captured)
     record = SagaRecord("c", Owner("dag/run", "apply", "host", 1), operation="the change", stages=(stop,))
 
-    error = ConnectorExplained("c", control).not_undone(NotApplied("First."), failure, record)
+    error = ConnectorExplained("c", control).explain_not_undone(NotApplied("First."), failure, record)
 
     assert str(error).startswith(begin)
     assert str(error).endswith(f"Then. Run the task again, or {sentence}")
@@ -131,7 +131,7 @@ def test_a_connector_whose_state_could_not_be_restored(
 )
 def test_a_connector_that_could_not_be_deleted_again(registry: ConnectorRegistry, sentence: str) -> None:
     """The error says how to delete it."""
-    error = _Created("c", registry).not_undone(NotApplied("First."), StoreError("Then."), cast("Any", None))
+    error = _Created("c", registry).explain_not_undone(NotApplied("First."), StoreError("Then."), cast("Any", None))
 
     assert str(error).endswith(f"If it is there, {sentence}")
 
@@ -144,5 +144,8 @@ def test_what_creates_connectors(origin: Origin) -> None:
         assert clients.registry() is KUBECTL
         return
 
-    with pytest.raises(Unsupported, match=r"where only its offsets are stored.*control=rest\) or Strimzi's resources \(control=strimzi\)"):
+    with pytest.raises(
+        Unsupported,
+        match=r"where only its offsets are stored.*control=rest\) or Strimzi's resources \(control=strimzi\)",
+    ):
         clients.registry()

@@ -79,7 +79,7 @@ def test_the_next_plan_does_not_rest_on_what_the_copy_had() -> None:
 )
 def test_a_copy_that_was_undone(error: Exception, said: str, *, stopped: bool) -> None:
     """The error says what is there now."""
-    explained = HOW.undone(error, Settled(left(SagaState.UNDONE, stopped=stopped)))
+    explained = HOW.explain_undone(error, Settled(left(SagaState.UNDONE, stopped=stopped)))
 
     assert said in str(explained)
     assert isinstance(explained, NotApplied | InvalidRequest)
@@ -89,8 +89,10 @@ def test_a_copy_that_is_in_between() -> None:
     """The error names both connectors, and the next step; its class is that of the failure."""
     error, record = Unreachable("No answer."), left(SagaState.FORWARD, rename=True)
 
-    assert re.search("could not be undone: No answer. Run the task again", str(HOW.not_undone(error, error, record)))
-    assert isinstance(HOW.stuck(error, record), LeftStopped)
-    unresumed = HOW.unresumed(error, record)
+    assert re.search(
+        "could not be undone: No answer. Run the task again", str(HOW.explain_not_undone(error, error, record))
+    )
+    assert isinstance(HOW.explain_stuck(error, record), LeftStopped)
+    unresumed = HOW.explain_unresumed(error, record)
     assert isinstance(unresumed, Unreachable)
     assert "'new' has its offsets, but may be STOPPED. 'old' is deleted. Run the task again" in str(unresumed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, family_of
-from airflow_provider_connect_offsets.operations.connector.event_summary import MOST_TOPICS, moved_by, summary_of
+from airflow_provider_connect_offsets.operations.connector.event_summary import MOST_TOPICS, list_moved, summary_of
 from airflow_provider_connect_offsets.operations.stages.captured import Alteration
 from airflow_provider_connect_offsets.workspace.outcome import MovedOffset
 
@@ -52,10 +52,10 @@ def test_offsets_without_positions_are_only_counted() -> None:
     """A file source stores bytes of a file, which neither go back nor forward on a log."""
     partition = '{"filename":"a.txt"}'
     prior = Offsets.of([Entry(partition, '{"position":9}')])
-    alteration = Alteration(State.STOPPED, prior, prior.removed())
+    alteration = Alteration(State.STOPPED, prior, prior.removals())
     files = family_of(ConnectorType.SOURCE, "org.apache.kafka.connect.file.FileStreamSourceConnector")
 
-    assert summary_of(moved_by(alteration, files)) == {
+    assert summary_of(list_moved(alteration, files)) == {
         "partitions": 1,
         "moved_back": 0,
         "moved_forward": 0,
@@ -74,7 +74,7 @@ def test_what_was_written_without_a_plan_is_compared_with_what_was_stored() -> N
     ]
     prior = Offsets.of([Entry(entries[0].partition, '{"kafka_offset":80}')])
 
-    summary = summary_of(moved_by(Alteration(State.STOPPED, prior, Offsets.of(entries)), sink))
+    summary = summary_of(list_moved(Alteration(State.STOPPED, prior, Offsets.of(entries)), sink))
 
     assert (summary["moved_back"], summary["before"]["orders"]["lowest"]) == (1, 80)
     assert summary["after"] == {"orders": {"partitions": 2, "lowest": 50, "highest": 50}}

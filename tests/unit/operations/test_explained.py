@@ -40,6 +40,6 @@ def test_what_was_written_is_said_as_it_is_known(cause: StoreError | None, offse
     error = NotApplied("First.")
     error.__cause__ = cause
 
-    said = ConnectorExplained("c", NOBODY).undone(error, Settled(undone_record()))
+    said = ConnectorExplained("c", NOBODY).explain_undone(error, Settled(undone_record()))
 
     assert str(said) == f"The change of 'c' was not applied: First. {offsets}, and it is RUNNING again."

@@ -31,10 +31,10 @@ def test_a_first_offset_is_part_of_all_offsets() -> None:
 
 def test_only_offsets_of_the_change_are_undone() -> None:
     """A half-made change has prior and new offsets, and lacks some; any other offset is the application's."""
-    after = STORED.updated(Offsets.of([Entry("a", "5")]))
+    after = STORED.with_changes(Offsets.of([Entry("a", "5")]))
 
     assert not has_gone_on(STORED, STORED, after)
     assert not has_gone_on(after, STORED, after)
     assert not has_gone_on(Offsets(), STORED, after)
-    assert has_gone_on(STORED.updated(Offsets.of([Entry("a", "6")])), STORED, after)
-    assert has_gone_on(STORED.updated(Offsets.of([Entry("c", "1")])), STORED, after)
+    assert has_gone_on(STORED.with_changes(Offsets.of([Entry("a", "6")])), STORED, after)
+    assert has_gone_on(STORED.with_changes(Offsets.of([Entry("c", "1")])), STORED, after)

@@ -14,7 +14,7 @@ from airflow_provider_connect_offsets.cli import importing
 from airflow_provider_connect_offsets.cli.journals import own_workspace
 from airflow_provider_connect_offsets.cli.opened import WorkerStorage, open_storage
 from airflow_provider_connect_offsets.connect.protocols import WriteReply
-from airflow_provider_connect_offsets.connect.storage.damaged import Damaged, raised
+from airflow_provider_connect_offsets.connect.storage.damaged import Damaged, raise_damage
 from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
 from airflow_provider_connect_offsets.exceptions import (
     Drift,
@@ -121,7 +121,7 @@ def test_what_can_not_be_undone_is_named_with_its_run(config: Path, store: Stand
         imports(Stubborn(store.path)).settle_left()
 
     kept = parse_kip199(files.read_json(str(raised.value).rpartition(" ")[2][:-1]))
-    assert {name: offsets.stored() for name, offsets in kept.items()} == {"lines": BEFORE["lines"], "new": {}}
+    assert {name: offsets.by_partition() for name, offsets in kept.items()} == {"lines": BEFORE["lines"], "new": {}}
     assert "was undone" in str(imports(store).settle_left())
     assert stored_in(store) == BEFORE
 
@@ -132,7 +132,7 @@ class Interrupted(StandaloneFile):
     written = False
 
     def read_all(
-        self, *, names: Collection[str] | None = None, damaged: Damaged = raised
+        self, *, names: Collection[str] | None = None, damaged: Damaged = raise_damage
     ) -> Iterator[tuple[str, Offsets]]:
         if self.written:
             self.written = False
@@ -140,7 +140,7 @@ class Interrupted(StandaloneFile):
         yield from super().read_all(names=names, damaged=damaged)
 
     def write_all(self, changes: Mapping[str, Offsets]) -> WriteReply:
-        self.written = "new" in changes and len(changes["new"].stored()) > 0
+        self.written = "new" in changes and len(changes["new"].by_partition()) > 0
         return super().write_all(changes)
 
 

@@ -15,7 +15,12 @@ from airflow_provider_connect_offsets.connect.protocols import ConnectorStatus, 
 from airflow_provider_connect_offsets.connect.strimzi.resources import CustomResource, ResourceKind, workers_of
 from airflow_provider_connect_offsets.exceptions import Overlap
 from airflow_provider_connect_offsets.observe.clients import NO_CONNECT, Clients
-from airflow_provider_connect_offsets.operations.registry import journal_of, on_connector, reached, settle_of
+from airflow_provider_connect_offsets.operations.registry import (
+    journal_of,
+    make_registry,
+    operation_on_connector,
+    settle_of,
+)
 from airflow_provider_connect_offsets.operations.stages.connector_stages import StopConnector
 from airflow_provider_connect_offsets.saga import Executor, Explanation, Owner, operate
 
@@ -101,7 +106,7 @@ def test_what_another_control_has_left_is_named_with_its_connections(tmp_path: P
     with pytest.raises(
         Overlap, match=r"Strimzi's operator runs 'orders'.* Run that operation again .* kubernetes_conn_id=k\)"
     ) as said:
-        reached(there[name]).built(entry.record)
+        make_registry(there[name]).build(entry.record)
 
     assert ("set over REST" in str(said.value)) is (name == "no Connect")
 
@@ -121,6 +126,6 @@ def test_what_was_left_by_resources_is_not_settled_over_rest(tmp_path: Path, lef
     with pytest.raises(Overlap, match=said):
         settle_of(there["rest"], "orders", here)
     with pytest.raises(Overlap, match=said):
-        operate(on_connector(there["rest"], "orders", "a change", lambda _left: [stage]), here)
+        operate(operation_on_connector(there["rest"], "orders", "a change", lambda _left: [stage]), here)
 
-    assert reached(there[left_by]).built(entry.record)
+    assert make_registry(there[left_by]).build(entry.record)

@@ -30,7 +30,7 @@ class Store:
         return self.offsets
 
     def write_offsets(self, _connector: str, changes: Offsets) -> WriteReply:
-        self.offsets = self.offsets.updated(changes)
+        self.offsets = self.offsets.with_changes(changes)
         return WriteReply("")
 
     def await_status(self, _connector: str, _until: object, **_how: object) -> ConnectorStatus:
@@ -91,5 +91,5 @@ def test_a_changed_partition_without_an_offset_is_looked_for_once_more(
     store: Any = Store()
     store.offsets = stored
     plan: Any = Plan()
-    assert AlterOffsets("c", Clients(store, store, origin=origin))._at_stop_of(plan) == stored
+    assert AlterOffsets("c", Clients(store, store, origin=origin))._read_at_stop(plan) == stored
     assert store.reads == reads

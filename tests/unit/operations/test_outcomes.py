@@ -34,4 +34,4 @@ def test_nothing_is_called_applied_that_is_not_there_any_more(
     """A cleared task finds the record of the attempt that applied its plan; what has come since decides."""
     request = Request.parse(connector="x", to="earliest", value="", now=datetime.now(tz=UTC))
 
-    assert outcomes.failed(OffsetPlan.of(request, []), OWNER, error, record).result is result
+    assert outcomes.of_failed(OffsetPlan.of(request, []), OWNER, error, record).result is result

@@ -10,7 +10,7 @@ from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.operations.stages.groups.prior_groups import (
     Replaced,
     Replacements,
-    added,
+    add_replaced,
     read_replaced,
     write_replaced,
 )
@@ -23,7 +23,7 @@ PRIOR = Committed(3, "noted")
 def adding(earlier: Replacements, due: int, present_offset: Committed | None, *, digest: str = "two") -> Replacements:
     """A commit of ``due`` into partition 0 of group ``g``, which has these offsets."""
     present = {"g": Group("Empty", 0, {} if present_offset is None else {ZERO: present_offset})}
-    return added(earlier, {"g": {ZERO: due}}, present, {"g"} if present_offset else set(), digest=digest)
+    return add_replaced(earlier, {"g": {ZERO: due}}, present, {"g"} if present_offset else set(), digest=digest)
 
 
 def test_what_is_replaced_is_kept() -> None:

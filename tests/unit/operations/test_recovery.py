@@ -14,7 +14,7 @@ from airflow_provider_connect_offsets.exceptions import InvalidRequest, Overlap
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.operations.connector.stopped import stop_for_run
-from airflow_provider_connect_offsets.operations.registry import reached
+from airflow_provider_connect_offsets.operations.registry import make_registry
 from airflow_provider_connect_offsets.operations.stages.captured import ADDRESSES, EMPTY, STOP, Alteration, by_hand
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.record import SagaRecord, StageRecord
@@ -57,7 +57,7 @@ def test_they_are_refused_and_the_error_names_what_to_run(
     control = cast("Any", SimpleNamespace(addresses=lambda _connector: {"http://one:8083"}))
 
     with pytest.raises(Overlap, match=r"the operation of 'flow' by run 'dag/dead' .*" + re.escape(advice)):
-        reached(Clients(NO_CLIENT, control, cluster="here")).built(record)
+        make_registry(Clients(NO_CLIENT, control, cluster="here")).build(record)
 
 
 def test_a_connector_that_is_named_twice_is_not_claimed(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_prior_offsets_are_logged_if_they_can_not_be_kept(
         raise OSError(30, "Read-only file system")
 
     prior = Offsets.of([Entry('{"partition":0}', '{"offset":7}')])
-    found = Alteration(State.RUNNING, prior, prior.removed())
+    found = Alteration(State.RUNNING, prior, prior.removals())
     clients = Clients(NO_CLIENT, NO_CLIENT, origin=origin)
 
     text = by_hand(clients, "mirror", found, Undoing(returned=False, error=None, keep=keep))

@@ -117,9 +117,9 @@ def test_it_is_written_and_proved(path: Path) -> None:
     with pytest.raises(Drift, match="was changed by someone else"):
         apply(set_back(store, before=6, was_running=False), store)
 
-    assert store.read_offsets("lines").stored() == {PARTITION: '{"position":8}'}
+    assert store.read_offsets("lines").by_partition() == {PARTITION: '{"position":8}'}
     assert apply(set_back(store, before=6, was_running=True), store) is Result.APPLIED
-    assert store.read_offsets("lines").stored() == {PARTITION: '{"position":4}'}
+    assert store.read_offsets("lines").by_partition() == {PARTITION: '{"position":4}'}
 
 
 def test_the_error_names_what_works_without_rest(path: Path) -> None:
@@ -153,7 +153,7 @@ def after_a_killed_import(path: Path, monkeypatch: pytest.MonkeyPatch) -> Standa
     options = ("--file", "requested.json", "--workspace", path.parent.as_uri())
     killed("after", "import", "--config", "worker.properties", *options)
     store = StandaloneFile(path)
-    assert store.read_offsets("others").stored() == {PARTITION: '{"position":100}'}
+    assert store.read_offsets("others").by_partition() == {PARTITION: '{"position":100}'}
     return store
 
 
@@ -189,7 +189,9 @@ def test_a_change_undoes_what_a_killed_import_has_left(after_a_killed_import: St
 
     assert outcome.result is Result.APPLIED
     assert "was undone, and read back." in outcome.warnings[0]
-    assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":4}'}}
+    assert {name: offsets.by_partition() for name, offsets in store.read_all()} == {
+        "lines": {PARTITION: '{"position":4}'}
+    }
 
 
 def test_a_plan_that_rests_on_what_a_killed_import_has_left_is_refused(after_a_killed_import: StandaloneFile) -> None:
@@ -199,7 +201,9 @@ def test_a_plan_that_rests_on_what_a_killed_import_has_left_is_refused(after_a_k
     with pytest.raises(Drift, match=r"Its plan was made from offsets that a dead run had left.* was undone, .*new run"):
         apply_plan(kept_from_the_import(store), clients_of(store), OWNER)
 
-    assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":8}'}}
+    assert {name: offsets.by_partition() for name, offsets in store.read_all()} == {
+        "lines": {PARTITION: '{"position":8}'}
+    }
 
 
 def test_so_is_a_reset_of_a_flow(after_a_killed_import: StandaloneFile) -> None:
@@ -212,7 +216,9 @@ def test_so_is_a_reset_of_a_flow(after_a_killed_import: StandaloneFile) -> None:
     with pytest.raises(Drift, match=r"Its plan was made from offsets that a dead run had left.* was undone, .*new run"):
         reset_flow(ResetPlan(plan, RESET), both_of(store), OWNER, run)
 
-    assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":8}'}}
+    assert {name: offsets.by_partition() for name, offsets in store.read_all()} == {
+        "lines": {PARTITION: '{"position":8}'}
+    }
 
 
 @pytest.mark.parametrize("imported", ["source", "checkpoint"])
@@ -225,7 +231,9 @@ def test_so_does_the_emptying_of_a_flows_topics(after_a_killed_import: Standalon
     with pytest.raises(Unreachable, match="no answer"):
         clear_syncs(RESET if imported == "source" else checkpoint, both_of(store), OWNER, run, foreign=True)
 
-    assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":8}'}}
+    assert {name: offsets.by_partition() for name, offsets in store.read_all()} == {
+        "lines": {PARTITION: '{"position":8}'}
+    }
 
 
 def test_so_does_a_run_that_keeps_connectors_stopped(after_a_killed_import: StandaloneFile) -> None:
@@ -234,7 +242,9 @@ def test_so_does_a_run_that_keeps_connectors_stopped(after_a_killed_import: Stan
 
     stopped.stop_for_run([(clients_of(store), "lines")], OWNER, seconds=60)
 
-    assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":8}'}}
+    assert {name: offsets.by_partition() for name, offsets in store.read_all()} == {
+        "lines": {PARTITION: '{"position":8}'}
+    }
 
 
 class Silenced(StorageControl):
@@ -262,17 +272,19 @@ def test_so_do_offsets_without_a_plan(after_a_killed_import: StandaloneFile) -> 
 
     direct.alter("lines", clients_of(store), OWNER, Offsets.of([Entry(PARTITION, '{"position":5}')]))
 
-    assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":5}'}}
-    assert lines_of(store).left() is None
+    assert {name: offsets.by_partition() for name, offsets in store.read_all()} == {
+        "lines": {PARTITION: '{"position":5}'}
+    }
+    assert lines_of(store).read_left() is None
 
 
 def test_a_change_of_what_no_import_has_touched_leaves_it(after_a_killed_import: StandaloneFile) -> None:
     """It does not wait for other connectors."""
     store = after_a_killed_import
-    journal = lines_of(store).sibling("else")
+    journal = lines_of(store).journal_of_sibling("else")
     store.write_all({"else": Offsets.of([Entry(PARTITION, '{"position":1}')])})
 
     direct.alter(journal.resource, clients_of(store), OWNER, Offsets.of([Entry(PARTITION, '{"position":5}')]))
 
-    stored = {name: offsets.stored()[PARTITION] for name, offsets in store.read_all()}
+    stored = {name: offsets.by_partition()[PARTITION] for name, offsets in store.read_all()}
     assert stored == {"else": '{"position":5}', "lines": '{"position":100}', "others": '{"position":100}'}

@@ -33,12 +33,12 @@ class Story:
 
     def applied(self, run_of: RewindRun, *, at: float, result: Result = Result.APPLIED) -> None:
         """Take the turn and end it."""
-        assert self.turns.take(run_of, after=self.turns.newest())
+        assert self.turns.take(run_of, after=self.turns.newest_turn())
         self.turns.note(run_of)
         _outcome("orders-mirror", at=at, result=result).write(RunDirectory(run_of.run_uri).outcome)
 
     def delivering(self, run_of: RewindRun) -> str | None:
-        turn = self.turns.delivering(run_of)
+        turn = self.turns.find_delivering(run_of)
         return None if turn is None else turn.run_id
 
 
@@ -95,10 +95,10 @@ def test_several_that_are_requested_again_wait_for_the_earliest(story: Story) ->
 def test_one_turn_is_taken_once(story: Story) -> None:
     """Of two runs that observed the same last turn, one gets the next."""
     story.applied(story.run_of(0), at=1.1)
-    newest = story.turns.newest()
+    newest = story.turns.newest_turn()
 
     assert [story.turns.take(story.run_of(day), after=newest) for day in (1, 2)] == [True, False]
-    taken = story.turns.newest()
+    taken = story.turns.newest_turn()
     assert taken
     assert (taken.number, taken.run_id) == (2, "day-1")
 
@@ -107,7 +107,7 @@ def test_a_cleared_run_has_no_turn_any_more(story: Story) -> None:
     """It takes another one, as others may wait by now; its retry keeps the turn that it has."""
     run_of = story.run_of(0)
     story.applied(run_of, at=1.1)
-    taken = story.turns.newest()
+    taken = story.turns.newest_turn()
 
     assert taken
     assert taken.is_of(run_of)
@@ -117,10 +117,10 @@ def test_a_cleared_run_has_no_turn_any_more(story: Story) -> None:
 
     story.turns.end(taken)
 
-    ended = story.turns.newest()
+    ended = story.turns.newest_turn()
     assert ended == replace(taken, ended=True)
     assert story.turns.take(story.run_of(1), after=ended)
-    assert [turn.ended for turn in [story.turns.newest()] if turn] == [False]
+    assert [turn.ended for turn in [story.turns.newest_turn()] if turn] == [False]
 
 
 @pytest.mark.parametrize(("begins", "ends"), [(None, None), (START, START), (START + DAY, START)])
@@ -149,17 +149,17 @@ def test_a_fleet_has_rewound_when_all_its_connectors_have(tmp_path: Path) -> Non
     directory = FleetDirectory(run_of.run_uri)
     assert fleet.take(run_of, after=None)
     later = replace(story.run_of(1), connectors="orders-.*")
-    assert fleet.delivering(later) is None
+    assert fleet.find_delivering(later) is None
 
     directory.publish(["a", "b"])
     for number, name in enumerate(("a", "b")):
-        assert fleet.delivering(later) is None
+        assert fleet.find_delivering(later) is None
         _outcome(name, at=2.5 + number).write(directory.member(name).outcome)
 
-    assert fleet.delivering(later) == fleet.newest()
-    assert fleet.delivering(replace(later, connectors=".*")) is None
+    assert fleet.find_delivering(later) == fleet.newest_turn()
+    assert fleet.find_delivering(replace(later, connectors=".*")) is None
     _outcome("b", at=3, result=Result.RESTORED).write(directory.member("b").outcome)
-    assert fleet.delivering(later) is None
+    assert fleet.find_delivering(later) is None
 
 
 def test_a_fleet_and_a_single_connector_see_each_other_and_replays_are_apart(tmp_path: Path) -> None:
@@ -173,9 +173,9 @@ def test_a_fleet_and_a_single_connector_see_each_other_and_replays_are_apart(tmp
     assert fleet.take(replace(story.run_of(1), connectors=".*"), after=None)
     assert replays.take(story.run_of(2), after=None)
 
-    assert [turn.run_id for turn in fleet.others()] == ["day-0"]
-    assert [turn.run_id for turn in story.turns.others()] == ["day-1"]
-    assert replays.others() == []
+    assert [turn.run_id for turn in fleet.other_turns()] == ["day-0"]
+    assert [turn.run_id for turn in story.turns.other_turns()] == ["day-1"]
+    assert replays.other_turns() == []
 
 
 def _outcome(connector: str, *, at: float, result: Result = Result.APPLIED) -> Outcome:

@@ -133,8 +133,8 @@ def test_the_success_of_an_earlier_plan_is_not_this_ones(tmp_path: Path) -> None
 
     assert change.standing.headline == "Planned, not applied"
     assert change.outcome is None
-    assert change.earlier is not None
-    assert change.earlier.result is Result.APPLIED
+    assert change.earlier_outcome is not None
+    assert change.earlier_outcome.result is Result.APPLIED
 
 
 def test_an_outcome_older_than_the_same_plan_is_an_earlier_ones_too(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_positions_are_those_of_the_stop(tmp_path: Path) -> None:
     change = Change.read(written.outcome(Result.APPLIED, offsets=(now,)).run)
 
     (move,) = change.moves
-    assert (move.before, move.after, move.stored, move.read_back) == ("650", "120", "120", ReadBack.REQUESTED)
+    assert (move.before, move.after, move.stored_position, move.read_back) == ("650", "120", "120", ReadBack.REQUESTED)
     assert (move.effect, change.records_again, change.records_never) == ("530 again", 530, 0)
     assert move.log is not None
     assert move.log == range(650)
@@ -183,7 +183,7 @@ def test_records_outside_of_the_log_are_not_counted(tmp_path: Path) -> None:
     written = begin(tmp_path).snapshot({("flights", 0): (100, 600)}).plan([mirror_row(0, 500, 20)], again=400)
 
     (move,) = Change.read(written.run).moves
-    assert (move.effect, move.astray) == ("400 again", "before the log start")
+    assert (move.effect, move.side_of_log) == ("400 again", "before the log start")
 
 
 def test_the_worst_comes_first(tmp_path: Path) -> None:

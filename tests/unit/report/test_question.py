@@ -8,7 +8,7 @@ import pytest
 
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.report import Change, question
-from airflow_provider_connect_offsets.report.question import plain
+from airflow_provider_connect_offsets.report.question import escape_line
 from tests.support.rows.written import begin, finding, mirror_row, rewound
 
 
@@ -66,7 +66,7 @@ def test_names_are_no_markdown(tmp_path: Path) -> None:
 )
 def test_what_a_stranger_has_named_is_text(name: str, shown: str) -> None:
     """No image is fetched, no address becomes a link, no row of a table ends."""
-    assert plain(name) == shown
+    assert escape_line(name) == shown
 
 
 def test_a_backtick_that_is_left_alone_opens_nothing(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from airflow_provider_connect_offsets.report import words
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 from tests.support.rows.written import request_for
 
 
@@ -56,7 +56,7 @@ def test_a_request_is_a_sentence(fields: dict[str, str], sentence: str) -> None:
 
 def test_small_things() -> None:
     """Numbers, seconds and positions."""
-    assert [counted(1, "record"), counted(1200, "record")] == ["1 record", "1,200 records"]
+    assert [quantify(1, "record"), quantify(1200, "record")] == ["1 record", "1,200 records"]
     assert [words.seconds(1.419), words.seconds(61.6)] == ["1.42 s", "62 s"]
     assert words.position('{"offset":9}', 10) == "10"
     assert words.position(None, 0) == "0"

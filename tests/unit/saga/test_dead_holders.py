@@ -120,7 +120,7 @@ def test_the_dead_are_watched_once(tmp_path: Path, time: Time) -> None:
     with home.claim(OTHER, others=beside):
         assert DEAD_AFTER <= time.slept < 2 * DEAD_AFTER
     for journal in beside:
-        assert journal.newest() == 2
+        assert journal.newest_generation() == 2
 
 
 def test_a_saga_does_not_hide_what_was_left_of_one_of_its_resources(tmp_path: Path, time: Time) -> None:

@@ -68,7 +68,7 @@ def test_what_was_to_be_taken_over_is_restored_if_the_next_run_refuses(world: Wo
         operate(operation(world, journal, stages=refuse), OTHER)
 
     assert world.in_effect == {"stop x": False, "alter x": False}
-    assert journal.left() is None
+    assert journal.read_left() is None
 
 
 def test_who_dies_between_the_undo_and_the_next_saga_hides_nothing(world: World, journal: Journal) -> None:
@@ -82,7 +82,7 @@ def test_who_dies_between_the_undo_and_the_next_saga_hides_nothing(world: World,
     with pytest.raises(Killed):
         operate(operation(world, journal, stages=end), OTHER)
     world.dead = False
-    files.write_json(journal.file(journal.newest(), "lease"), Lease(OTHER, 1, 0).as_json())
+    files.write_json(journal.file(journal.newest_generation(), "lease"), Lease(OTHER, 1, 0).as_json())
 
     left = settle(journal, MINE, MadeUpRegistry(world))
 
@@ -100,10 +100,10 @@ def test_a_teardown_settles_what_its_run_has_left_and_nothing_else(world: World,
     assert left is not None
     assert left.record.state is SagaState.UNDONE
 
-    before = journal.newest()
+    before = journal.newest_generation()
     assert settle(journal, MINE, MadeUpRegistry(world), run=MINE.run) is None
     assert settle(journal, MINE, MadeUpRegistry(world)) is None
-    assert journal.newest() == before
+    assert journal.newest_generation() == before
 
 
 def test_a_cleared_run_is_not_made_again(world: World, journal: Journal) -> None:
@@ -146,7 +146,7 @@ def test_nothing_is_changed_after_the_lease_is_lost(world: World, journal: Journ
         ask()
         asked.append("while the lease was held")
         lease = Lease(OTHER, 1, 20)
-        files.create_bytes(journal.file(journal.newest() + 1, "lease"), files.to_json(lease.as_json()))
+        files.create_bytes(journal.file(journal.newest_generation() + 1, "lease"), files.to_json(lease.as_json()))
         ask()
 
     world.faults = {"before alter x": taken_over}
@@ -209,7 +209,7 @@ def test_nothing_is_claimed_if_there_is_nothing_to_do(world: World, journal: Jou
     nothing = replace(operation(world, journal, stages=lambda _left: ()), is_empty=True)
 
     assert operate(nothing, MINE).record is None
-    assert journal.newest() == 0
+    assert journal.newest_generation() == 0
     with journal.claim(OTHER), pytest.raises(Overlap, match="dag/other"):
         operate(nothing, MINE)
     die(world, journal, "capture resume x")

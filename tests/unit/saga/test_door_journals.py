@@ -23,9 +23,11 @@ pytestmark = pytest.mark.usefixtures("dying")
 def test_a_death_between_lease_and_record_hides_nothing(world: World, journal: Journal) -> None:
     """Shell, teardown and later runs find what is left behind it."""
     die(world, journal, "capture resume x")
-    files.create_bytes(journal.file(journal.newest() + 1, "lease"), files.to_json(Lease(OTHER, 1, 0).as_json()))
+    files.create_bytes(
+        journal.file(journal.newest_generation() + 1, "lease"), files.to_json(Lease(OTHER, 1, 0).as_json())
+    )
 
-    found = journal.left()
+    found = journal.read_left()
     assert found is not None
     assert found[0].owner == MINE
     left = settle(journal, MINE, MadeUpRegistry(world), run=MINE.run)
@@ -40,7 +42,7 @@ def test_many_deaths_between_lease_and_record_hide_nothing(world: World, journal
     for number in range(2, REMEMBERED + 10):
         files.create_bytes(journal.file(number, "lease"), files.to_json(Lease(OTHER, 1, 0).as_json()))
 
-    found = journal.left()
+    found = journal.read_left()
     assert found is not None
     assert found[0].owner == MINE
     ended = operate(operation(world, journal), OTHER)
@@ -68,7 +70,7 @@ def test_what_was_finished_for_a_dead_run_is_not_made_again_by_its_retry(
         with pytest.raises(Killed):
             operate(operation(world, journal), OTHER)
     world.dead, world.calls = False, []
-    files.write_json(journal.file(journal.newest(), "lease"), Lease(OTHER, 1, 0).as_json())
+    files.write_json(journal.file(journal.newest_generation(), "lease"), Lease(OTHER, 1, 0).as_json())
 
     ended = operate(operation(world, journal), MINE)
 
@@ -103,7 +105,7 @@ def test_settled_generations_are_pruned(world: World, journal: Journal) -> None:
         operate(operation(world, journal, key=str(number)), replace(MINE, run=f"dag/{number}"))
 
     names = files.list_names(journal.uri)
-    assert journal.newest() == REMEMBERED + 5
+    assert journal.newest_generation() == REMEMBERED + 5
     assert len([name for name in names if name.endswith("lease.json")]) == REMEMBERED + 1
     assert journal.record(1) is None
     assert journal.record_of("dag/10", "10") is not None

@@ -106,7 +106,7 @@ def test_a_finished_change_lets_the_next_one_in(journal: Journal) -> None:
 
     with journal.claim(second) as entry:
         assert entry.record == SagaRecord("a sink/ü", second)
-    assert journal.newest() == 2
+    assert journal.newest_generation() == 2
     kept = journal.record(1)
     assert kept is not None
     assert kept.stages == (STAGE,)
@@ -159,21 +159,21 @@ def test_a_lease_is_kept_for_the_next_task_of_the_run_and_no_other(journal: Jour
         journal.refuse_overlap("dag/other")
     with (
         pytest.raises(Overlap, match="this run no longer has the lease"),
-        journal.continued(Owner.here(run="dag/other", task="alter"), seconds=100),
+        journal.continue_lease(Owner.here(run="dag/other", task="alter"), seconds=100),
     ):
         pass
-    with journal.continued(alter, seconds=100) as entry:
+    with journal.continue_lease(alter, seconds=100) as entry:
         assert entry.record.stages == (STAGE,)
 
     time.now += 3601
     journal.refuse_overlap("dag/other")
-    with journal.continued(alter, seconds=100) as entry:
+    with journal.continue_lease(alter, seconds=100) as entry:
         assert entry.record.stages == (STAGE,), "its generation is the newest, however old its lease is"
 
     time.now += 101
     with journal.claim(Owner.here(run="dag/other", task="apply")) as other:
         other.note(SagaState.UNDONE)
-    with pytest.raises(Overlap, match="this run no longer has the lease"), journal.continued(alter, seconds=100):
+    with pytest.raises(Overlap, match="this run no longer has the lease"), journal.continue_lease(alter, seconds=100):
         pass
 
 
@@ -191,7 +191,7 @@ def test_a_damaged_journal_stops_every_change(journal: Journal, time: Time, name
             journal.claim(Owner.here(run="dag/next", task="apply")),
         ):
             pass
-    assert journal.newest() == 1
+    assert journal.newest_generation() == 1
 
     files.remove_tree(journal.file(1, name))
     with journal.claim(Owner.here(run="dag/next", task="apply")):
@@ -227,7 +227,9 @@ def test_a_cluster_with_two_names_has_one_lease_of_a_resource(tmp_path: Path, ti
         root, cluster="c", resource="a", also="connect.kafka.1a2b", wall=time, age=time.age, clock=time.clock
     )
     mine, other = Owner("dag/1", "apply", ELSEWHERE, 1), Owner("dag/2", "apply", ELSEWHERE, 2)
-    tries = [(resource, [both])] if first == "one name" else [(both, [resource, worker, worker.sibling("a")])]
+    tries = (
+        [(resource, [both])] if first == "one name" else [(both, [resource, worker, worker.journal_of_sibling("a")])]
+    )
 
     for held, refused in tries:
         with held.claim(mine):
@@ -240,7 +242,11 @@ def test_a_cluster_with_two_names_has_one_lease_of_a_resource(tmp_path: Path, ti
             journal.refuse_overlap("dag/2")
             with journal.claim(other):
                 pass
-    with both.sibling("b").claim(mine), pytest.raises(Overlap), resource.sibling("b").claim(other):
+    with (
+        both.journal_of_sibling("b").claim(mine),
+        pytest.raises(Overlap),
+        resource.journal_of_sibling("b").claim(other),
+    ):
         pass
 
 

@@ -100,7 +100,7 @@ def test_a_process_that_can_not_be_seen_is_not_gone(
 ) -> None:
     """With hidepid, /proc shows no processes of other users; a signal tells a hidden one from none (kill(2))."""
     here = Owner.here(run="r", task="t")
-    monkeypatch.setattr(lease, "_started", lambda _pid: "")
+    monkeypatch.setattr(lease, "_start_time", lambda _pid: "")
 
     def kill(_pid: int, _signal: int) -> None:
         raise error

@@ -21,7 +21,7 @@ from airflow_provider_connect_offsets.workspace.datasets import (
     read_newest,
     write_dataset,
     write_newest,
-    writing_parts,
+    write_parts,
 )
 from airflow_provider_connect_offsets.workspace.paths import MARKER, join
 
@@ -123,12 +123,12 @@ def test_parts_are_one_dataset(tmp_path: Path) -> None:
     uri, verdict = str(tmp_path / "d"), full_row(schemas.VERDICTS)
     write_dataset(uri, schemas.VERDICTS, [verdict] * 3)
 
-    with writing_parts(uri, schemas.VERDICTS) as parts:
+    with write_parts(uri, schemas.VERDICTS) as parts:
         for times in (1, 3):
             parts.write(**{name: [value] * times for name, value in verdict.items()})
 
     assert read_dataset(uri, schemas.VERDICTS) == [verdict] * 4
-    with writing_parts(uri, schemas.VERDICTS):
+    with write_parts(uri, schemas.VERDICTS):
         pass
     assert read_dataset(uri, schemas.VERDICTS) == []
 
@@ -138,7 +138,7 @@ def test_parts_of_which_the_last_was_never_written_are_no_dataset(tmp_path: Path
     uri = str(tmp_path / "d")
     write_dataset(uri, schemas.VERDICTS, [])
 
-    with pytest.raises(OSError, match="gone"), writing_parts(uri, schemas.VERDICTS):
+    with pytest.raises(OSError, match="gone"), write_parts(uri, schemas.VERDICTS):
         raise OSError("gone")
 
     with pytest.raises(DatasetError, match="never finished"):

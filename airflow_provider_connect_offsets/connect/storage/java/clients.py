@@ -31,13 +31,15 @@ def client_settings(java: Settings) -> ClientSettings:
         InvalidInput: A setting is missing, contradicts another or needs a Java class; the message names file and
             setting.
     """
-    servers = ",".join(_SCHEME.sub("", server) for server in java.listed("bootstrap.servers"))
+    servers = ",".join(_SCHEME.sub("", server) for server in java.get_list("bootstrap.servers"))
     if not servers:
         raise java.refusal("bootstrap.servers is not set. Set it to the brokers of the Kafka cluster.")
-    protocol = (java.given("security.protocol") or "PLAINTEXT").upper()  # ignoring case, as SecurityProtocol.forName
+    protocol = (
+        java.get_nonempty("security.protocol") or "PLAINTEXT"
+    ).upper()  # ignoring case, as SecurityProtocol.forName
     if protocol not in _PROTOCOLS:
         raise java.refusal(f"security.protocol is {protocol!r}, but must be one of {', '.join(_PROTOCOLS)}.")
-    if protocol != "PLAINTEXT" and java.given("security.providers"):
+    if protocol != "PLAINTEXT" and java.get_nonempty("security.providers"):
         raise java.refusal(
             "security.providers names Java classes, which librdkafka can't run. If the brokers can be reached without "
             "these classes, use a copy of the file without security.providers."

@@ -69,14 +69,14 @@ def _provider(kind: str, parameters: Mapping[str, str]) -> _Provider:
         case "EnvVarConfigProvider":
             return partial(_of_environment, pattern=parameters.get("allowlist.pattern", ".*"))
         case _:
-            return partial(_unknown, kind=kind)
+            return partial(_refuse_provider, kind=kind)
 
 
 def _of_file(path: str, key: str, *, allowed: str) -> str:
     """Return a value from a properties file."""
     if not path:
         raise InvalidInput("it has no path of a file. Write it as ${provider:/path/of/file:key}.")
-    value = read_properties(_allowed(path, allowed), encoding="utf-8").get(key)
+    value = read_properties(_require_allowed(path, allowed), encoding="utf-8").get(key)
     if value is None:
         raise InvalidInput(f"{path} has no key {key!r}. Correct the key, or add it to the file.")
     return value
@@ -86,7 +86,7 @@ def _of_directory(path: str, key: str, *, allowed: str) -> str:
     """Return the content of the file that has the key's name."""
     if not path:
         raise InvalidInput("it has no path of a directory. Write it as ${provider:/path/of/directory:file}.")
-    directory = _allowed(path, allowed)
+    directory = _require_allowed(path, allowed)
     if not key or key in {".", ".."} or "/" in key:
         raise InvalidInput(f"{key!r} can't be the name of a file in {path}.")
     try:
@@ -111,7 +111,7 @@ def _of_environment(path: str, key: str, *, pattern: str) -> str:
     return value
 
 
-def _unknown(_path: str, _key: str, *, kind: str) -> str:
+def _refuse_provider(_path: str, _key: str, *, kind: str) -> str:
     """Refuse a provider that only the worker can use."""
     raise InvalidInput(
         f"the provider has the class {kind}, but only Kafka's FileConfigProvider, DirectoryConfigProvider and "
@@ -119,7 +119,7 @@ def _unknown(_path: str, _key: str, *, kind: str) -> str:
     )
 
 
-def _allowed(path: str, allowed: str) -> Path:
+def _require_allowed(path: str, allowed: str) -> Path:
     """Return ``path``, which must be in one of the ``allowed`` directories, if there are any."""
     folders = [Path(os.path.normpath(folder)) for folder in allowed.rstrip(",").split(",")] if allowed else []
     for folder in folders:

@@ -78,12 +78,12 @@ def _tokens(config: str) -> Iterator[_Token]:
     for one in _TOKEN.finditer(config):
         match one.lastgroup:
             case "double" | "single":
-                yield _Token(_ESCAPE.sub(_unescaped, one[one.lastgroup]))
+                yield _Token(_ESCAPE.sub(_unescape, one[one.lastgroup]))
             case "word":
                 yield _Token(one["word"])
             case "sign":
                 yield _Token(sign=one["sign"])
 
 
-def _unescaped(escape: re.Match[str]) -> str:
+def _unescape(escape: re.Match[str]) -> str:
     return chr(int(escape[1], 8)) if escape[1] else _NAMED.get(escape[2], escape[2])

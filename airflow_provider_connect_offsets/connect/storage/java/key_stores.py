@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12Certificat
 from cryptography.utils import CryptographyDeprecationWarning
 from cryptography.x509 import Certificate
 
-from airflow_provider_connect_offsets.connect.storage.java.keytool import converted
+from airflow_provider_connect_offsets.connect.storage.java.keytool import convert
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 
 _JAVAS_OWN = {b"\xfe\xed\xfe\xed": "JKS", b"\xce\xce\xce\xce": "JCEKS"}
@@ -41,7 +41,7 @@ class KeyStore:
     password: str | None = field(default=None, repr=False)
     key_password: str | None = field(default=None, repr=False)
 
-    def trusted(self) -> str:
+    def trusted_certificates(self) -> str:
         """Return the certificates in this trust store that Java trusts, as PEM.
 
         Raises:
@@ -55,7 +55,7 @@ class KeyStore:
             raise InvalidInput(f"{self.setting}: {self.path} has no certificate. Import the certificate to trust.")
         return _pem(certificates)
 
-    def own(self) -> tuple[str, str]:
+    def own_certificate(self) -> tuple[str, str]:
         """Return the client's certificate, with its chain, and its decrypted key, as PEM.
 
         Raises:
@@ -70,20 +70,20 @@ class KeyStore:
     def _read(self) -> PKCS12KeyAndCertificates:
         data = self._data()
         if (kind := _JAVAS_OWN.get(data[:4])) is not None:
-            data, password = converted(self.path, kind, self.password, self.key_password, self.setting)
-            return self._parsed(data, password)
+            data, password = convert(self.path, kind, self.password, self.key_password, self.setting)
+            return self._parse(data, password)
         if data.lstrip().startswith(_PEM):
             raise InvalidInput(
-                f"{self.setting}: {self.path} is a PEM file. Set {self._sibling('type')} to PEM, and leave out "
-                f"{self._sibling('password')}."
+                f"{self.setting}: {self.path} is a PEM file. Set {self._name_sibling('type')} to PEM, and leave out "
+                f"{self._name_sibling('password')}."
             )
         try:
-            return self._parsed(data, self.password or "")
+            return self._parse(data, self.password or "")
         except UnsupportedAlgorithm:  # a cipher of old Java versions that OpenSSL no longer supports
-            data, password = converted(self.path, "PKCS12", self.password, self.key_password, self.setting)
-            return self._parsed(data, password)
+            data, password = convert(self.path, "PKCS12", self.password, self.key_password, self.setting)
+            return self._parse(data, password)
 
-    def _sibling(self, name: str) -> str:
+    def _name_sibling(self, name: str) -> str:
         """Return the name of another setting of the same store."""
         return f"{self.setting.rpartition(' ')[2].removesuffix('location')}{name}"
 
@@ -96,13 +96,13 @@ class KeyStore:
                 "A relative path starts at the working directory."
             ) from error
 
-    def _parsed(self, data: bytes, password: str) -> PKCS12KeyAndCertificates:
+    def _parse(self, data: bytes, password: str) -> PKCS12KeyAndCertificates:
         try:
             with warnings.catch_warnings():  # ignore odd serial numbers of authorities
                 warnings.simplefilter("ignore", CryptographyDeprecationWarning)
                 return load_pkcs12(data, password.encode())
         except (ValueError, TypeError) as error:
-            secret = self._sibling("password")
+            secret = self._name_sibling("password")
             raise InvalidInput(
                 f"{self.setting}: {self.path} can't be opened. Either {secret} is wrong, or the file isn't a PKCS12, "
                 "JKS or JCEKS store. Check it with keytool -list."
@@ -113,13 +113,13 @@ def _chain(content: PKCS12KeyAndCertificates) -> list[Certificate]:
     """Return the key's certificate, then each issuer of the one before, as TLS requires; a store has no order."""
     chain = [content.cert.certificate] if content.cert else []
     others = [entry.certificate for entry in content.additional_certs]
-    while chain and (issuer := next((one for one in others if _issued(chain[-1], one)), None)):
+    while chain and (issuer := next((one for one in others if _is_issued_by(chain[-1], one)), None)):
         chain.append(issuer)
         others.remove(issuer)
     return chain
 
 
-def _issued(certificate: Certificate, issuer: Certificate) -> bool:
+def _is_issued_by(certificate: Certificate, issuer: Certificate) -> bool:
     try:
         certificate.verify_directly_issued_by(issuer)
     except (ValueError, TypeError, InvalidSignature):

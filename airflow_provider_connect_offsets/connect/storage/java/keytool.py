@@ -21,7 +21,7 @@ _TIMEOUT = 60.0
 _ENTRY = re.compile(r"^Alias name: ([^\r\n]*)$.*?^Entry type: (\w+)", re.MULTILINE | re.DOTALL)
 
 
-def converted(path: Path, kind: str, password: str | None, key_password: str | None, setting: str) -> tuple[bytes, str]:
+def convert(path: Path, kind: str, password: str | None, key_password: str | None, setting: str) -> tuple[bytes, str]:
     """Convert a key store to PKCS12.
 
     Args:
@@ -47,7 +47,7 @@ def converted(path: Path, kind: str, password: str | None, key_password: str | N
             f"-destkeystore {shlex.quote(str(path.with_suffix('.p12')))} -deststoretype PKCS12"
         )
     with tempfile.TemporaryDirectory(prefix="connect-offsets-") as folder:  # mode 0700
-        return _Conversion(tool, path, kind, password, key_password, setting).into(Path(folder) / "store.p12")
+        return _Conversion(tool, path, kind, password, key_password, setting).convert_into(Path(folder) / "store.p12")
 
 
 def _keytool() -> str | None:
@@ -72,7 +72,7 @@ class _Conversion:
             self._source += ["-srcstorepass:env", "SOURCE"]
             self._listed += ["-storepass:env", "SOURCE"]
 
-    def into(self, target: Path) -> tuple[bytes, str]:
+    def convert_into(self, target: Path) -> tuple[bytes, str]:
         written = ["-destkeystore", str(target), "-deststoretype", "PKCS12", "-deststorepass:env", "TARGET"]
         for entry in self._entries():
             self._run("-importkeystore", *self._source, *written, "-noprompt", *entry)

@@ -30,8 +30,8 @@ def rest_urls(worker: Settings) -> tuple[str, ...]:
     Raises:
         InvalidInput: ``listeners`` or a port is invalid.
     """
-    listeners = [_parsed(worker, listener) for listener in worker.listed("listeners")] or [_default(worker)]
-    every = [_advertised(worker, listeners), *listeners]
+    listeners = [_parse(worker, listener) for listener in worker.get_list("listeners")] or [_default(worker)]
+    every = [_advertised_listener(worker, listeners), *listeners]
     return tuple(dict.fromkeys(listener.url for listener in every if listener.port > 0))
 
 
@@ -40,23 +40,23 @@ def _default(worker: Settings) -> _Listener:
     return _Listener("http", worker.get("rest.host.name") or "", _port(worker, "rest.port") or 8083)
 
 
-def _advertised(worker: Settings, listeners: list[_Listener]) -> _Listener:
+def _advertised_listener(worker: Settings, listeners: list[_Listener]) -> _Listener:
     """Return the advertised listener (``RestServer.advertisedUrl``), based on the first listener of its scheme.
 
     Without ``rest.advertised.listener`` the scheme is http if any listener has it.
     """
     schemes = [listener.scheme for listener in listeners]
-    scheme = (worker.given("rest.advertised.listener") or ("http" if "http" in schemes else schemes[0])).lower()
+    scheme = (worker.get_nonempty("rest.advertised.listener") or ("http" if "http" in schemes else schemes[0])).lower()
     first = next((listener for listener in listeners if listener.scheme == scheme), listeners[0])
     return replace(
         first,
         scheme=scheme,
-        host=worker.given("rest.advertised.host.name") or first.host,
+        host=worker.get_nonempty("rest.advertised.host.name") or first.host,
         port=_port(worker, "rest.advertised.port") or first.port,
     )
 
 
-def _parsed(worker: Settings, listener: str) -> _Listener:
+def _parse(worker: Settings, listener: str) -> _Listener:
     match = _LISTENER.match(listener)
     if match is None or match[1].lower() not in {"http", "https"}:
         raise worker.refusal(f"listeners has {listener!r}. Write a listener as http://host:port.")

@@ -43,14 +43,14 @@ def flow_settings(file: Settings, flow: str | None) -> Settings:
         "config.storage.topic": f"mm2-configs.{source}.internal",
     }
     common = {name: value for name, value in file.values.items() if name.startswith(_COMMON)}
-    return file.derived({**defaults, **_cluster(file, target), **common}, f"{file.source} ({requested})")
+    return file.derive({**defaults, **_cluster(file, target), **common}, f"{file.source} ({requested})")
 
 
 def enabled_flows(file: Settings) -> list[str]:
     """Return the enabled flows, in the order of ``clusters``."""
-    clusters = file.listed("clusters")
+    clusters = file.get_list("clusters")
     flows = [f"{source}->{target}" for source in clusters for target in clusters if source != target]
-    return [flow for flow in flows if (file.whole(f"{flow}.enabled") or "").lower() == "true"]
+    return [flow for flow in flows if (file.get_untrimmed(f"{flow}.enabled") or "").lower() == "true"]
 
 
 def _cluster(file: Settings, cluster: str) -> dict[str, str]:

@@ -35,12 +35,12 @@ def sasl_settings(java: Settings) -> tuple[dict[str, str], list[str]]:
         InvalidInput: The login needs Java: another mechanism or login module, a callback handler, or the system
             property ``java.security.auth.login.config`` in place of ``sasl.jaas.config``.
     """
-    mechanism = java.given("sasl.mechanism") or "GSSAPI"
+    mechanism = java.get_nonempty("sasl.mechanism") or "GSSAPI"
     if mechanism not in _MODULES:
         raise java.refusal(
             f"sasl.mechanism is {mechanism}, but only {', '.join(_MODULES)} can be mapped to librdkafka."
         )
-    _no_classes(java, mechanism)
+    _refuse_classes(java, mechanism)
     login = _login(java, mechanism)
     settings = {"sasl.mechanism": mechanism}
     match mechanism:
@@ -52,7 +52,7 @@ def sasl_settings(java: Settings) -> tuple[dict[str, str], list[str]]:
             return {**settings, **_password(java, login)}, []
 
 
-def _no_classes(java: Settings, mechanism: str) -> None:
+def _refuse_classes(java: Settings, mechanism: str) -> None:
     """Refuse classes that change the login."""
     known = {
         "sasl.client.callback.handler.class": set(),
@@ -61,7 +61,7 @@ def _no_classes(java: Settings, mechanism: str) -> None:
         "sasl.oauthbearer.jwt.retriever.class": _TOKEN_RETRIEVERS,
     }
     for setting, classes in known.items():
-        if (name := java.given(setting)) and name not in classes:
+        if (name := java.get_nonempty(setting)) and name not in classes:
             raise java.refusal(
                 f"{setting} is the Java class {name}, which librdkafka can't run, so the login can't be mapped. "
                 "Use a copy of the file with a login that does not need the class."
@@ -69,7 +69,7 @@ def _no_classes(java: Settings, mechanism: str) -> None:
 
 
 def _login(java: Settings, mechanism: str) -> Login:
-    config = java.needed(
+    config = java.require(
         "sasl.jaas.config",
         "but security.protocol requires SASL. If the worker reads its login from the file in the system property "
         "java.security.auth.login.config, use a copy of this properties file with sasl.jaas.config added",
@@ -99,11 +99,11 @@ def _password(java: Settings, login: Login) -> dict[str, str]:
 
 def _oauth(java: Settings, login: Login) -> dict[str, str]:
     """Return settings for a token by client credentials; settings override options of the login (KIP-1139)."""
-    url = java.needed(
+    url = java.require(
         "sasl.oauthbearer.token.endpoint.url",
         "but librdkafka can only use tokens that it fetches from such a URL",
     )
-    scope = java.given("sasl.oauthbearer.scope") or login.options.get("scope")
+    scope = java.get_nonempty("sasl.oauthbearer.scope") or login.options.get("scope")
     extensions = [
         f"{name.removeprefix('extension_')}={value}"
         for name, value in login.options.items()
@@ -113,8 +113,9 @@ def _oauth(java: Settings, login: Login) -> dict[str, str]:
     return {
         "sasl.oauthbearer.method": "oidc",
         "sasl.oauthbearer.token.endpoint.url": url,
-        "sasl.oauthbearer.client.id": java.given(f"{credentials}.id") or _option(java, login, "clientId"),
-        "sasl.oauthbearer.client.secret": java.given(f"{credentials}.secret") or _option(java, login, "clientSecret"),
+        "sasl.oauthbearer.client.id": java.get_nonempty(f"{credentials}.id") or _option(java, login, "clientId"),
+        "sasl.oauthbearer.client.secret": java.get_nonempty(f"{credentials}.secret")
+        or _option(java, login, "clientSecret"),
         **({"sasl.oauthbearer.scope": scope} if scope else {}),
         **({"sasl.oauthbearer.extensions": ",".join(extensions)} if extensions else {}),
     }
@@ -128,7 +129,7 @@ def _oauth_notes(login: Login) -> list[str]:
 
 
 def _kerberos(java: Settings, login: Login) -> dict[str, str]:
-    service = java.given("sasl.kerberos.service.name") or login.options.get("serviceName")
+    service = java.get_nonempty("sasl.kerberos.service.name") or login.options.get("serviceName")
     if not service:
         raise java.refusal("Neither sasl.kerberos.service.name nor serviceName in sasl.jaas.config is set. Set one.")
     return {

@@ -14,7 +14,7 @@ from airflow_provider_connect_offsets.exceptions import InvalidInput
 _BLANKS = "".join(map(chr, range(0x21)))
 
 
-def trimmed(value: str) -> str:
+def trim(value: str) -> str:
     """Return a value as ``ConfigDef.parseType`` reads it."""
     return value.strip(_BLANKS)
 
@@ -44,30 +44,30 @@ class Settings:
         Raises:
             InvalidInput: A reference in it can't be resolved.
         """
-        value = self.whole(name)
-        return None if value is None else trimmed(value)
+        value = self.get_untrimmed(name)
+        return None if value is None else trim(value)
 
-    def whole(self, name: str) -> str | None:
+    def get_untrimmed(self, name: str) -> str | None:
         """Return the value of ``name`` untrimmed, as code without ``ConfigDef`` reads it; otherwise as :meth:`get`."""
         value = self.values.get(name)
         return None if value is None else self._providers.resolve(value, f"{self.source}: {name}")
 
-    def given(self, name: str) -> str | None:
+    def get_nonempty(self, name: str) -> str | None:
         """Return the value of ``name``; None if it is not set or empty."""
         return self.get(name) or None
 
-    def needed(self, name: str, purpose: str) -> str:
+    def require(self, name: str, purpose: str) -> str:
         """Return the value of ``name``; raises :class:`InvalidInput` with ``purpose`` if it is not set or empty."""
-        value = self.given(name)
+        value = self.get_nonempty(name)
         if value is None:
             raise self.refusal(f"{name} is not set, {purpose}.")
         return value
 
-    def listed(self, name: str) -> list[str]:
+    def get_list(self, name: str) -> list[str]:
         """Return the values of a list as ``ConfigDef`` does: split at commas and stripped."""
         return [value.strip() for value in (self.get(name) or "").split(",") if value.strip()]
 
-    def derived(self, values: Mapping[str, str], source: str = "") -> Settings:
+    def derive(self, values: Mapping[str, str], source: str = "") -> Settings:
         """Return settings with other values and the same providers."""
         return Settings(values, source or self.source, self._providers)
 

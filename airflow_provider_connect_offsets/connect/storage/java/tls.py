@@ -32,7 +32,7 @@ def tls_settings(java: Settings) -> tuple[dict[str, str], list[str]]:
         InvalidInput: A store can't be read, settings contradict each other, or a Java class makes the connections
             (``ssl.engine.factory.class``).
     """
-    if java.given("ssl.engine.factory.class"):
+    if java.get_nonempty("ssl.engine.factory.class"):
         raise java.refusal(
             "ssl.engine.factory.class names a Java class for TLS connections, which librdkafka can't run. Use a copy "
             "of the file with ssl.truststore and ssl.keystore settings instead."
@@ -40,7 +40,7 @@ def tls_settings(java: Settings) -> tuple[dict[str, str], list[str]]:
     notes = [
         f"{name} is not mapped to librdkafka: client and broker negotiate what both support."
         for name in _NARROWING
-        if java.given(name)
+        if java.get_nonempty(name)
     ]
     trust = _trust(java)
     if not trust:
@@ -48,7 +48,7 @@ def tls_settings(java: Settings) -> tuple[dict[str, str], list[str]]:
             "ssl.truststore is not set: Java would trust its own certificate authorities, but librdkafka trusts the "
             "system's."
         )
-    return {"ssl.endpoint.identification.algorithm": _identification(java), **trust, **_own(java)}, notes
+    return {"ssl.endpoint.identification.algorithm": _identification(java), **trust, **_own_settings(java)}, notes
 
 
 def _identification(java: Settings) -> str:
@@ -64,25 +64,25 @@ def _identification(java: Settings) -> str:
 
 
 def _trust(java: Settings) -> dict[str, str]:
-    inline, kind = java.given("ssl.truststore.certificates"), _kind(java, "ssl.truststore")
-    path = java.given("ssl.truststore.location")
+    inline, kind = java.get_nonempty("ssl.truststore.certificates"), _kind(java, "ssl.truststore")
+    path = java.get_nonempty("ssl.truststore.location")
     if inline is not None:
-        _only_inline(java, "ssl.truststore.certificates", "ssl.truststore")
+        _refuse_location(java, "ssl.truststore.certificates", "ssl.truststore")
         return {"ssl.ca.pem": _certificates(java, "ssl.truststore.certificates", inline)}
     if path is None:
         return {}
     if kind == "PEM":
-        _no_password(java, "ssl.truststore.password")
+        _refuse_password(java, "ssl.truststore.password")
         return {"ssl.ca.pem": _certificates(java, "ssl.truststore.location", _text(java, "ssl.truststore.location"))}
     setting = f"{java.source}: ssl.truststore.location"
-    return {"ssl.ca.pem": _store(setting, path, java.get("ssl.truststore.password")).trusted()}
+    return {"ssl.ca.pem": _store(setting, path, java.get("ssl.truststore.password")).trusted_certificates()}
 
 
-def _own(java: Settings) -> dict[str, str]:
-    inline, chain = java.given("ssl.keystore.key"), java.given("ssl.keystore.certificate.chain")
-    path, kind = java.given("ssl.keystore.location"), _kind(java, "ssl.keystore")
+def _own_settings(java: Settings) -> dict[str, str]:
+    inline, chain = java.get_nonempty("ssl.keystore.key"), java.get_nonempty("ssl.keystore.certificate.chain")
+    path, kind = java.get_nonempty("ssl.keystore.location"), _kind(java, "ssl.keystore")
     if inline is not None or chain is not None:
-        _only_inline(java, "ssl.keystore.key", "ssl.keystore")
+        _refuse_location(java, "ssl.keystore.key", "ssl.keystore")
         if inline is None or chain is None:
             raise java.refusal("ssl.keystore.key and ssl.keystore.certificate.chain are both needed.")
         return {
@@ -92,15 +92,15 @@ def _own(java: Settings) -> dict[str, str]:
     if path is None:
         return {}
     if kind == "PEM":
-        _no_password(java, "ssl.keystore.password")
+        _refuse_password(java, "ssl.keystore.password")
         text = _text(java, "ssl.keystore.location")
         return {
             "ssl.certificate.pem": _certificates(java, "ssl.keystore.location", text),
             **_key(java, "ssl.keystore.location", text),
         }
-    password = java.needed("ssl.keystore.password", "but Java needs it to open ssl.keystore.location")
+    password = java.require("ssl.keystore.password", "but Java needs it to open ssl.keystore.location")
     setting = f"{java.source}: ssl.keystore.location"
-    certificate, key = _store(setting, path, password, java.given("ssl.key.password")).own()
+    certificate, key = _store(setting, path, password, java.get_nonempty("ssl.key.password")).own_certificate()
     return {"ssl.certificate.pem": certificate, "ssl.key.pem": key}
 
 
@@ -113,7 +113,7 @@ def _store(setting: str, path: str, password: str | None, key_password: str | No
 
 def _kind(java: Settings, store: str) -> str:
     """Return the type of a store, of which only PEM matters: the content reveals the others."""
-    kind = java.given(f"{store}.type") or "JKS"
+    kind = java.get_nonempty(f"{store}.type") or "JKS"
     if kind.upper() not in (*_STORES, "PEM"):
         raise java.refusal(
             f"{store}.type is {kind}, but only PEM, PKCS12, JKS and JCEKS can be mapped to librdkafka. Convert the "
@@ -122,21 +122,21 @@ def _kind(java: Settings, store: str) -> str:
     return kind.upper()
 
 
-def _only_inline(java: Settings, setting: str, store: str) -> None:
+def _refuse_location(java: Settings, setting: str, store: str) -> None:
     if _kind(java, store) != "PEM":
         raise java.refusal(f"{setting} needs {store}.type=PEM.")
-    if java.given(f"{store}.location"):
+    if java.get_nonempty(f"{store}.location"):
         raise java.refusal(f"{setting} and {store}.location exclude each other. Keep one of them.")
-    _no_password(java, f"{store}.password")
+    _refuse_password(java, f"{store}.password")
 
 
-def _no_password(java: Settings, setting: str) -> None:
+def _refuse_password(java: Settings, setting: str) -> None:
     if java.get(setting) is not None:
         raise java.refusal(f"{setting} can't be set for the type PEM. The password of a key is ssl.key.password.")
 
 
 def _text(java: Settings, setting: str) -> str:
-    path = Path(java.needed(setting, "and a store of type PEM is needed"))
+    path = Path(java.require(setting, "and a store of type PEM is needed"))
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
@@ -159,7 +159,7 @@ def _key(java: Settings, setting: str, text: str) -> dict[str, str]:
     label, block = keys[0]
     if label != "ENCRYPTED PRIVATE KEY":
         return {"ssl.key.pem": block}
-    password = java.needed("ssl.key.password", f"but the private key of {setting} is encrypted")
+    password = java.require("ssl.key.password", f"but the private key of {setting} is encrypted")
     return {"ssl.key.pem": block, "ssl.key.password": password}
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from airflow_provider_connect_offsets.connect.storage.java.clients import ClientSettings, client_settings
 from airflow_provider_connect_offsets.connect.storage.java.listeners import rest_urls
 from airflow_provider_connect_offsets.connect.storage.java.mirror_maker_config import flow_settings, is_mirror_maker
-from airflow_provider_connect_offsets.connect.storage.java.settings import Settings, trimmed
+from airflow_provider_connect_offsets.connect.storage.java.settings import Settings, trim
 
 _GROUP, _TOPIC, _FILE = "group.id", "offset.storage.topic", "offset.storage.file.filename"
 _SERVERS, _TOKENS = "bootstrap.servers", "sasl.oauthbearer.token.endpoint.url"
@@ -71,14 +71,14 @@ class WorkerConfig:
         named = ",".join((own.get(_SERVERS, ""), producer.get(_SERVERS, ""), *trusted))
         self._refuse_unknown_hosts(settings, producer, {_host(server) for server in named.split(",")})
         merged = {**producer, **settings}
-        return client_settings(self._settings.derived(merged, f"{self._settings.source} (producer of a connector)"))
+        return client_settings(self._settings.derive(merged, f"{self._settings.source} (producer of a connector)"))
 
     def _refuse_unknown_hosts(self, settings: Mapping[str, str], producer: Mapping[str, str], known: set[str]) -> None:
         """Refuse to send the worker's login to a host that only a connector's settings name, which are read from Kafka.
 
         Refuse also to send a login without TLS that the file has for SASL_SSL.
         """
-        protocol = trimmed({**producer, **settings}.get("security.protocol", "")).upper()
+        protocol = trim({**producer, **settings}.get("security.protocol", "")).upper()
         inherited = any(name in producer and name not in settings for name in _LOGINS)
         # The value of a reference is the worker's too.
         ours = inherited or any("${" in value for value in settings.values())
@@ -92,7 +92,7 @@ class WorkerConfig:
                 "configuration). The worker's login is not sent to a host that was only read from Kafka. If the host "
                 "is right, add it to CONNECT_OFFSETS_BROKERS."
             )
-        if protocol != "SASL_SSL" and trimmed(producer.get("security.protocol", "")).upper() == "SASL_SSL":
+        if protocol != "SASL_SSL" and trim(producer.get("security.protocol", "")).upper() == "SASL_SSL":
             raise self._settings.refusal(
                 f"A connector's producer.override.security.protocol is {protocol}, but the file's login for SASL_SSL "
                 "is not sent without TLS."
@@ -120,14 +120,14 @@ def read_worker_config(path: Path, *, flow: str | None = None) -> WorkerConfig:
     if is_mirror_maker(file):
         worker = flow_settings(file, flow)
         has_rest = (file.get("dedicated.mode.enable.internal.rest") or "").lower() == "true"
-        return _distributed(path, worker, rest_urls(file) if has_rest else ())
+        return _configure_distributed(path, worker, rest_urls(file) if has_rest else ())
     if flow is not None:
         raise file.refusal(
             f"This is not a file of MirrorMaker 2 (with clusters and a->b.enabled), so it has no flow {flow!r}."
         )
-    if file.given(_GROUP) and file.given(_TOPIC):
-        return _distributed(path, file, rest_urls(file))
-    if offsets_file := file.given(_FILE):
+    if file.get_nonempty(_GROUP) and file.get_nonempty(_TOPIC):
+        return _configure_distributed(path, file, rest_urls(file))
+    if offsets_file := file.get_nonempty(_FILE):
         _check_converters(file)
         return WorkerConfig(
             path=path,
@@ -135,7 +135,7 @@ def read_worker_config(path: Path, *, flow: str | None = None) -> WorkerConfig:
             listeners=rest_urls(file),
             _settings=file,
         )
-    present = [name for name in (_GROUP, _TOPIC, _FILE, "clusters") if file.given(name)]
+    present = [name for name in (_GROUP, _TOPIC, _FILE, "clusters") if file.get_nonempty(name)]
     raise file.refusal(
         f"This is not the file of a Connect worker. A distributed worker has {_GROUP} and {_TOPIC}, a standalone "
         f"worker has {_FILE}, and a dedicated MirrorMaker 2 has clusters with flows. Of these settings, this file has "
@@ -143,7 +143,7 @@ def read_worker_config(path: Path, *, flow: str | None = None) -> WorkerConfig:
     )
 
 
-def _distributed(path: Path, worker: Settings, listeners: tuple[str, ...]) -> WorkerConfig:
+def _configure_distributed(path: Path, worker: Settings, listeners: tuple[str, ...]) -> WorkerConfig:
     _check_converters(worker)
     return WorkerConfig(
         path=path,
@@ -159,7 +159,7 @@ def _distributed(path: Path, worker: Settings, listeners: tuple[str, ...]) -> Wo
 def _check_converters(worker: Settings) -> None:
     """Refuse settings with which workers before Kafka 3.0 don't store offsets as plain JSON (KIP-174, KIP-738)."""
     for setting in ("internal.key.converter", "internal.value.converter"):
-        converter, schemas = worker.given(setting), worker.get(f"{setting}.schemas.enable")
+        converter, schemas = worker.get_nonempty(setting), worker.get(f"{setting}.schemas.enable")
         plain = (schemas or "").lower() == "false"
         if converter in (None, _JSON) and (plain or (schemas is None and converter is None)):
             continue

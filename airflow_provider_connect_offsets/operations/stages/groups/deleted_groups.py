@@ -14,8 +14,8 @@ from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.groups import Committed
 from airflow_provider_connect_offsets.observe.partitions import partition_of
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from airflow_provider_connect_offsets.operations.stages.groups.left_groups import partition_text, shown
-from airflow_provider_connect_offsets.operations.stages.groups.prior_groups import committed_in, committed_row
+from airflow_provider_connect_offsets.operations.stages.groups.left_groups import partition_text, show_offset
+from airflow_provider_connect_offsets.operations.stages.groups.prior_groups import committed_row, read_committed
 from airflow_provider_connect_offsets.workspace.datasets import read_newest, write_newest
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import DELETED_GROUP_OFFSETS
@@ -54,7 +54,7 @@ def delete_and_commit(
     left: dict[str, str] = {}
     unfinished: dict[str, str] = {}
     for name, offsets in expected.items():
-        if reason := _changed(observed[name], target.groups.offsets_of([name])[name]):
+        if reason := _describe_changed(observed[name], target.groups.offsets_of([name])[name]):
             left[name] = reason
             continue
         try:
@@ -86,7 +86,7 @@ def commit_deleted(directory: FailoverDirectory, target: KafkaCluster) -> dict[s
     if not kept:
         return {}
     present = target.groups.offsets_of(kept)
-    moved = {name: reason for name, offsets in kept.items() if (reason := _moved_since(offsets, present[name]))}
+    moved = {name: reason for name, offsets in kept.items() if (reason := _describe_moved(offsets, present[name]))}
     unfinished = _commit_missing(directory, target, kept)
     for name in kept:
         result = (moved | unfinished).get(name, "the group has all the offsets that it had before")
@@ -103,22 +103,24 @@ def is_whole(directory: FailoverDirectory) -> bool:
 def _commit_missing(
     directory: FailoverDirectory, target: KafkaCluster, expected: Mapping[str, Expected]
 ) -> dict[str, str]:
-    missing = _missing(target, expected)
+    missing = _missing_offsets(target, expected)
     if not missing:
         return {}
     refused = target.groups.commit(missing)
     reasons: dict[str, str] = {}
-    for name, offsets in _missing(target, expected).items():
+    for name, offsets in _missing_offsets(target, expected).items():
         where, committed = next(iter(offsets.items()))
         reasons[name] = (
             f"it was deleted to clear single offsets, and still lacks {len(offsets):,} of its other offsets, the first "
-            f"in {partition_text(where)}: {shown(committed)}. They are kept under {directory.deleted_groups}. Run the "
-            f"task again to commit them ({refused.get(name, 'Kafka accepted them, but did not return them')})"
+            f"in {partition_text(where)}: {show_offset(committed)}. They are kept under {directory.deleted_groups}. "
+            f"Run the task again to commit them ({refused.get(name, 'Kafka accepted them, but did not return them')})"
         )
     return reasons
 
 
-def _missing(target: KafkaCluster, expected: Mapping[str, Expected]) -> dict[str, dict[TopicPartition, Committed]]:
+def _missing_offsets(
+    target: KafkaCluster, expected: Mapping[str, Expected]
+) -> dict[str, dict[TopicPartition, Committed]]:
     missing = {
         name: {where: one for where, one in expected[name].items() if one is not None and where not in present}
         for name, present in target.groups.offsets_of(expected).items()
@@ -126,25 +128,25 @@ def _missing(target: KafkaCluster, expected: Mapping[str, Expected]) -> dict[str
     return {name: offsets for name, offsets in missing.items() if offsets}
 
 
-def _changed(observed: Offsets, present: Offsets) -> str:
+def _describe_changed(observed: Offsets, present: Offsets) -> str:
     """Describe which offset has changed since the group was observed; empty if none has."""
     for where in {**observed, **present}:
         if observed.get(where) != present.get(where):
-            moved = f"went from {shown(observed.get(where))} to {shown(present.get(where))}"
+            moved = f"went from {show_offset(observed.get(where))} to {show_offset(present.get(where))}"
             return f"{partition_text(where)} {moved} during the restore: run the task again"
     return ""
 
 
-def _moved_since(expected: Expected, present: Offsets) -> str:
+def _describe_moved(expected: Expected, present: Offsets) -> str:
     """Describe an offset that someone else committed after the delete; empty if none, or nothing was deleted."""
     if any(one is None and where in present for where, one in expected.items()):
         return ""
     for where, one in expected.items():
         if one is not None and present.get(where, one) != one:
             return (
-                f"{partition_text(where)} is at {shown(present[where])}, but was at {shown(one)} when the group was "
-                "deleted to clear single offsets. Someone has used the group since then, and may have skipped records. "
-                "This offset stays. If it is wrong, set it by hand, then run the task again"
+                f"{partition_text(where)} is at {show_offset(present[where])}, but was at {show_offset(one)} when the "
+                "group was deleted to clear single offsets. Someone has used the group since then, and may have "
+                "skipped records. This offset stays. If it is wrong, set it by hand, then run the task again"
             )
     return ""
 
@@ -152,7 +154,7 @@ def _moved_since(expected: Expected, present: Offsets) -> str:
 def _read(directory: FailoverDirectory) -> dict[str, Expected]:
     kept: dict[str, dict[TopicPartition, Committed | None]] = {}
     for row in read_newest(directory.deleted_groups, DELETED_GROUP_OFFSETS) or ():
-        kept.setdefault(row["group"], {})[partition_of(row)] = committed_in(row)
+        kept.setdefault(row["group"], {})[partition_of(row)] = read_committed(row)
     return dict(kept)
 
 

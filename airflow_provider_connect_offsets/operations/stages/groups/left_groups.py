@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from airflow_provider_connect_offsets.kafka.groups import Committed
-from airflow_provider_connect_offsets.observe.partitions import first_few
+from airflow_provider_connect_offsets.observe.partitions import join_first
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 
 _NAMED = 5
 MEMBERS = "it has members on the target: stop them, then run the task again"
@@ -23,7 +23,7 @@ def partition_text(where: TopicPartition) -> str:
     return f"topic {where.topic!r}, partition {where.partition}"
 
 
-def shown(offset: int | Committed | None) -> str:
+def show_offset(offset: int | Committed | None) -> str:
     """Write the committed offset of a partition; None: there is none."""
     if offset is None:
         return "no offset"
@@ -34,14 +34,14 @@ def shown(offset: int | Committed | None) -> str:
 
 def reasons(left: Mapping[str, str]) -> str:
     """Name the groups that were left, the first five of them with the reason."""
-    return first_few([f"{name!r}: {reason}" for name, reason in sorted(left.items())], _NAMED, separator="; ")
+    return join_first([f"{name!r}: {reason}" for name, reason in sorted(left.items())], _NAMED, separator="; ")
 
 
 def names(groups: Collection[str]) -> str:
     """Name the first five of ``groups``."""
-    return first_few([repr(name) for name in sorted(groups)], _NAMED)
+    return join_first([repr(name) for name in sorted(groups)], _NAMED)
 
 
 def count(groups: Collection[str]) -> str:
     """Count groups, and name the first five: ``2 groups ('a', 'b')``."""
-    return f"{counted(len(groups), 'group')} ({names(groups)})"
+    return f"{quantify(len(groups), 'group')} ({names(groups)})"

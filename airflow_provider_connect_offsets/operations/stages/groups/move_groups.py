@@ -65,12 +65,12 @@ class MoveGroups(ReachedStage):
         return clients.origin is Origin.GROUP and record.subject == groups_resource(_cluster(clients).cluster_id())
 
     @classmethod
-    def built(cls, subject: str, clients: Clients, spec: JsonMap) -> Self:
+    def build(cls, subject: str, clients: Clients, spec: JsonMap) -> Self:
         """Build the stage from what :meth:`spec` has returned; it can only be undone."""
         del subject
         return cls(clients, FailoverDirectory(spec["directory"]))
 
-    def changed(self) -> Iterable[tuple[Named, str]]:
+    def changed_names(self) -> Iterable[tuple[Named, str]]:
         """Return the groups that are moved, and the topics on the target."""
         rows = iterate_dataset(self._directory.translation, TRANSLATION)
         moved = [(row["group"], row["target_topic"]) for row in rows if row["action"] == Move.COMMIT]
@@ -105,7 +105,7 @@ class MoveGroups(ReachedStage):
 class MoveExplained(Explanation):
     """Returns the move's error, which names the groups' offsets and the next step."""
 
-    def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
+    def explain_not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
         """Return the error; the failure, if an interruption ended the move."""
         if not isinstance(error, Exception):
             return failure

@@ -40,7 +40,7 @@ class Replaced:
 Replacements = Mapping[str, Mapping[TopicPartition, Replaced]]
 
 
-def added(
+def add_replaced(
     earlier: Replacements,
     due: Mapping[str, Mapping[TopicPartition, int]],
     present: Mapping[str, Group],
@@ -76,7 +76,7 @@ def read_replaced(directory: FailoverDirectory) -> Replacements | None:
         return None
     replaced: dict[str, dict[TopicPartition, Replaced]] = {}
     for row in rows:
-        one = Replaced(committed_in(row), row["committed"], row["existed"], row["digest"])
+        one = Replaced(read_committed(row), row["committed"], row["existed"], row["digest"])
         replaced.setdefault(row["group"], {})[partition_of(row)] = one
     return replaced
 
@@ -86,7 +86,7 @@ def write_replaced(directory: FailoverDirectory, replaced: Replacements) -> None
     write_newest(directory.before, PRIOR_GROUP_OFFSETS, _rows(replaced))
 
 
-def committed_in(row: Mapping[str, Any]) -> Committed | None:
+def read_committed(row: Mapping[str, Any]) -> Committed | None:
     """Read the committed offset of a dataset's row; None if its column ``offset`` is null."""
     return None if row["offset"] is None else Committed(row["offset"], row["metadata"] or "", row["leader_epoch"])
 

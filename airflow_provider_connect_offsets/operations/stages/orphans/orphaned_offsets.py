@@ -13,14 +13,14 @@ from airflow_provider_connect_offsets.connect.storage.offsets_topic import Offse
 from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
 from airflow_provider_connect_offsets.exceptions import InvalidDocument, InvalidInput, PlanRefused
 from airflow_provider_connect_offsets.kafka.topic_reader import TopicRecord
-from airflow_provider_connect_offsets.observe.partitions import first_few
+from airflow_provider_connect_offsets.observe.partitions import join_first
 from airflow_provider_connect_offsets.observe.stored_records import has_offset, moment_of, stored_rows
 from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_document, parse_kip199
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.offsets.plan import plan_digest
 from airflow_provider_connect_offsets.offsets.requests.orphans import Orphan, OrphanRequest
 from airflow_provider_connect_offsets.offsets.storage import StoredOffsets, parse_key
-from airflow_provider_connect_offsets.words import counted
+from airflow_provider_connect_offsets.words import quantify
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
@@ -85,9 +85,9 @@ class Removal(JsonRecord):
         reasons: dict[str, list[str]] = {}
         for name, reason in self.left.items():
             reasons.setdefault(reason, []).append(name)
-        left = " ".join(f"{_named(names)}: {reason}." for reason, names in reasons.items())
-        count = f"{len(self.removed)} of {counted(len(self.removed) + len(self.left), 'connector')}"
-        removed = f" Removed: {_named(self.removed)}. To undo the removal, import {kept}." if self.removed else ""
+        left = " ".join(f"{_join_names(names)}: {reason}." for reason, names in reasons.items())
+        count = f"{len(self.removed)} of {quantify(len(self.removed) + len(self.left), 'connector')}"
+        removed = f" Removed: {_join_names(self.removed)}. To undo the removal, import {kept}." if self.removed else ""
         return (
             f"Topic {topic!r}: orphaned offsets of {count} were removed. {left}{removed} Search again to "
             "find what is still orphaned."
@@ -111,18 +111,18 @@ class _Judged:
     documents: Mapping[str, Offsets]
 
     @property
-    def removable(self) -> dict[str, _Connector]:
+    def removable_connectors(self) -> dict[str, _Connector]:
         """The connectors whose orphaned offsets may be removed."""
         return {name: one for name, one in self.connectors.items() if one.reason is None}
 
 
-def existing_on(control: ConnectorControl, topic: OffsetsTopic) -> Exist:
+def lister_of(control: ConnectorControl, topic: OffsetsTopic) -> Exist:
     """Return a function that lists the existing connectors.
 
     Over REST it raises :class:`InvalidInput` if the worker belongs to another Kafka cluster than the topic.
     """
     if isinstance(control, StorageControl):
-        return control.configured
+        return control.configured_connectors
 
     def exist() -> list[str]:
         _refuse_other_cluster(cast("ConnectRest", control), topic)
@@ -162,9 +162,9 @@ def remove_approved(
             keep(documents)
         _keep_removed(directory, documents)
 
-    judged = _judged(approved(directory, digest), topic, exist=exist)
+    judged = _judge_all(read_approved(directory, digest), topic, exist=exist)
     _remove(judged, topic, exist=exist, keep=keep_removed)
-    removed = judged.removable
+    removed = judged.removable_connectors
     removal = Removal(
         digest,
         removed=tuple(sorted(removed)),
@@ -176,41 +176,43 @@ def remove_approved(
     return removal
 
 
-def left_to_remove(directory: OrphansDirectory, topic: OffsetsTopic, *, exist: Exist, digest: str) -> int | None:
+def count_left(directory: OrphansDirectory, topic: OffsetsTopic, *, exist: Exist, digest: str) -> int | None:
     """Count the approved offsets that are stored and still orphaned; None if no tombstone can have been written.
 
     Raises as :func:`remove_approved`.
     """
     if files.read_json_if_any(directory.removed) is None:
         return None
-    judged = _judged(approved(directory, digest), topic, exist=exist)
-    return sum(len(_with_offset(judged.last, key)) for one in judged.removable.values() for key in one.orphans)
+    judged = _judge_all(read_approved(directory, digest), topic, exist=exist)
+    return sum(
+        len(_with_offset(judged.last, key)) for one in judged.removable_connectors.values() for key in one.orphans
+    )
 
 
 def _remove(judged: _Judged, topic: OffsetsTopic, *, exist: Exist, keep: Keep) -> None:
     """Remove what may be removed, and set the reasons of connectors that still have an offset then."""
-    removable = judged.removable
+    removable = judged.removable_connectors
     if not removable:
         return
     keep({name: judged.documents[name] for name in removable})  # before the first tombstone
     stored = {key: _with_offset(judged.last, key) for one in removable.values() for key in one.orphans}
     topic.remove_keys(stored, whose=", ".join(sorted(removable)[:NAMED]))
-    _prove(removable, last=_last_records(topic), exist=set(exist()))
+    _prove(removable, last=_read_last_records(topic), exist=set(exist()))
 
 
-def _judged(orphans: Iterable[Orphan], topic: OffsetsTopic, *, exist: Exist) -> _Judged:
+def _judge_all(orphans: Iterable[Orphan], topic: OffsetsTopic, *, exist: Exist) -> _Judged:
     """Observe everything once more, and set the reasons to leave connectors alone."""
     connectors: dict[str, _Connector] = {}
     for orphan in orphans:
         connectors.setdefault(orphan.connector, _Connector()).orphans[orphan.raw_key] = orphan
-    last = _last_records(topic)
+    last = _read_last_records(topic)
     existing = set(exist())
     documents = {name: _judge(name, one, last, existing) for name, one in connectors.items()}
     _judge_others(connectors, last)
     return _Judged(connectors, last, documents)
 
 
-def approved(directory: OrphansDirectory, digest: str) -> list[Orphan]:
+def read_approved(directory: OrphansDirectory, digest: str) -> list[Orphan]:
     """Read the approved orphans; raises :class:`PlanRefused` if they have another digest."""
     orphans = [Orphan(**row) for row in iterate_dataset(directory.orphans, ORPHANS)]
     stored = plan_digest(orphan.digest() for orphan in orphans)
@@ -232,7 +234,7 @@ def _refuse_other_cluster(connect: ConnectRest, topic: OffsetsTopic) -> None:
         )
 
 
-def _last_records(topic: OffsetsTopic) -> dict[bytes, LastRecords]:
+def _read_last_records(topic: OffsetsTopic) -> dict[bytes, LastRecords]:
     last: dict[bytes, LastRecords] = {}
     for record in topic.records():
         last.setdefault(record.key, {})[record.partition] = record
@@ -296,5 +298,5 @@ def _prove(removed: Mapping[str, _Connector], *, last: Mapping[bytes, LastRecord
             one.reason = _STORED
 
 
-def _named(names: Iterable[str]) -> str:
-    return first_few([repr(name) for name in sorted(names)], NAMED)
+def _join_names(names: Iterable[str]) -> str:
+    return join_first([repr(name) for name in sorted(names)], NAMED)

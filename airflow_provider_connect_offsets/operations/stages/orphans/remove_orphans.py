@@ -12,9 +12,9 @@ from airflow_provider_connect_offsets.operations.stages.captured import CONNECTI
 from airflow_provider_connect_offsets.operations.stages.orphans.orphaned_offsets import (
     Keep,
     Removal,
-    approved,
-    existing_on,
-    left_to_remove,
+    count_left,
+    lister_of,
+    read_approved,
     remove_approved,
 )
 from airflow_provider_connect_offsets.operations.stages.reached import ReachedStage
@@ -55,7 +55,7 @@ class RemoveOrphans(ReachedStage):
         super().__init__(clients.topic.topic)
         self.directory = directory
         self.topic = clients.topic
-        self.exist = existing_on(clients.control, clients.topic)
+        self.exist = lister_of(clients.control, clients.topic)
         self._digest = digest
         self._connections = clients.connections
         self._keep = keep
@@ -67,14 +67,14 @@ class RemoveOrphans(ReachedStage):
         return clients.topic is not None and clients.topic.topic == record.subject
 
     @classmethod
-    def built(cls, subject: str, clients: Clients, spec: JsonMap) -> Self:
+    def build(cls, subject: str, clients: Clients, spec: JsonMap) -> Self:
         """Build the stage from what :meth:`spec` has returned."""
         del subject
         return cls(OrphansDirectory(spec["directory"]), clients, digest=spec["digest"])
 
-    def changed(self) -> Iterable[tuple[Named, str]]:
+    def changed_names(self) -> Iterable[tuple[Named, str]]:
         """Return the connectors whose offsets are removed."""
-        names = {orphan.connector for orphan in approved(self.directory, self._digest)}
+        names = {orphan.connector for orphan in read_approved(self.directory, self._digest)}
         return [(Named.CONNECTOR, name) for name in sorted(names)]
 
     def spec(self) -> JsonMap:
@@ -93,7 +93,7 @@ class RemoveOrphans(ReachedStage):
     def find(self, captured: JsonMap) -> StageState:
         """Return BEFORE while no removed offsets are kept; DONE once no approved, still orphaned offset is stored."""
         try:
-            left = left_to_remove(self.directory, self.topic, exist=self.exist, digest=self._digest)
+            left = count_left(self.directory, self.topic, exist=self.exist, digest=self._digest)
         except (DatasetError, PlanRefused) as error:  # what was approved is unknown by now
             return StageState(Found.BEFORE, error)
         if left is None:

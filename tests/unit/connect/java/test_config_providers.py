@@ -67,7 +67,7 @@ def test_references_are_resolved_as_by_kafka(secrets: Path) -> None:
     answers = ask_java(JAVA, secrets, every)
 
     resolved = Settings(every, "worker.properties")
-    assert {name: resolved.whole(name) for name in values} == {name: answers[name] for name in values}
+    assert {name: resolved.get_untrimmed(name) for name in values} == {name: answers[name] for name in values}
     assert resolved.get("directory") == "xs3cret"  # as ConfigDef takes it
     assert resolved.get("two") == "<me:aé é>"
 

@@ -36,20 +36,20 @@ def test_every_type_is_read(tmp_path: Path, root: Certified, own: Certified, kin
     path = root.trusted_in(own.store(tmp_path / "store.jks", kind), kind)
     store = KeyStore(SETTING, path, PASSWORD)
 
-    certificate, key = store.own()
+    certificate, key = store.own_certificate()
 
     assert certificate.startswith(own.chain_pem)
     assert key == own.key_pem()
-    assert sorted(blocks(store.trusted())) == sorted(blocks(root.pem + own.pem))
+    assert sorted(blocks(store.trusted_certificates())) == sorted(blocks(root.pem + own.pem))
 
 
 def test_a_key_may_have_a_password_of_its_own(tmp_path: Path, root: Certified, own: Certified) -> None:
     """Also with a certificate in the store, which has no password."""
     path = root.trusted_in(own.store(tmp_path / "store", "JCEKS", key_password="the key's"), "JCEKS")
 
-    assert KeyStore(SETTING, path, PASSWORD, "the key's").own()[1] == own.key_pem()
+    assert KeyStore(SETTING, path, PASSWORD, "the key's").own_certificate()[1] == own.key_pem()
     with pytest.raises(InvalidInput, match=r"can't open .*store with the given passwords"):
-        KeyStore(SETTING, path, PASSWORD, "not the key's").own()
+        KeyStore(SETTING, path, PASSWORD, "not the key's").own_certificate()
 
 
 @pytest.mark.parametrize("kind", ["JKS", "PKCS12"])
@@ -58,7 +58,7 @@ def test_a_wrong_password_is_reported(tmp_path: Path, root: Certified, kind: str
     path = root.trusted_in(tmp_path / "store", kind)
 
     with pytest.raises(InvalidInput, match=r"worker\.properties: ssl\.keystore\.location: .*store") as caught:
-        KeyStore(SETTING, path, "wr0ng").trusted()
+        KeyStore(SETTING, path, "wr0ng").trusted_certificates()
 
     assert "wr0ng" not in str(caught.value)
     assert PASSWORD not in repr(KeyStore(SETTING, path, PASSWORD, PASSWORD))
@@ -68,7 +68,7 @@ def test_a_trust_store_of_javas_own_needs_no_password(tmp_path: Path, root: Cert
     """Without a password Java and keytool skip the integrity check."""
     path = root.trusted_in(tmp_path / "store", "JKS")
 
-    assert KeyStore(SETTING, path).trusted() == root.pem
+    assert KeyStore(SETTING, path).trusted_certificates() == root.pem
 
 
 def test_a_trust_store_without_any_password_is_read(tmp_path: Path, root: Certified) -> None:
@@ -76,14 +76,16 @@ def test_a_trust_store_without_any_password_is_read(tmp_path: Path, root: Certif
     open_to_all = ("-J-Dkeystore.pkcs12.macAlgorithm=NONE", "-J-Dkeystore.pkcs12.certProtectionAlgorithm=NONE")
     path = root.trusted_in(tmp_path / "store", "PKCS12", *open_to_all)
 
-    assert [KeyStore(SETTING, path, password).trusted() for password in (None, "changeit")] == [root.pem] * 2
+    assert [KeyStore(SETTING, path, password).trusted_certificates() for password in (None, "changeit")] == [
+        root.pem
+    ] * 2
 
 
 def test_the_authorities_that_java_trusts_are_taken_by_librdkafka() -> None:
     """All of the JDK's own trust store, which many worker files name."""
     path = java().resolve().parents[1] / "lib" / "security" / "cacerts"
 
-    trusted = KeyStore(SETTING, path, "changeit").trusted()
+    trusted = KeyStore(SETTING, path, "changeit").trusted_certificates()
 
     assert trusted.count("-----BEGIN") > 50
     assert AdminClient({"security.protocol": "SSL", "ssl.ca.pem": trusted, "log_level": 0}) is not None
@@ -97,7 +99,7 @@ def test_a_store_of_an_old_java_is_read(tmp_path: Path, own: Certified) -> None:
         *("-srckeystore", str(path), "-srcstorepass", PASSWORD, "-destkeystore", str(old), "-deststorepass", PASSWORD),
     )
 
-    assert KeyStore(SETTING, old, PASSWORD).own() == (own.chain_pem, own.key_pem())
+    assert KeyStore(SETTING, old, PASSWORD).own_certificate() == (own.chain_pem, own.key_pem())
 
 
 def test_what_is_no_store_is_reported(tmp_path: Path, root: Certified) -> None:
@@ -113,7 +115,7 @@ def test_what_is_no_store_is_reported(tmp_path: Path, root: Certified) -> None:
         trust: "has no private key",
     }.items():
         with pytest.raises(InvalidInput, match=reason):
-            KeyStore(SETTING, path, PASSWORD).own()
+            KeyStore(SETTING, path, PASSWORD).own_certificate()
 
 
 def test_without_keytool_the_command_is_named(tmp_path: Path, root: Certified, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,12 +125,12 @@ def test_without_keytool_the_command_is_named(tmp_path: Path, root: Certified, m
     with monkeypatch.context() as patched:
         patched.setenv("PATH", str(tmp_path))
         with pytest.raises(InvalidInput, match="there is no keytool") as caught:
-            KeyStore(SETTING, path, PASSWORD).trusted()
+            KeyStore(SETTING, path, PASSWORD).trusted_certificates()
 
     command = re.sub(r".* (keytool -importkeystore .*)", rf"{java().parent}/\1", str(caught.value))
     answers = f"{PASSWORD}\n" * 3
     subprocess.run(["/bin/sh", "-c", command], input=answers, text=True, check=True, capture_output=True)
-    assert KeyStore(SETTING, path.with_suffix(".p12"), PASSWORD).trusted() == root.pem
+    assert KeyStore(SETTING, path.with_suffix(".p12"), PASSWORD).trusted_certificates() == root.pem
 
 
 def test_passwords_are_in_no_process_list(tmp_path: Path, own: Certified, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +145,7 @@ def test_passwords_are_in_no_process_list(tmp_path: Path, own: Certified, monkey
     path = own.store(tmp_path / "store", "JKS", key_password="the key's")
     monkeypatch.setattr(subprocess, "run", heard)
 
-    KeyStore(SETTING, path, PASSWORD, "the key's").own()
+    KeyStore(SETTING, path, PASSWORD, "the key's").own_certificate()
 
     assert len(commands) == 2
     assert not any(secret in word for command in commands for word in command for secret in (PASSWORD, "the key's"))

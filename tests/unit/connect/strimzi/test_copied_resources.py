@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from airflow_provider_connect_offsets.connect.protocols import State
-from airflow_provider_connect_offsets.connect.strimzi.patches import created_resource, replaced_config, requesting
-from airflow_provider_connect_offsets.connect.strimzi.places import Place, placed
+from airflow_provider_connect_offsets.connect.strimzi.patches import config_patch, created_resource, state_patch
+from airflow_provider_connect_offsets.connect.strimzi.places import Place, find_place
 from airflow_provider_connect_offsets.connect.strimzi.resources import UNSET_STATE, CustomResource, ResourceKind
 
 SPEC = {
@@ -33,7 +33,7 @@ def place(spec: Mapping[str, Any] = SPEC, *, version: str = "v1", **annotations:
         "annotations": annotations,
     }
     body = {"apiVersion": f"kafka.strimzi.io/{version}", "metadata": metadata, "spec": dict(spec)}
-    return placed(CustomResource(ResourceKind.CONNECTOR, body), "orders")
+    return find_place(CustomResource(ResourceKind.CONNECTOR, body), "orders")
 
 
 def copied(original: Place, **settings: str) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def test_a_state_appears_only_where_one_is_set(
     body = copied(place(spec, **annotations))
     assert body["spec"]["state"] == "stopped"
     made = place(body["spec"], **body["metadata"]["annotations"])
-    resumed = [(one["op"], one["path"]) for one in requesting(made, State.RUNNING)]
+    resumed = [(one["op"], one["path"]) for one in state_patch(made, State.RUNNING)]
     assert ("remove", "/spec/state") in resumed if not is_set else ("add", "/spec/state") in resumed
 
 
@@ -126,6 +126,6 @@ def test_the_version_of_a_plugin_is_written_where_it_stands_or_belongs(
         ("2", None) if field else (None, "2")
     )
     config = {**original.info(dict).config, "connector.plugin.version": "2"}
-    replaced = {one["path"]: one["value"] for one in replaced_config(original, config)}
+    replaced = {one["path"]: one["value"] for one in config_patch(original, config)}
     assert ("/spec/version" in replaced) is field
     assert ("connector.plugin.version" in replaced["/spec/config"]) is not field

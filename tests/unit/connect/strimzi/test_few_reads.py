@@ -68,13 +68,13 @@ def test_a_resource_that_was_seen_is_read_again_after_a_moment_only() -> None:
     server = Server()
     cluster = cluster_of(server)
     for _ in range(3):
-        cluster.latest("orders")
+        cluster.latest_resource("orders")
     assert server.reads == 1
     server.time += 0.6
-    cluster.latest("orders")
+    cluster.latest_resource("orders")
     assert server.reads == 2
     cluster.forget("orders")
-    cluster.latest("orders")
+    cluster.latest_resource("orders")
     assert server.reads == 3
 
 
@@ -83,15 +83,15 @@ def test_a_wait_begins_with_what_was_seen_and_ends_as_seen() -> None:
     cluster = cluster_of(server)
     cluster.locate("orders")
     server.changes = [server.resource(7)]
-    found = cluster.awaited("orders", lambda one: one.resource_version == "7", timeout=5, clock=server.clock())
-    assert (found.resource_version, cluster.latest("orders").resource_version, server.reads) == ("7", "7", 1)
+    found = cluster.await_resource("orders", lambda one: one.resource_version == "7", timeout=5, clock=server.clock())
+    assert (found.resource_version, cluster.latest_resource("orders").resource_version, server.reads) == ("7", "7", 1)
 
 
 def test_a_watch_that_has_ended_is_followed_by_a_reading() -> None:
     server = Server()
     cluster = cluster_of(server)
     cluster.locate("orders")
-    cluster.awaited("orders", lambda one: one.resource_version == "2", timeout=50, clock=server.clock())
+    cluster.await_resource("orders", lambda one: one.resource_version == "2", timeout=50, clock=server.clock())
     assert server.reads == 2
 
 
@@ -140,7 +140,7 @@ def listing(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_a_source_is_listed_twice_at_first_and_once_then(listing: Any) -> None:
-    assert set(listing.read_offsets("orders").stored()) == {FIRST, SECOND}
+    assert set(listing.read_offsets("orders").by_partition()) == {FIRST, SECOND}
     assert listing._operations.lists == 2
     listing.read_offsets("orders")
     assert listing._operations.lists == 3
@@ -150,14 +150,14 @@ def test_a_partition_that_was_written_and_is_lacking_is_listed_again(listing: An
     listing.read_offsets("orders")
     third = '{"partition":2}'
     listing.write_offsets("orders", Offsets.of([Entry(third, '{"offset":3}')]))
-    assert third in listing.read_offsets("orders").stored()
+    assert third in listing.read_offsets("orders").by_partition()
     assert listing._operations.lists == 4
 
 
 def test_after_a_reset_nothing_is_known(listing: Any) -> None:
     listing.read_offsets("orders")
     listing.reset_offsets("orders")
-    assert listing.read_offsets("orders").stored() == {}
+    assert listing.read_offsets("orders").by_partition() == {}
     assert listing._operations.lists == 4
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from airflow_provider_connect_offsets.connect.protocols import State
-from airflow_provider_connect_offsets.connect.strimzi.patches import requesting
-from airflow_provider_connect_offsets.connect.strimzi.places import Place, placed, places_in
+from airflow_provider_connect_offsets.connect.strimzi.patches import state_patch
+from airflow_provider_connect_offsets.connect.strimzi.places import Place, find_place, places_in
 from airflow_provider_connect_offsets.connect.strimzi.resources import CustomResource, ResourceKind, pointer
 from airflow_provider_connect_offsets.exceptions import NotReady, UnknownConnector
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
@@ -50,7 +50,7 @@ def resource(
 
 
 def connector(spec: dict[str, Any], *, status: dict[str, Any] | None = None) -> Place:
-    return placed(resource(ResourceKind.CONNECTOR, spec, status=status), "orders")
+    return find_place(resource(ResourceKind.CONNECTOR, spec, status=status), "orders")
 
 
 def test_a_kafka_connector_is_one_connector() -> None:
@@ -75,7 +75,7 @@ def test_a_kafka_connector_is_one_connector() -> None:
 @pytest.mark.parametrize("spec", [_V1, _V1BETA2], ids=["v1", "v1beta2"])
 def test_a_flow_has_a_name_for_each_of_its_connectors(spec: dict[str, Any]) -> None:
     flow = resource(ResourceKind.MIRROR_MAKER, spec)
-    place = placed(flow, "a->b.MirrorSourceConnector")
+    place = find_place(flow, "a->b.MirrorSourceConnector")
     config = place.info(dict).config
     assert place.info(dict).type is ConnectorType.SOURCE
     assert config["connector.class"] == "org.apache.kafka.connect.mirror.MirrorSourceConnector"
@@ -90,7 +90,7 @@ def test_only_connectors_that_have_a_section_exist() -> None:
     assert names == ["a->b.MirrorSourceConnector", "a->b.MirrorCheckpointConnector"]
     message = r"no connector 'a->b.MirrorHeartbeatConnector'\. Its connectors: 'a->b.MirrorS"
     with pytest.raises(UnknownConnector, match=message):
-        placed(resource(ResourceKind.MIRROR_MAKER, _V1), "a->b.MirrorHeartbeatConnector")
+        find_place(resource(ResourceKind.MIRROR_MAKER, _V1), "a->b.MirrorHeartbeatConnector")
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_only_connectors_that_have_a_section_exist() -> None:
     ids=["v1", "v1beta2"],
 )
 def test_a_patch_of_a_flow_tests_that_the_mirror_is_still_there(spec: dict[str, Any], tests: dict[str, str]) -> None:
-    place = placed(resource(ResourceKind.MIRROR_MAKER, spec), "a->b.MirrorSourceConnector")
+    place = find_place(resource(ResourceKind.MIRROR_MAKER, spec), "a->b.MirrorSourceConnector")
     unchanged: dict[str, Any] = {"/metadata/uid": "u", "/metadata/generation": None, "/metadata/annotations": None}
     assert {one["path"]: one["value"] for one in place.guards()} == {**unchanged, **tests}
     assert {one["op"] for one in place.guards()} == {"test"}
@@ -130,20 +130,20 @@ def test_the_workers_plugins_tell_the_type_before_the_first_status() -> None:
     ],
 )
 def test_the_requested_state_is_state_or_else_pause(spec: dict[str, Any], state: State) -> None:
-    assert connector(spec).requested is state
+    assert connector(spec).requested_state is state
 
 
 _NOTE = "/metadata/annotations/airflow-provider-connect-offsets~1unset-state"
 
 
 def test_an_unset_state_is_noted_when_it_is_set_and_removed_afterwards() -> None:
-    stopping = requesting(connector({}), State.STOPPED)
+    stopping = state_patch(connector({}), State.STOPPED)
     assert stopping[0] == {"op": "add", "path": "/spec/state", "value": "stopped"}
     assert stopping[1]["value"] == {"airflow-provider-connect-offsets/unset-state": "stopped"}
     stopped = resource(
         ResourceKind.CONNECTOR, {"state": "stopped"}, airflow_provider_connect_offsets__unset_state="stopped"
     )
-    assert requesting(placed(stopped, "orders"), State.RUNNING) == [
+    assert state_patch(find_place(stopped, "orders"), State.RUNNING) == [
         {"op": "remove", "path": "/spec/state"},
         {"op": "remove", "path": _NOTE},
     ]
@@ -153,17 +153,17 @@ def test_a_state_that_someone_else_set_meanwhile_stays_set() -> None:
     theirs = resource(
         ResourceKind.CONNECTOR, {"state": "paused"}, airflow_provider_connect_offsets__unset_state="stopped"
     )
-    assert requesting(placed(theirs, "orders"), State.RUNNING) == [
+    assert state_patch(find_place(theirs, "orders"), State.RUNNING) == [
         {"op": "add", "path": "/spec/state", "value": "running"},
         {"op": "remove", "path": _NOTE},
     ]
 
 
 def test_a_state_that_was_set_is_set_again_without_a_note() -> None:
-    assert requesting(connector({"state": "running"}), State.STOPPED) == [
+    assert state_patch(connector({"state": "running"}), State.STOPPED) == [
         {"op": "add", "path": "/spec/state", "value": "stopped"}
     ]
-    assert requesting(connector({"state": "stopped"}), State.STOPPED) == []
+    assert state_patch(connector({"state": "stopped"}), State.STOPPED) == []
 
 
 def test_a_pointer_escapes_what_json_pointers_escape() -> None:

@@ -68,7 +68,7 @@ def test_a_watch_that_ends_early_writes_nothing() -> None:
     server = Server()
     clock = Clock(now=lambda: server.time, sleep=server.sleep)
 
-    watching.awaited(
+    watching.await_resource(
         server,
         server.read,
         lambda _: False,

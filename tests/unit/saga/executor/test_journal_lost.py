@@ -75,4 +75,4 @@ def test_what_was_made_and_can_not_be_noted_is_undone(
             Executor(entry, stages, PlainExplanation()).run()
 
     assert not any(world.in_effect.values())
-    assert journal.left() is None
+    assert journal.read_left() is None
