@@ -96,7 +96,7 @@ class ConnectionRefused(Unreachable):
 
 
 class NotReady(Unreachable):
-    """A process answers at the address, but it is no Connect worker, or one that is still starting."""
+    """A process answers at the address, but is not a Connect worker, or is a worker that is still starting."""
 
 
 class AccessDenied(StoreError):
@@ -201,7 +201,7 @@ class NotUndone(Interfered):
 
 
 class NotApplied(ChangeError):
-    """The plan was not applied; the prior offsets were proved and the prior state was restored."""
+    """The plan was not applied; the prior offsets were read back and the prior state was restored."""
 
 
 class RecordsDeleted(ChangeError):
@@ -236,8 +236,8 @@ class NotSkipped(ChangeError):
 
 
 class NotRunning(ChangeError):
-    """The offsets are proved, but the connector, or a task of it, did not return to its state."""
+    """The offsets are verified, but the connector, or a task of it, did not return to its state."""
 
 
 class LeftStopped(ChangeError):
-    """Neither the plan nor the prior state could be proved: a connector may stay STOPPED until a person acts."""
+    """Neither the plan nor the prior state could be verified: a connector may stay STOPPED until a person acts."""

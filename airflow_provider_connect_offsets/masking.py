@@ -44,7 +44,7 @@ def mask_text(text: str) -> str:
     """Mask the secrets in a text.
 
     These are logins in addresses, values of settings and parameters that are named like secrets, passwords in SQL,
-    tokens of an ``Authorization`` header, and logins in base64, as that header has them.
+    tokens of an ``Authorization`` header, and logins in base64, as in that header.
     """
     text = _ASSIGNED.sub(lambda found: f"{found[1] or found[3]}{MASK}", _without_logins(text))
     text = _AUTHORIZED.sub(rf"\1{MASK}", text)

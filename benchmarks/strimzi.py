@@ -89,7 +89,7 @@ class Case:
         flow: The connector.
         kafka: The cluster of its positions.
         resource: Kind and name of its resource.
-        cluster: Name of its cluster, as a Connect connection has it.
+        cluster: Name of its cluster, in the form that a Connect connection takes.
         offset: Returns what Connect stores of its partition 0.
     """
 

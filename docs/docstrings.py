@@ -44,7 +44,7 @@ def docstring(module: str, name: str = "") -> str:
 
 
 def markdown(text: str) -> str:
-    """Return text with reStructuredText's literals and roles as Markdown has them."""
+    """Return text with reStructuredText's literals and roles replaced by Markdown."""
     return _LITERAL.sub("`", _ROLE.sub(r"`\1`", text))
 
 

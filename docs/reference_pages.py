@@ -77,7 +77,7 @@ _ANNOTATION = re.compile(r"(: |-> )'([^']+)'")
 
 
 def renewed(page: str) -> str:
-    """Return the text of a page with its parts made anew."""
+    """Return the text of a page with its generated parts replaced."""
     return _PART.sub(lambda found: "\n".join([found[1], "", *_trimmed(PARTS[found[2]]()), "", found[3]]), page)
 
 

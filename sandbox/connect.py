@@ -64,13 +64,13 @@ class Connect(ABC):
         return sorted(self.call("GET", "/connectors"))
 
     def create(self, name: str, config: Mapping[str, str], *, initial_state: str = "RUNNING") -> None:
-        """Create a connector; in another state than RUNNING from Kafka 3.7 on."""
+        """Create a connector; a state other than RUNNING needs Kafka 3.7."""
         state = {} if initial_state == "RUNNING" else {"initial_state": initial_state}
         request = {"name": name, "config": dict(config), **state}
         self._change("POST", "/connectors", request, done_before="already exists")
 
     def delete(self, name: str) -> None:
-        """Delete a connector and wait until it is gone. Source offsets stay behind, as Connect has it."""
+        """Delete a connector and wait until it is gone. Connect keeps its source offsets."""
         self._change("DELETE", _path(name), done_before="not found")
         late = f"connector {name} was not deleted in time"
         wait_until(lambda: name not in self.connectors(), _TIMEOUT, late, progress=self.work)

@@ -48,7 +48,7 @@ class MariaDb:
         )
 
     def query(self, statement: str, *, database: str = DATABASE) -> list[list[str]]:
-        """Run statements, and return the rows of the last one, as texts."""
+        """Run statements, and return the rows of the last one, as strings."""
         done = _mariadb(self._socket, statement, database)
         if done.returncode != 0:
             raise SandboxError(f"MariaDB refused {statement!r}: {done.stderr}")

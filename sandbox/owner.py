@@ -29,9 +29,7 @@ class Tethered:
 
     def __init__(self, home: Path, *, grace: float = 1.0) -> None:
         if home.parent.name != tether.PROCESSES:
-            raise SandboxError(
-                f"{home} is not in a directory called {tether.PROCESSES}, whose parent is the sandbox's."
-            )
+            raise SandboxError(f"{home} must be ROOT/{tether.PROCESSES}/NAME, where ROOT is the sandbox's directory.")
         self._changed = threading.Condition()
         self._pid: int | None = None
         self._exit_code: int | None = None
@@ -69,7 +67,7 @@ class Tethered:
     def run(self, command: Sequence[str], log: Path) -> None:
         """Start a server that appends all its output to ``log``."""
         if self.is_running:
-            raise SandboxError(f"process {self._pid} still runs under this tether.")
+            raise SandboxError(f"Process {self._pid} is still running; stop it before starting another one.")
         with self._changed:
             self._pid = self._exit_code = self._error = None
         self._tell({"run": list(command), "log": str(log)})

@@ -42,7 +42,7 @@ class Postgres:
         return self.process.ports[0]
 
     def query(self, statement: str) -> list[list[str]]:
-        """Run statements, and return the rows of the last one, as texts."""
+        """Run statements, and return the rows of the last one, as strings."""
         done = _psql(self.port, statement)
         if done.returncode != 0:
             raise SandboxError(f"PostgreSQL refused {statement!r}: {done.stderr}")
@@ -84,7 +84,7 @@ def _programs() -> Path:
 
 
 def _owner() -> list[str]:
-    """What runs a program as another user than root."""
+    """The command that runs a program as a user other than root."""
     return ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"] if os.geteuid() == 0 else []
 
 

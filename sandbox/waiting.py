@@ -77,7 +77,7 @@ def _poll(condition: Callable[[], T]) -> T | None:
 
 
 class _Watched:
-    """What changes during a wait, and the last change."""
+    """The values that a wait observes, and when they last changed."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress

@@ -129,7 +129,7 @@ def write(
     workspace: str | None = None,
     keep: Callable[[], None] = lambda: None,
 ) -> None:
-    """Write all changes and prove them; if one can't be proved, undo all of them. Raises as ``Imports.write`` does.
+    """Write all changes and read them back; undo all if one can't be verified. Raises as ``Imports.write`` does.
 
     Args:
         opened: The workers' storage.

@@ -71,7 +71,7 @@ _TAKES = {
 @click.option("--group", metavar="NAME", help="Recover this consumer group after an unfinished group_offsets_change.")
 @click.option("--offsets-topic", metavar="TOPIC", help="Finish a removal of orphaned offsets from this topic.")
 @click.option(
-    "--forward", is_flag=True, help="Finish the operation instead of undoing it, if all that it wrote can be proved."
+    "--forward", is_flag=True, help="Finish the operation instead of undoing it, if all that it wrote can be verified."
 )
 @click.option("--run", metavar="DAG/RUN", help="The dead run, if its lease has not expired yet; ends that lease.")
 @with_options(CONFIG, FLOW, FORCE)

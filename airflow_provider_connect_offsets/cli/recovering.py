@@ -125,7 +125,7 @@ def recover(workspace: str, connector: str, *, toward: Toward, run: str | None, 
 
     Raises:
         Overlap: Another run changes the connector.
-        LeftStopped: Neither the plan nor the prior state could be proved.
+        LeftStopped: Neither the plan nor the prior state could be verified.
         StoreError: A system does not answer, or refuses.
     """
     with open_clients(workspace, **systems) as clients:
@@ -133,7 +133,7 @@ def recover(workspace: str, connector: str, *, toward: Toward, run: str | None, 
 
 
 def recover_group(workspace: str, group: str, kafka: str, *, toward: Toward, run: str | None) -> None:
-    """Finish or undo what was left of a consumer group on the Kafka ``kafka``; otherwise as :func:`recover`."""
+    """Finish or undo what was left of a consumer group in the cluster ``kafka``; raises as :func:`recover` does."""
     with KafkaCluster(_settings(kafka)) as cluster:
         clients = replace(group_clients(cluster, workspace, timeout=_TIMEOUT), journal=journal_store(workspace))
         _settle(journal_of(clients, group), clients, f"for consumer group {group!r}", toward=toward, run=run)

@@ -62,7 +62,7 @@ class GroupOffsets(ConnectorControl):
         return ConnectorInfo(connector, ConnectorType.GROUP, {"topics": ",".join(topics)} if topics else {})
 
     def status(self, connector: str) -> ConnectorStatus:
-        """Return STOPPED for a group without members or one that does not exist, else RUNNING, a task per member.
+        """Return STOPPED for a group without members or a missing group, else RUNNING, a task per member.
 
         Raises :class:`UnknownConnector` for a group that isn't a consumer group, and store errors.
         """
@@ -96,7 +96,7 @@ class GroupOffsets(ConnectorControl):
         )
 
     def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
-        """Commit the listed offsets, and remove those that are None; the group must have no members.
+        """Commit the listed offsets, and remove each offset that is None; the group must have no members.
 
         Partitions that already have their offset keep its metadata. librdkafka can't remove the offset of one
         partition (Kafka's request OffsetDelete), so for a removal the group is deleted, and all offsets that stay are

@@ -164,7 +164,7 @@ class ConnectorControl(Protocol):
     by_resource: ClassVar[bool] = False
 
     def require_offset_changes(self) -> None:
-        """Raise :class:`~.exceptions.Unsupported` if offsets of no connector can be changed."""
+        """Raise :class:`~.exceptions.Unsupported` if this client can't change the offsets of any connector."""
 
     def addresses(self, connector: str) -> frozenset[str]:
         """Return addresses that only this Connect cluster has, if another cluster may have the same name in journals.
@@ -228,7 +228,7 @@ class ConnectorRegistry(Protocol):
         """Replace the whole configuration of a connector; its state stays."""
 
     def restart(self, name: str, *, failed_only: bool) -> None:
-        """Request a restart of the connector and its tasks (KIP-745), or of those that have failed; its state stays."""
+        """Request a restart of the connector and its tasks (KIP-745), or only of what has failed; its state stays."""
 
     def delete(self, name: str) -> None:
         """Delete a connector; the offsets of a source stay stored."""

@@ -118,7 +118,7 @@ def _auth(connection: Connection, extra: Mapping[str, Any]) -> Auth | None:
 
 
 def _headers(extra: Mapping[str, Any]) -> dict[str, str]:
-    """Read ``headers``, an object or its JSON text (a connection given as a URI has only texts)."""
+    """Read ``headers``, an object or its JSON (a connection given as a URI has only strings)."""
     value = extra.get("headers", {})
     if isinstance(value, str):
         try:
@@ -126,15 +126,15 @@ def _headers(extra: Mapping[str, Any]) -> dict[str, str]:
         except ValueError:
             value = None
     if not isinstance(value, dict):
-        raise InvalidInput('headers must be a JSON object with texts as values, like {"X-Tenant": "orders"}.')
+        raise InvalidInput('headers must be a JSON object with string values, like {"X-Tenant": "orders"}.')
     return value
 
 
 def text_of(extra: Mapping[str, Any], name: str) -> str | None:
-    """Return a text of the extra, None if it is missing; raises :class:`InvalidInput` for another value."""
+    """Return a string of the extra, None if it is missing; raises :class:`InvalidInput` for another value."""
     value = extra.get(name)
     if value is not None and not isinstance(value, str):
-        raise InvalidInput(f"{name} must be a text.")
+        raise InvalidInput(f"{name} must be a string.")
     return value
 
 

@@ -63,7 +63,7 @@ def extra_of(connection: Connection) -> dict[str, Any]:
 
 
 def flag_of(connection: Connection, name: str) -> bool:
-    """Return a flag of the extra, given as a bool or a text; False if it is missing. Raises :class:`InvalidInput`."""
+    """Return a flag of the extra, given as a bool or a string; False if it is missing. Raises :class:`InvalidInput`."""
     value = extra_of(connection).get(name)
     with name_errors(connection, field=f"{name}: "):
         return is_true(value)

@@ -41,7 +41,10 @@ def class_archive() -> str:
 
 
 def four_eyes() -> bool:
-    """Whether nobody may approve what they have triggered: ``[connect_offsets] four_eyes``, by default false."""
+    """Whether a run must be approved by someone other than the person who triggered it.
+
+    (``[connect_offsets] four_eyes``, default false)
+    """
     return bool(conf.getboolean("connect_offsets", "four_eyes", fallback=False))
 
 

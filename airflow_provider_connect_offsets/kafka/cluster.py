@@ -110,7 +110,7 @@ class KafkaCluster(RemainingRecords):
             raise InvalidInput(f"There is no topic {topic!r} in the cluster of {self.servers}.") from error
 
     def empty(self, topic: str, policy: CleanupPolicy) -> int:
-        """Delete all present records of ``topic`` and prove it.
+        """Delete all present records of ``topic``, and verify that they are gone.
 
         The topic's policy is changed for that if necessary and always restored. No tombstones are written, because
         MirrorMaker 2 can't read them.
@@ -139,7 +139,7 @@ class KafkaCluster(RemainingRecords):
         return sum(one.log_end - one.log_start for one in bounds.values())
 
     def restore_policy(self, topic: str, policy: CleanupPolicy) -> None:
-        """Restore the prior policy of ``topic`` and prove it.
+        """Restore the prior policy of ``topic``, and read it back.
 
         It is set even if it reads as before, because an earlier change may not have taken effect yet.
         """

@@ -1,4 +1,4 @@
-"""Partitions of topics: which of them exist, which of them a dataset's row is about, and short texts for many."""
+"""Partitions of topics: which of them exist, which of them a dataset's row is about, and short lists for messages."""
 
 from __future__ import annotations
 
@@ -31,6 +31,6 @@ def partition_of(row: Mapping[str, Any]) -> TopicPartition:
 
 
 def join_first(texts: Sequence[str], limit: int, *, separator: str = ", ") -> str:
-    """Join the first ``limit`` texts and count the others: ``a, b, c and 4 more``."""
+    """Join the first ``limit`` strings and count the others: ``a, b, c and 4 more``."""
     more = f" and {len(texts) - limit:,} more" if len(texts) > limit else ""
     return separator.join(texts[:limit]) + more

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from airflow_provider_connect_offsets.offsets.document import Entry, JsonMap, Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.family import Config, Family
 
-# Shorter texts, like "1" or "db", may equal a setting's value by chance.
+# Shorter strings, like "1" or "db", may equal a setting's value by chance.
 _SHORTEST = 3
 
 

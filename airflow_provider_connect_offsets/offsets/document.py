@@ -247,7 +247,7 @@ def load_json(text: str) -> Any:
 
 
 def _unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the fields of a JSON object; refuse one that has a field twice, as it is unknown which of them counts."""
+    """Return the fields of a JSON object; refuse an object that has a field twice, as either might count."""
     fields = dict(pairs)
     if len(fields) != len(pairs):
         names = [name for name, _ in pairs]

@@ -5,7 +5,7 @@ Import path: ``airflow_provider_connect_offsets.offsets.json_codec``. Derive a d
     @dataclass(frozen=True, slots=True)
     class Outcome(JsonRecord):
         result: Result                    # an enum: its value
-        started_at: datetime              # ISO 8601 text
+        started_at: datetime              # ISO 8601 string
         offsets: tuple[MovedOffset, ...]  # a list of objects
 
     Outcome.from_json(outcome.as_json()) == outcome
@@ -44,8 +44,8 @@ class JsonRecord:
             value: The parsed JSON object. A missing key gives the field's default; unknown keys are ignored.
 
         Raises:
-            TypeError: A key without default is missing, or a value has another type than its field.
-            ValueError: A text isn't a member of the field's enum, or isn't an ISO 8601 time.
+            TypeError: A key without default is missing, or a value does not have its field's type.
+            ValueError: A string isn't a member of the field's enum, or isn't an ISO 8601 time.
         """
         return cast("Self", _decode_fields(cls, value))
 
@@ -81,7 +81,7 @@ def decode(kind: type[_T], value: object) -> _T:
 
     Raises:
         TypeError: ``value`` has another type.
-        ValueError: A text isn't a member of an enum, or isn't an ISO 8601 time.
+        ValueError: A string isn't a member of an enum, or isn't an ISO 8601 time.
     """
     return cast("_T", _decode(kind, value))
 

@@ -149,7 +149,7 @@ class Rule(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A rule's finding on one offset; the caller knows its connector and partition."""
+    """A rule's finding on an offset, whose connector and partition the caller knows."""
 
     rule: Rule
     severity: Severity

@@ -96,7 +96,7 @@ class _BaseOperator(TypedDict, total=False):
     render_template_as_native_obj: bool | None
 
 class AlterConnectorOffsetsOperator(BaseOperator):
-    """Write offsets of a stopped connector, and prove them by reading back. Returns how many partitions were written."""
+    """Write offsets of a stopped connector, and verify them by reading them back. Returns the number of partitions."""
     def __init__(
         self,
         *,
@@ -147,7 +147,7 @@ class PauseConnectorOperator(BaseOperator):
     ) -> None: ...
 
 class ResetConnectorOffsetsOperator(BaseOperator):
-    """Remove all offsets of a stopped connector, and prove that none is left. Returns how many there were."""
+    """Remove all offsets of a stopped connector, and verify that none is left. Returns how many there were."""
     def __init__(
         self,
         *,
@@ -574,7 +574,7 @@ class TranslateGroupOffsetsOperator(SparkSubmitOperator):
     ) -> None: ...
 
 class CommitGroupOffsetsOperator(BaseOperator):
-    """Commit translated offsets into the target's groups, many at once, and prove them by reading back."""
+    """Commit translated offsets into the target's groups, many at once, and verify them by reading them back."""
     def __init__(
         self,
         *,
@@ -592,7 +592,7 @@ class CommitGroupOffsetsOperator(BaseOperator):
     ) -> None: ...
 
 class RestoreGroupOffsetsOperator(BaseOperator):
-    """Restore what consumer groups had on the target before a failover committed, and prove it."""
+    """Restore the offsets that consumer groups had on the target before a failover, and verify them."""
     def __init__(
         self,
         *,

@@ -222,7 +222,7 @@ class GetConnectorOffsetsOperator(ConnectorOperator):
     """Read all offsets of a connector into a KIP-199 JSON file at ``uri``. Returns the URI.
 
     ``uri`` defaults to ``<workspace>/<dag_id>/<run_id>/<task_id>.json``; ``to=file`` takes such a file. With
-    ``run_uri`` (what a snapshot returned) it also proves that the planned offsets are stored, and fails if they are
+    ``run_uri`` (what a snapshot returned) it also verifies that the planned offsets are stored, and fails if they are
     not.
     """
 
@@ -245,7 +245,7 @@ class GetConnectorOffsetsOperator(ConnectorOperator):
 
 
 class AlterConnectorOffsetsOperator(Interruptible, TellsChanges, ConnectorOperator):
-    """Write offsets of a stopped connector, and prove them by reading back. Returns how many partitions were written.
+    """Write offsets of a stopped connector, and verify them by reading them back. Returns the number of partitions.
 
     Either ``offsets`` (as Connect's REST API takes them: a list of ``{"partition": {…}, "offset": {…} or null}``),
     checked against the rules of the connector's family first; or ``run_uri`` with ``digest``: the plan of a run that a
@@ -258,7 +258,7 @@ class AlterConnectorOffsetsOperator(Interruptible, TellsChanges, ConnectorOperat
     template_fields_renderers: ClassVar[dict[str, str]] = {"offsets": "json"}
 
     def step(self, clients: Clients, context: Context) -> int:
-        """Write the offsets, and prove them."""
+        """Write the offsets, and verify them by reading them back."""
         from airflow_provider_connect_offsets.operations.connector import direct, stepwise
         from airflow_provider_connect_offsets.operations.connector.plans import read_plan
 
@@ -281,13 +281,13 @@ class AlterConnectorOffsetsOperator(Interruptible, TellsChanges, ConnectorOperat
 
 
 class ResetConnectorOffsetsOperator(Interruptible, TellsChanges, ConnectorOperator):
-    """Remove all offsets of a stopped connector, and prove that none is left. Returns how many there were.
+    """Remove all offsets of a stopped connector, and verify that none is left. Returns how many there were.
 
     If there were any, their removal is an event of the connector's asset.
     """
 
     def step(self, clients: Clients, context: Context) -> int:
-        """Remove the offsets, and prove that none is left."""
+        """Remove the offsets, and verify that none is left."""
         from airflow_provider_connect_offsets.operations.connector import direct
 
         removed = direct.reset(self.connector, clients, owner_of(context))
@@ -296,14 +296,14 @@ class ResetConnectorOffsetsOperator(Interruptible, TellsChanges, ConnectorOperat
 
 
 def parse_state(connector: str, state: str) -> State:
-    """Return the requested state of a connector; raises :class:`InvalidRequest` for one that can't be requested."""
+    """Return the requested state of a connector; raises :class:`InvalidRequest` if no such state can be requested."""
     if state not in {State.RUNNING, State.PAUSED, State.STOPPED}:
         raise InvalidRequest(f"{connector!r}: state must be RUNNING, PAUSED or STOPPED, not {state!r}.")
     return State(state)
 
 
 def parse_offsets(connector: str, offsets: Any, *, nothing: str) -> Offsets:
-    """Return offsets that are given as Connect's REST API takes them: a list, or its JSON text.
+    """Return offsets that are given as Connect's REST API takes them: a list, or its JSON.
 
     Raises :class:`InvalidRequest` that begins with ``nothing``: what was not done.
     """

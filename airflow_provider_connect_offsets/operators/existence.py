@@ -44,7 +44,7 @@ class CreateConnectorOperator(Interruptible, TellsChanges, ConnectorOperator):
     template_fields_renderers: ClassVar[dict[str, str]] = {"config": "json", "offsets": "json"}
 
     def step(self, clients: Clients, context: Context) -> int:
-        """Create the connector, write and prove its offsets, and bring it into its state."""
+        """Create the connector, write its offsets and read them back, and bring it into its state."""
         from airflow_provider_connect_offsets.operations.existence.create_delete import create
         from airflow_provider_connect_offsets.operations.existence.new_connector import NewConnector
 
@@ -199,7 +199,7 @@ class DeleteConnectorOperator(Interruptible, TellsChanges, ConnectorOperator):
     """
 
     def step(self, clients: Clients, context: Context) -> str:
-        """Stop the connector, remove its offsets, prove that none is left, and delete it."""
+        """Stop the connector, remove its offsets, verify that none is left, and delete it."""
         from airflow_provider_connect_offsets.operations.existence.create_delete import delete
 
         kept, name = own_file(context), self.connector

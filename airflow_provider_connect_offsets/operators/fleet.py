@@ -106,7 +106,7 @@ class PlanFleetOperator(PlanConnectorOffsetsOperator):
 
 
 class ApproveFleetOperator(ApproveOffsetPlanOperator):
-    """Ask a person once about all connectors of a fleet; otherwise as ``ApproveOffsetPlanOperator``."""
+    """Ask a person once to approve the plans of a fleet. Works like ``ApproveOffsetPlanOperator``."""
 
     directory = FleetDirectory
 
@@ -127,7 +127,7 @@ class BeginFleetChangeOperator(BeginOffsetChangeOperator):
 
 
 class ApplyFleetPlansOperator(ApplyOffsetPlanOperator):
-    """Apply the plans of a fleet, ``max_down`` connectors at a time; each is proved, or undone, by itself.
+    """Apply the plans of a fleet, ``max_down`` connectors at a time; verify or undo each by itself.
 
     After ``max_failures`` failures no further connector is stopped. ``digest`` is that of all plans together, as they
     were approved. A retry goes on with the plans that are not applied yet.
@@ -169,7 +169,7 @@ class ApplyFleetPlansOperator(ApplyOffsetPlanOperator):
         return {"connectors": len(plans), **counts, **report_at(fleet.report, dag_id=self.dag_id)}
 
     def on_kill(self) -> None:
-        """Stop no further connector; those that are down at this moment are finished, which takes seconds."""
+        """Stop no further connector, and finish the connectors that are down at this moment, which takes seconds."""
         if self.changing is not None:
             self.changing.halt()
 

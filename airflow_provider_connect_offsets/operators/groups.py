@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class CommitGroupOffsetsOperator(TellsChanges, FailoverOperator):
-    """Commit translated offsets into the target's groups, many at once, and prove them by reading back.
+    """Commit translated offsets into the target's groups, many at once, and verify them by reading them back.
 
     Prior offsets are kept first. A group that has members, or that has moved since, is left alone, and the task fails
     at the end and names it. What is committed stays committed, and a retry commits what is left. Nothing more is
@@ -71,7 +71,7 @@ class CommitGroupOffsetsOperator(TellsChanges, FailoverOperator):
                 for _connect, name in () if resume else members:
                     self.log.warning("%r stays STOPPED. Resume it when it should replicate again.", name)
         partitions = quantify(moved.partitions, "partition")
-        self.log.info("%s, %s: committed and proved.", quantify(moved.groups, "group"), partitions)
+        self.log.info("%s, %s: committed and read back.", quantify(moved.groups, "group"), partitions)
         if moved.late:
             self.log.warning("While groups were committed, %s. These records are not on the target.", moved.late)
         if moved.groups:
@@ -89,7 +89,7 @@ class CommitGroupOffsetsOperator(TellsChanges, FailoverOperator):
 
 
 class RestoreGroupOffsetsOperator(FailoverOperator):
-    """Restore what consumer groups had on the target before a failover committed, and prove it.
+    """Restore the offsets that consumer groups had on the target before a failover, and verify them.
 
     ``run_uri`` is the directory of the final translation (``…/final``). Only partitions that the failover has changed
     are restored, with their metadata. A group that has gone on since is left as it is, and the task fails and names it.

@@ -95,7 +95,7 @@ class PlanMirrorResetOperator(PlanConnectorOffsetsOperator):
 
 
 class ApproveMirrorResetOperator(ApproveOffsetPlanOperator):
-    """Ask a person whether a flow is to be reset; otherwise as ``ApproveOffsetPlanOperator``."""
+    """Ask a person to approve the reset of a flow. Works like ``ApproveOffsetPlanOperator``."""
 
     directory = ResetDirectory
 
@@ -129,7 +129,7 @@ class BeginMirrorResetOperator(FlowOperator):
 
 
 class ApplyMirrorResetOperator(Interruptible, TellsChanges, FlowOperator):
-    """Stop a flow, write its MirrorSource's offsets, empty its offset syncs, prove both, start it; or undo everything.
+    """Stop a flow, write its MirrorSource's offsets, empty its offset syncs, verify both, start it; or undo all.
 
     Then it waits until new syncs prove that the flow resumed where it should. If anything fails before syncs are gone,
     offsets, states and cleanup policies are restored; after that the reset goes on. A retry finishes or undoes what the

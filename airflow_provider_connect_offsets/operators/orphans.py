@@ -146,7 +146,7 @@ class ApproveRemovalOperator(AskAboutRunOperator):
 
 
 class RemoveOrphanedOffsetsOperator(ReportedOperator):
-    """Remove the orphaned offsets that were found, and prove that they are gone; first write them to ``removed.json``.
+    """Remove the orphaned offsets that were found, and verify that they are gone; first write them to ``removed.json``.
 
     ``digest`` is what the search returned: what was approved is what is removed. ``removed.json`` in the run's
     directory is a KIP-199 document, from which they can be imported again. A connector that was created again, or of

@@ -86,7 +86,7 @@ class CopyParams(Parameters, section=Section.WHAT):
 
     @property
     def overrides(self) -> dict[str, str | None]:
-        """The settings that differ; raises :class:`InvalidRequest` if they are no JSON object of plain values."""
+        """The settings that differ; raises :class:`InvalidRequest` if they are not a JSON object of plain values."""
         return settings_of(self.config)
 
 
@@ -99,9 +99,9 @@ class CheckOnlyParams(Parameters):
 
 
 def settings_of(config: Any) -> dict[str, str | None]:
-    """Return the settings of ``config``, an object or its JSON text, as Connect has them; None: without that setting.
+    """Return the settings of ``config``, an object or its JSON, in Connect's form; None: without that setting.
 
-    Raises :class:`InvalidRequest` if it is no JSON object of plain values.
+    Raises :class:`InvalidRequest` if it is not a JSON object of plain values.
     """
     try:
         settings = json.loads(config or "{}") if isinstance(config, str) else config
@@ -118,5 +118,5 @@ def settings_of(config: Any) -> dict[str, str | None]:
 
 
 def _write_setting(value: Any) -> str | None:
-    """Write a value as Connect's settings have it."""
+    """Write a value in the form of Connect's settings."""
     return str(value).lower() if isinstance(value, bool) else None if value is None else str(value)

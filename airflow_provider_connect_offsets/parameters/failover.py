@@ -106,7 +106,7 @@ class FailoverParams(GroupsToMove, section=Section.FLOW):
 
 
 class FailbackParams(GroupsToMove, section=Section.WHAT):
-    """A failback: what the form shows of it; its operators are those of a failover."""
+    """The form of a failback, which uses the operators of a failover."""
 
     first: ClassVar[tuple[str, ...]] = ("groups", "forward_connector")
 

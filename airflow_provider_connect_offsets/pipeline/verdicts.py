@@ -21,7 +21,7 @@ def finding(
         severity: one severity, or a column of severities
         condition: a boolean column
         template: the template of the message, for ``sentence``
-        values: for ``sentence``; a text that is not a constant belongs here, as it may contain braces
+        values: for ``sentence``; a string that is not a constant belongs here, as it may contain braces
     """
     level = F.lit(severity.value) if isinstance(severity, Severity) else severity
     message = sentence(template, **values)
@@ -34,13 +34,13 @@ def sentence(template: str, **values: Column | str | int) -> Column:
     """Fill in a template for each row.
 
     Args:
-        template: a text with the names of columns in braces: ``{topic}``; ``{lag:number}`` has thousands separators,
+        template: a string with the names of columns in braces: ``{topic}``; ``{lag:number}`` has thousands separators,
             ``{sync_at:moment}`` is a timestamp in UTC, to the second, and ``{lag:record}``, with any noun, is
             ``1 record`` or ``1,200 records``; ``{lag:record is}`` is ``1 record is`` or ``1,200 records are``
         values: values of the names in the template; a name without a value stands for the column of that name
 
     Returns:
-        a text; null if one of its columns is null
+        a string column; null if one of its columns is null
     """
     parts = []
     for text, name, kind, _ in Formatter().parse(template):

@@ -141,7 +141,7 @@ def _datasets(change: Change) -> dict[str, str]:
 
 
 def _key_figures(change: Change) -> tuple[Figure, ...]:
-    """Return partitions, records delivered again or never, and downtime as figures; empty if there is no plan."""
+    """Return partitions, records delivered again or skipped, and downtime as figures; empty if there is no plan."""
     if change.summary is None:
         return ()
     return (

@@ -97,14 +97,14 @@ def _environment() -> Environment:
 
 
 def embed_drawing(svg: str | None) -> Markup | None:
-    """Return a drawing of ``charts`` for a template; the drawing has escaped its texts."""
+    """Return a drawing of ``charts`` for a template; the drawing has escaped its labels."""
     from markupsafe import Markup  # noqa: PLC0415 - as jinja2
 
     return None if svg is None else Markup(svg)  # noqa: S704
 
 
 def _prose(text: str) -> Markup:
-    """Return a sentence as HTML: escaped, without credentials, texts in backticks as code."""
+    """Return a sentence as HTML: escaped, without credentials, with code for what is in backticks."""
     from markupsafe import Markup, escape  # noqa: PLC0415 - as jinja2
 
     safe = str(escape(mask_text(text)))

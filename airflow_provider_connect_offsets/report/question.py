@@ -53,12 +53,12 @@ def report_link(uri: str, link: str | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows of texts for an approver and for a log.
+    """Rows of strings for an approver and for a log.
 
     Attributes:
         things: what the rows are
         headings: headings of the columns
-        rows: texts of each row
+        rows: cells of each row
         numbers: indexes of columns that are aligned to the right
         uri: URI of the dataset or file that has all rows
         total: how many rows that dataset or file has; None: as many as ``rows``
@@ -123,13 +123,13 @@ def _prose(text: str) -> str:
 
 
 def escape_line(text: str) -> str:
-    """Return a text as one line with Markdown escaped; a text that has what would become a link is shown as code."""
+    """Return text as one line with Markdown escaped, or as code if it contains what would become a link."""
     if _LINKED.search(text):
         return code(text)
     return _MARKDOWN.sub(r"\\\1", _LINES.sub(" ", text))
 
 
 def code(text: str) -> str:
-    """Return a text as one line of code, in which only a backtick and, in a table, a vertical bar have a meaning."""
+    """Return text as one line of code, in which only a backtick and, in a table, a vertical bar have a meaning."""
     inside = _LINES.sub(" ", text).replace("`", "'").replace("|", "\\|")
     return f"`{inside}`" if inside else ""

@@ -117,7 +117,7 @@ def settle(
 
     Raises:
         Overlap: The saga's run is not dead, or the available clients do not reach what the saga changes.
-        LeftStopped: Neither the plan nor the prior state could be proved; the saga stays unfinished.
+        LeftStopped: Neither the plan nor the prior state could be verified; the saga stays unfinished.
         StoreError: A system does not answer, or refuses; the saga stays unfinished.
     """
     home = journal.home_left()
@@ -149,7 +149,7 @@ def _enter(
 
 
 def _settle_elsewhere(journal: Journal, operation: Operation, owner: Owner) -> Left | None:
-    """Settle a saga of a resource that another journal than the operation's own keeps; None if no journal keeps one."""
+    """Settle a saga of a resource that a journal other than the operation's own keeps; None if there is none."""
     home = journal.home_left()
     if home is None or home.uri == operation.journal.uri:
         return None

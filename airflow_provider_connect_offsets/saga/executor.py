@@ -91,7 +91,7 @@ class Executor:
         self.entry.note(SagaState.FORWARD, stage=replace(record, progress=Progress.BEGUN, captured=captured))
 
     def add(self, stages: Sequence[Stage]) -> None:
-        """Add stages to an open saga, after those that it has."""
+        """Append stages to an open saga."""
         self.entry.add(stages)
         self.stages = [*self.stages, *stages]
 
@@ -193,7 +193,7 @@ class Executor:
             self._downtime = self.clock.now() - self._down_since
 
     def _begin_downtime(self, stage: Stage) -> None:
-        """Measure the downtime from here on; one that began in a process that died is measured in part."""
+        """Measure the downtime from here on; downtime that began in a process that died is measured in part."""
         if stage.downtime is Downtime.BEGINS and self._down_since is None:
             self._down_since = self.clock.now()
 

@@ -60,7 +60,7 @@ class Generations:
         return other
 
     def both_journals(self) -> list[Self]:
-        """Return this journal and the one under the cluster's other name, if it has one."""
+        """Return this journal, and the journal under the cluster's other name, if there is another name."""
         return [self, self.at(self.resource, self.twin)] if self.twin else [self]
 
     def journal_of_sibling(self, resource: str) -> Self:

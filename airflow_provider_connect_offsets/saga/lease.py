@@ -247,7 +247,7 @@ def _start_time(pid: int) -> str:
 
 
 def _exists(pid: int) -> bool:
-    """Whether a process without a known start may be alive: signals tell hidden from missing ones (kill(2))."""
+    """Whether a process without a known start may be alive: signals tell hidden from missing processes (kill(2))."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -67,7 +67,7 @@ class Operation:
         registry: Rebuilds the stages of what was left.
         others: Journals of the other resources that it changes.
         key: Identifies the saga for a retry; empty: a retry does not look for it.
-        is_made_once: False if each attempt makes it anew.
+        is_made_once: False if each attempt makes it again.
         is_empty: True if it is known to have no stages: then nothing is claimed, unless something was left.
         stops: Names of the stages by which it stops connectors: what was left is undone up to these, so that no
             connector resumes in between.
@@ -120,5 +120,5 @@ class Operated:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Sentences about what earlier processes had left."""
+        """One sentence for each operation that an earlier process left unfinished, saying how it was settled."""
         return tuple(one.sentence for one in self.left)

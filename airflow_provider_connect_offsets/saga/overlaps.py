@@ -19,7 +19,7 @@ def taken_over(resource: str, *, holder: str) -> Overlap:
 
 
 def part_of_another(resource: str, record: SagaRecord) -> Overlap:
-    """Return the error for a resource that is one of several of an unfinished saga."""
+    """Return the error for a resource of an unfinished saga that has several resources."""
     return Overlap(
         f"Nothing was done: {record.operation} by run {record.owner.run!r} ended unfinished, and {resource!r} is "
         "part of what it left unfinished. Run it again with the same parameters to finish or restore it (a dry run "

@@ -161,7 +161,7 @@ class Stage(ABC):
         return
 
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
-        """Undo the step, and prove it.
+        """Undo the step, and verify that it is undone.
 
         Args:
             captured: What :meth:`capture` returned.

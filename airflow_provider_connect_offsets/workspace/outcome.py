@@ -12,17 +12,17 @@ from airflow_provider_connect_offsets.workspace.files import JsonFile
 class Result(StrEnum):
     """How a change ended."""
 
-    #: Applied and proved.
+    #: Applied and read back.
     APPLIED = "applied"
     #: There was nothing to change.
     UNCHANGED = "unchanged"
-    #: Not applied; the prior offsets were proved and the prior state restored.
+    #: Not applied; the prior offsets were read back and the prior state was restored.
     RESTORED = "restored"
     #: Refused before anything was written.
     REFUSED = "refused"
-    #: Neither the plan nor the prior offsets were proved; the connector stays STOPPED.
+    #: Neither the planned nor the prior offsets could be verified; the connector stays STOPPED.
     LEFT_STOPPED = "left_stopped"
-    #: Applied and proved, but records at its positions were deleted as the connector resumed.
+    #: Applied and read back, but records at its positions were deleted as the connector resumed.
     RECORDS_DELETED = "records_deleted"
     #: Someone else resumed the connector while the change was under way.
     UNKNOWN = "unknown"

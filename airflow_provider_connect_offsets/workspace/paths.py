@@ -42,7 +42,7 @@ def unique_segment(name: str) -> str:
 
 
 def is_segment(name: str) -> bool:
-    """Whether a name may be one that :func:`unique_segment` or this package gave to a directory or file."""
+    """Whether :func:`unique_segment` or this package may have given a directory or file this name."""
     return name not in {"", ".", ".."} and not _UNSAFE.search(name)
 
 

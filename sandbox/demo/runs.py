@@ -82,7 +82,7 @@ class DagRuns:
         self._process.wait(timeout=60)
 
     def run(self, name: str, dag_id: str, conf: Mapping[str, Any], *, on_task: Callable[[str], None]) -> Ran:
-        """Run a DAG once, with its output in the log ``name``; ``on_task`` hears which task has begun."""
+        """Run a DAG once and write its output to the log ``name``; call ``on_task`` with each task that begins."""
         log = (self._logs / f"{name}.log").absolute()
         log.touch()
         order = {"dag_id": dag_id, "conf": {**conf, "approval": False}, "log": str(log)}
@@ -106,7 +106,7 @@ class DagRuns:
 
     def _answer(self, log: Path, on_task: Callable[[str], None]) -> dict[str, Any]:
         if not self._process.stdout:
-            raise SandboxError("Airflow's process gives no answers.")
+            raise SandboxError("Airflow's process does not answer.")
         with log.open(errors="replace") as written:
             while not select.select([self._process.stdout], [], [], 0.2)[0]:
                 for task in _TASK_STARTS.findall(written.read()):

@@ -17,7 +17,7 @@ from kubernetes.dynamic.exceptions import DynamicApiError
 
 from sandbox.waiting import wait_until
 
-#: A resource as JSON has it.
+#: A resource, as parsed JSON.
 Manifest = Mapping[str, Any]
 
 _OWNER = "sandbox"  # of the fields that are applied

@@ -58,7 +58,7 @@ def test_workers(connection: SetConnection, fields: dict[str, Any], urls: tuple[
 
 
 def test_a_connection_given_as_a_uri(connection: SetConnection) -> None:
-    """All fields of its extra are texts; numbers and headers are parsed."""
+    """All fields of its extra are strings; numbers and headers are parsed."""
     connection(uri="kafka-connect://me:pw@a:1/https?connect_timeout=2&headers=%7B%22X-A%22%3A+%22b%22%7D")
 
     endpoint = _endpoint()
@@ -82,7 +82,7 @@ def test_a_connection_given_as_a_uri(connection: SetConnection) -> None:
     ],
 )
 def test_credentials(connection: SetConnection, fields: dict[str, Any], auth: object) -> None:
-    """Nothing, basic authentication, a token, or OAuth client credentials."""
+    """A connection has no credentials, basic authentication, a token, or OAuth client credentials."""
     connection(host="c", **fields)
 
     assert _endpoint().auth == auth
@@ -136,7 +136,7 @@ def test_the_timeout_of_a_change_exceeds_the_workers(connection: SetConnection) 
         ({"extra": {"headers": ["s3cret"]}}, "headers must be a JSON object"),
         ({"extra": {"headers": "s3cret"}}, "headers must be a JSON object"),
         ({"extra": {"headers": {"X-A": 1}}}, "'X-A'"),
-        ({"extra": {"ca": 1}}, "ca must be a text"),
+        ({"extra": {"ca": 1}}, "ca must be a string"),
         ({"extra": "no json s3cret"}, "must be a JSON object"),
         ({"extra": "[]"}, "must be a JSON object"),
     ],
@@ -156,7 +156,7 @@ def test_mistakes_are_named(connection: SetConnection, fields: dict[str, Any], t
     ("value", "flag"), [(True, True), ("true", True), ("True", True), (False, False), ("false", False), (None, False)]
 )
 def test_a_flag_may_be_a_text(connection: SetConnection, *, value: object, flag: bool) -> None:
-    """A connection given as a URI, and the form's own JSON, have texts; the text "false" is not true."""
+    """A connection given as a URI, and the form's own JSON, have strings; the string "false" is not true."""
     connection(extra={"offsets_topic": "o", "exactly_once": value})
 
     assert flag_of(connection_of("kafka_connect_default", conn_type=None, example=""), "exactly_once") is flag
@@ -201,7 +201,7 @@ def test_a_flow_is_described_once(name: str, given: str, configured: str) -> Non
 
 
 def test_a_missing_connection_says_how_to_add_it() -> None:
-    """One sentence, with the command."""
+    """The error is one sentence with the command that adds it."""
     with pytest.raises(InvalidInput, match="airflow connections add nowhere --conn-type kafka_connect") as caught:
         KafkaConnectHook("nowhere").get_conn()
 
@@ -282,6 +282,6 @@ def test_mistakes_in_a_kafka_connection_are_named(
 
 
 def test_a_missing_kafka_connection_says_how_to_add_it() -> None:
-    """One sentence, with the command."""
+    """The error is one sentence with the command that adds it."""
     with pytest.raises(InvalidInput, match="airflow connections add nowhere --conn-type kafka"):
         kafka_cluster("nowhere")

@@ -88,7 +88,7 @@ def _open(connect_conn_id: str = "kafka_connect_default", kubernetes_conn_id: st
 
 
 def test_the_connect_connection_names_the_resource(connection: SetConnection, made: list[dict[str, Any]]) -> None:
-    """Without a host: the resource and its namespace are all that is needed."""
+    """No host is needed, only the resource and its namespace."""
     connection("orders", extra={"strimzi_cluster": "orders", "strimzi_namespace": "kafka"})
 
     _open("orders")
@@ -123,7 +123,7 @@ def test_the_kubernetes_connection_has_the_namespace(connection: SetConnection, 
         ("kafka_connect_default", "of_connect", "'of_connect' is of type 'kafka_connect', but 'kubernetes' is needed"),
         ("kubernetes_default", "kubernetes_default", "is of type 'kubernetes', but 'kafka_connect' is needed"),
         ("misspelt", "kubernetes_default", "'misspelt': Its extra has unknown fields: strimzi_clustr"),
-        ("of_connect", "kubernetes_default", "'of_connect': strimzi_cluster must be a text"),
+        ("of_connect", "kubernetes_default", "'of_connect': strimzi_cluster must be a string"),
         ("kafka_connect_default", "broken", "'broken' can't be used for Kubernetes: "),
     ],
 )
@@ -203,7 +203,7 @@ def test_the_clients_of_a_change(made: list[dict[str, Any]]) -> None:
 
 
 def test_a_timeout_that_is_given_is_kept(made: list[dict[str, Any]]) -> None:
-    """Also a shorter one."""
+    """Even a shorter timeout than the default is kept."""
     with open_clients(ConnectParams(control="strimzi"), None, timeout=7.0) as connect:
         assert connect.timeout == 7.0
 
@@ -211,7 +211,7 @@ def test_a_timeout_that_is_given_is_kept(made: list[dict[str, Any]]) -> None:
 
 
 def test_rest_waits_as_before(connection: SetConnection) -> None:
-    """And names no Kubernetes connection."""
+    """It names no Kubernetes connection."""
     with scripted_worker() as worker:
         worker.answers("GET /", Reply(200, {"version": "4.3.1", "commit": "c", "kafka_cluster_id": "K1"}))
         connection(host=worker.url)

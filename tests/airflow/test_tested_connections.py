@@ -75,7 +75,7 @@ def test_testing_a_connection_that_does_not_work(connection: SetConnection, monk
     works, text = KafkaConnectHook().test_connection()
 
     assert not works
-    assert "http://127.0.0.1:1 gives no answer (connection refused)" in text
+    assert "http://127.0.0.1:1 does not answer (connection refused)" in text
     assert "s3cret" not in text
     assert KafkaConnectHook("nowhere").test_connection()[1].startswith("There is no Airflow connection 'nowhere'")
 

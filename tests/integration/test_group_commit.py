@@ -82,7 +82,7 @@ def test_a_commit_that_fails_half_way_names_what_is_committed_where(
         failed.value
     )
     assert "(1 of its 2 translated offsets are committed)" in str(failed.value)
-    assert "1 of 3 groups have their translated offsets, read back and proved. Run the task again to commit" in str(
+    assert "1 of 3 groups have their translated offsets, written and read back. Run the task again to commit" in str(
         failed.value
     )
     outcome = files.read_json(made_up.directory.outcome)
@@ -178,7 +178,7 @@ def test_a_source_that_goes_away_in_the_midst_denies_nothing(
 
     monkeypatch.setattr(group_commit, "came_late", gone)
     with pytest.raises(
-        Unreachable, match=r"^1 of 1 groups have their translated offsets, read back and proved.*source is gone"
+        Unreachable, match=r"^1 of 1 groups have their translated offsets, written and read back.*source is gone"
     ):
         made_up.commit(digest)
     assert files.read_json(made_up.directory.outcome)["groups"] == 1

@@ -85,7 +85,7 @@ def given_back(sink: SinkFlow, changer: Changer, clients: Clients, *, paused: bo
 @pytest.mark.parametrize("toward", Toward)
 @pytest.mark.parametrize("paused", [False, True])
 def test_it_counts_as_done(sink: SinkFlow, target_changer: Changer, toward: Toward, *, paused: bool) -> None:
-    """Nothing can be undone any more, as Connect refuses to write; what was proved stays, and no time is lost."""
+    """Nothing can be undone any more, as Connect refuses to write; what was read back stays, and no time is lost."""
     written = len(sink.lines())
     with target_changer.clients() as clients:
         journal, late = given_back(sink, target_changer, clients, paused=paused)
@@ -96,7 +96,7 @@ def test_it_counts_as_done(sink: SinkFlow, target_changer: Changer, toward: Towa
         assert clients.clock.now() - began < clients.timeout / 2
     state = "PAUSED" if paused else "RUNNING"
     assert left is not None
-    assert left.sentence.endswith(f"was applied and proved; the connector is {state} again.")
+    assert left.sentence.endswith(f"was applied and read back; the connector is {state} again.")
     sink.sandbox.connect.wait_state(sink.name, state)
     assert journal.read_left() is None
     if paused:
@@ -115,6 +115,6 @@ def test_it_does_not_count_as_done_where_something_was_undone(sink: SinkFlow, ta
         left = settle(journal, RUN, make_registry(replace(clients, offsets=between)))
 
     assert left is not None
-    assert "applied and proved" not in left.sentence
+    assert "applied and read back" not in left.sentence
     assert "someone else resumed the connector" in left.sentence
     assert journal.read_left() is None

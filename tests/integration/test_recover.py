@@ -45,7 +45,7 @@ def leave(sink: SinkFlow, changer: Changer, *, read_back: bool) -> None:
 
 @pytest.mark.parametrize("read_back", [False, True])
 def test_it_is_undone(sink: SinkFlow, changer: Changer, run: Shell, *, read_back: bool) -> None:
-    """Prior offsets, prior state; the run that has the lease has to be named, as it might still be alive."""
+    """Prior offsets and state are restored; the lease's run has to be named, as it might still be alive."""
     before = world(sink.sandbox)
     leave(sink, changer, read_back=read_back)
     workspace, kafka = ("--workspace", changer.workspace), ("--kafka", sink.sandbox.target.bootstrap)
@@ -74,13 +74,13 @@ def test_it_is_undone(sink: SinkFlow, changer: Changer, run: Shell, *, read_back
 
 
 def test_it_is_finished(sink: SinkFlow, changer: Changer, run: Shell) -> None:
-    """Where all that was written is proved."""
+    """It is finished only if everything that was written is read back."""
     written = len(sink.lines())
     leave(sink, changer, read_back=False)
     places = ("--workspace", changer.workspace, "--url", sink.sandbox.connect.url)
 
     done = run("recover", sink.name, *places, "--run", "dag/dead", "--forward")
 
-    assert (done.code, "was applied and proved; the connector is RUNNING again." in done.err) == (0, True)
+    assert (done.code, "was applied and read back; the connector is RUNNING again." in done.err) == (0, True)
     sink.wait_until_caught_up()
     assert sink.lines()[written:] == [str(number) for number in range(7, RECORDS)]

@@ -1,4 +1,4 @@
-"""ConfigMaps that resources name themselves have their earlier texts again when a client ends."""
+"""ConfigMaps that resources name themselves have their earlier content again when a client ends."""
 
 from __future__ import annotations
 
@@ -50,4 +50,5 @@ def test_one_that_fails_does_not_keep_others_from_it(caplog: pytest.LogCaptureFi
     documents.restore()
 
     assert api.texts == {"a": "theirs", "b": "ours", "c": "theirs"}
-    assert "no answer about b. The earlier text of the ConfigMap under 'offsets.json' was not restored." in caplog.text
+    warning = "no answer about b. The earlier content of the ConfigMap under 'offsets.json' was not restored."
+    assert warning in caplog.text

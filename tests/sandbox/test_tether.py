@@ -152,7 +152,7 @@ def test_one_tether_has_one_server(home: Path) -> None:
     """A second server under the same tether would be forgotten."""
     tethered = Tethered(home)
     tethered.run(SLEEP, home / "log")
-    with pytest.raises(SandboxError, match="still runs"):
+    with pytest.raises(SandboxError, match="is still running"):
         tethered.run(SLEEP, home / "log")
     tethered.close()
 
@@ -161,7 +161,7 @@ def test_only_the_root_of_a_sandbox_is_removed(tmp_path: Path) -> None:
     """The root is two levels up: of any other directory that might be /tmp itself."""
     (tmp_path / "kept").touch()
 
-    with pytest.raises(SandboxError, match="is not in a directory called processes"):
+    with pytest.raises(SandboxError, match="must be ROOT/processes/NAME"):
         Tethered(tmp_path / "root" / "one")
 
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]

@@ -101,9 +101,9 @@ class ConnectRest(ConnectorControl):
         return self.version().kafka_cluster_id, ""
 
     def addresses(self, connector: str) -> frozenset[str]:
-        """Return the configured URLs, and the workers on which the connector and its tasks are; read once.
+        """Return the configured URLs and the addresses of the workers that run the connector and its tasks (cached).
 
-        The same cluster may be reached by other URLs, and its workers may change: one address in common is enough.
+        URLs and workers may change, so one shared address is enough to recognise the cluster.
         """
         if connector not in self._addresses:
             workers = set[str]()

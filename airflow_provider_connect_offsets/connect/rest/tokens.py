@@ -71,7 +71,7 @@ class AccessTokens:
         except requests.RequestException as error:
             # Not chained, because the library's message may show the whole request.
             kind = type(error).__name__
-            raise Unreachable(f"{self._endpoint} gives no answer ({kind}). Check its URL.") from None
+            raise Unreachable(f"{self._endpoint} does not answer ({kind}). Check its URL.") from None
         self._token, lifetime = self._read(response)
         self._valid_until = requested_at + lifetime - min(_MARGIN, lifetime / 2)
 

@@ -19,7 +19,7 @@ def refusal_of_failure(url: str, call: Call, error: requests.RequestException) -
     untrusted = any(isinstance(link, ssl.SSLCertVerificationError) for link in chain)
     unsent = untrusted or isinstance(error, requests.ConnectTimeout | requests.exceptions.ProxyError)
     unsent = unsent or any(isinstance(link, urllib3.exceptions.NewConnectionError) for link in chain)
-    what = f"Can't {call.purpose}: {url} gives no answer ({_reason(error, chain)})."
+    what = f"Can't {call.purpose}: {url} does not answer ({_reason(error, chain)})."
     if call.changes and not unsent:
         return refusal_of_lost(call, what)
     # A proxy that refuses a connection is no evidence about the worker behind it.

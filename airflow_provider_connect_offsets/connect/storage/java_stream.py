@@ -70,7 +70,7 @@ class _Stream:
         return values
 
     def expect(self, mark: bytes, otherwise: str) -> None:
-        """Read a mark; raises :class:`ValueError` with ``otherwise`` if another one is there."""
+        """Read a mark; raises :class:`ValueError` with the message ``otherwise`` for another mark."""
         if self.take("c") != (mark,):
             raise ValueError(f"byte {self.offset - 1}: it has {otherwise}")
 

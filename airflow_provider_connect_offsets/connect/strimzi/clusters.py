@@ -45,7 +45,7 @@ class StrimziCluster:
         self._seen[connector] = resource, self._clock.now()
 
     def forget(self, connector: str) -> None:
-        """Read the resource anew the next time."""
+        """Read the resource again the next time."""
         self._seen.pop(connector, None)
 
     def latest_resource(self, connector: str) -> CustomResource:
@@ -134,7 +134,7 @@ class StrimziCluster:
         return find_place(resource, connector)
 
     def places(self) -> Iterator[Place]:
-        """Read the places of all connectors of the cluster."""
+        """Read where each connector of the cluster is defined: its resource, and the path in it."""
         if self.connector_kind is ResourceKind.MIRROR_MAKER:
             yield from places_in(self._api.read(ResourceKind.MIRROR_MAKER, self.resource.name))
             return

@@ -124,7 +124,7 @@ class Documents:
             self._write(place, "alterOffsets", None)
 
     def restore(self) -> None:
-        """Restore the earlier texts of ConfigMaps that the resources named themselves; log what fails."""
+        """Restore the earlier content of ConfigMaps that a resource itself names in ``alterOffsets``; log failures."""
         while self._prior:
             (name, key), text = self._prior.popitem()
             try:
@@ -132,7 +132,7 @@ class Documents:
             except UnknownConnector:
                 continue  # someone has deleted it meanwhile
             except StoreError as error:
-                log.warning("%s The earlier text of the ConfigMap under %r was not restored.", error, key)
+                log.warning("%s The earlier content of the ConfigMap under %r was not restored.", error, key)
 
     def remove(self, resource: CustomResource) -> None:
         """Delete our ConfigMaps of a resource."""
@@ -144,7 +144,7 @@ class Documents:
                 self._api.delete_config_map(name)
 
     def _ours(self, place: Place, field: str) -> ConfigMap | None:
-        """Return our ConfigMap; raises :class:`Rejected` if someone else has one of that name."""
+        """Return our ConfigMap; raises :class:`Rejected` if someone else has made a ConfigMap of that name."""
         name = own_name(place.resource, field)
         found = self._api.config_map(name)
         if found is not None and not _is_ours(found, place.resource):

@@ -91,7 +91,7 @@ class StrimziControl:
         return self._cluster.plugins()
 
     def info(self, connector: str) -> ConnectorInfo:
-        """Return type and configuration, as the resource has them; secrets in it are mostly references."""
+        """Return type and configuration from the resource; secrets in it are mostly references."""
         return find_place(self._cluster.latest_resource(connector), connector).info(self.plugins)
 
     def status(self, connector: str) -> ConnectorStatus:
@@ -126,7 +126,7 @@ class StrimziControl:
         self._request(connector, State.PAUSED)
 
     def resume(self, connector: str) -> None:
-        """Request RUNNING in the resource; a state that was not set before we set one is removed again."""
+        """Request RUNNING in the resource; if it had no state before we set one, remove the state again."""
         self._request(connector, State.RUNNING)
 
     def restart(self, name: str, *, failed_only: bool) -> None:

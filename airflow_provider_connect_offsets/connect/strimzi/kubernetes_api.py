@@ -61,7 +61,7 @@ class ConfigMap:
 
 @dataclass(frozen=True, slots=True)
 class Right:
-    """A right in the namespace, as a Role has it: what may be done with which resources of which API group."""
+    """A right in the namespace, like a rule of a Role: the verbs allowed on which resources of which API group."""
 
     verb: str
     plural: str
@@ -137,7 +137,7 @@ class KubernetesApi:
         return self._patch(resource, list(operations), _JSON)
 
     def create(self, kind: ResourceKind, body: Mapping[str, Any]) -> CustomResource:
-        """Create a resource; raises :class:`Conflict` if there is one of that name."""
+        """Create a resource; raises :class:`Conflict` if that name exists."""
         name = body["metadata"]["name"]
         full = {**body, "apiVersion": f"{GROUP}/{self.version}", "kind": kind.title}
         with _guard_call(f"create {kind.title} {name!r} in namespace {self.namespace!r}", changes=True):
@@ -189,7 +189,7 @@ class KubernetesApi:
         return ConfigMap(name, found.data or {}, found.metadata.labels or {}, owners)
 
     def create_config_map(self, config_map: ConfigMap) -> None:
-        """Create a ConfigMap; raises :class:`Conflict` if there is one of that name."""
+        """Create a ConfigMap; raises :class:`Conflict` if that name exists."""
         body = {
             "metadata": {"name": config_map.name, "labels": dict(config_map.labels)},
             "data": dict(config_map.data),

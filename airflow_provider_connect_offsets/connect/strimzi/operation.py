@@ -137,7 +137,7 @@ class OffsetOperations:
         return self._await_free(connector, lambda _: True)
 
     def patch(self, connector: str, changes: Callable[[Place], Sequence[Mapping[str, Any]]]) -> Place:
-        """Apply a JSON patch once no operation is pending; make it anew if the resource changed meanwhile.
+        """Apply a JSON patch once no operation is pending; make it again if the resource changed meanwhile.
 
         Raises as :meth:`await_quiet` does, and store errors.
 
@@ -213,7 +213,7 @@ class OffsetOperations:
         return place
 
     def _await_free(self, connector: str, also: Callable[[CustomResource], bool]) -> Place:
-        """Wait until no operation is pending and ``also`` holds; withdraw one that is still pending at the timeout."""
+        """Wait until no operation is pending and ``also`` holds; at the timeout, withdraw the pending operation."""
         if self._unfinished:  # interrupted while it waited
             self._withdraw(connector)
         resource = self._await_resource(connector, lambda one: _is_free(one) and also(one))
@@ -289,7 +289,7 @@ class OffsetOperations:
 
 
 def _is_free(resource: CustomResource) -> bool:
-    """Whether no operation is pending; raises :class:`Rejected` for one that none of our clients has requested."""
+    """Whether no operation is pending; raises :class:`Rejected` for an operation that no client of ours requested."""
     if not resource.has_operation:
         return True
     if Marker.on(resource) is None:

@@ -92,7 +92,10 @@ def _kept_annotations(like: Place | None) -> dict[str, str]:
 
 
 def config_patch(place: Place, config: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the JSON patch that replaces a configuration; raises :class:`Unsupported` for a part of a flow."""
+    """Return the JSON patch that replaces a configuration.
+
+    Raises :class:`Unsupported` for a connector of a ``KafkaMirrorMaker2``.
+    """
     if place.resource.kind is not ResourceKind.CONNECTOR:
         raise Unsupported(
             f"Nothing was changed: the settings of {place.connector!r} are in several parts of {place.resource}. "

@@ -226,5 +226,5 @@ class _Flow:
 
 
 def text_of(value: Any) -> str:
-    """Return a setting of a resource as Connect has it."""
+    """Return a resource's setting in the form that Connect uses."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -72,7 +72,7 @@ class StrimziWithRest:
         return {name: one for name, one in self._rest.overview().items() if name in managed}
 
     def info(self, connector: str) -> ConnectorInfo:
-        """Return type and configuration as the worker has them; raises also if there is no resource."""
+        """Return type and configuration from the worker; raises also if there is no resource."""
         self._strimzi.info(connector)
         return self._rest.info(connector)
 

@@ -76,7 +76,7 @@ def find_flow(connectors: FlowConnectors, clients: Clients) -> FlowReset:
 
 
 def take_flow_snapshot(request: Request, reset: FlowReset, clients: Clients, run: ResetDirectory) -> None:
-    """Write everything that the reset may change, and that its plan needs; change nothing.
+    """Write a snapshot of all that the reset may change or its plan needs; change nothing in Kafka or Connect.
 
     Writes what ``take_snapshot`` writes, ``flow.json``, the records of the flow's internal topics, and the bounds of
     the remote topics. Raises as ``take_snapshot`` does.

@@ -99,7 +99,9 @@ def write_ledger(
     for number, uri in enumerate(newest):
         content = files.read_bytes(uri)
         if content is None:
-            raise DatasetError(f"{uri} was removed a moment ago. Run mirror_failover again: it observes the flow anew.")
+            raise DatasetError(
+                f"{uri} was removed a moment ago. Run mirror_failover once more: it observes the flow again."
+            )
         files.write_bytes(join(directory.ledger, f"part-{number:05}.parquet"), content)
     files.write_bytes(join(directory.ledger, MARKER), b"")
     listed = list(remote_partitions)

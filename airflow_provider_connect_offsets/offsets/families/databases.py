@@ -84,7 +84,7 @@ class DebeziumMongoDb(Debezium):
 
 @dataclass(frozen=True, slots=True)
 class DebeziumOracle(Debezium):
-    """Debezium for Oracle: a system change number (SCN), which is stored as a text."""
+    """Debezium for Oracle: a system change number (SCN), which is stored as a string."""
 
     name: ClassVar[str] = "debezium_oracle"
     classes: ClassVar[tuple[str, ...]] = (f"{_DEBEZIUM}.oracle.OracleConnector",)

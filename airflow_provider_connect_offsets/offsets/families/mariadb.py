@@ -22,7 +22,7 @@ _GTID = re.compile(r"(\d{1,10})-\d{1,10}-\d{1,20}", re.ASCII)
 
 
 def is_gtid_set(text: str) -> bool:
-    """Whether a text has one GTID for each of its domains, separated by commas, as MariaDB writes them."""
+    """Whether a string has one GTID for each of its domains, separated by commas, as MariaDB writes them."""
     matches = [_GTID.fullmatch(gtid) for gtid in text.split(",")]
     domains = [int(match[1]) for match in matches if match]
     return len(set(domains)) == len(matches)

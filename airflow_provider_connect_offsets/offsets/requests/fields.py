@@ -48,13 +48,13 @@ def argument(description: str, *, default: Any = MISSING) -> Any:
 def required(
     title: str, description: str, *, section: Section | None = None, example: str, default: str | None = None
 ) -> Any:
-    """Define a text that must not be empty; without ``default`` whoever triggers the DAG fills it in."""
+    """Define a string that must not be empty; without ``default`` whoever triggers the DAG fills it in."""
     value = MISSING if default is None else default
     return _form_field(title, description, _TEXT, value, example=example, default=default, section=section)
 
 
 def prefilled(title: str, description: str, *, default: str) -> Any:
-    """Define a text that code must give, and for which the form has a default."""
+    """Define a string that code must give, and for which the form has a default."""
     return _form_field(title, description, _TEXT, MISSING, example=default, default=default)
 
 
@@ -67,7 +67,7 @@ def optional(
     default: str | None = "",
     refused: str | None = None,
 ) -> Any:
-    """Define a text that may be left empty; ``refused``: a regular expression that must be found nowhere in it.
+    """Define a string that may be left empty; ``refused``: a regular expression that must be found nowhere in it.
 
     The form treats a Param as required if its type lacks null (``isParamRequired`` of Airflow's UI), and keeps its
     button disabled while a required Param is empty. So the type is ``["null", "string"]``, and null means empty.
@@ -79,7 +79,7 @@ def optional(
 
 
 def listed(title: str, description: str, *, example: str, default: tuple[str, ...]) -> Any:
-    """Define texts, given as a list or with commas between."""
+    """Define strings, given as a list or separated by commas."""
     shown = ",".join(default)
     return _form_field(title, description, {"type": ["null", "string"]}, default, example=example, default=shown)
 
@@ -160,7 +160,7 @@ class Parameter:
         return self.default is MISSING
 
     def parse(self, value: object) -> Any:
-        """Parse a value, which templates and forms give as text; raises :class:`InvalidRequest` with its name."""
+        """Parse a value, which templates and forms give as a string; raises :class:`InvalidRequest` with its name."""
         parse: Callable[[object, str], Any] | None = next(filter(callable, self.marks), None)
         if parse is not None:
             return parse(value, self.name)

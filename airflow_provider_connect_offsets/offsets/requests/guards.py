@@ -41,14 +41,14 @@ class Named(StrEnum):
 class NamePatterns:
     """Patterns for whole names, some of which count for one kind of thing only.
 
-    As text they are separated by white space; ``topic=orders-.*`` counts for topics, ``orders-.*`` for everything.
+    In a string they are separated by white space; ``topic=orders-.*`` counts for topics, ``orders-.*`` for everything.
     """
 
     patterns: tuple[tuple[Named | None, str], ...] = ()
 
     @classmethod
     def parse(cls, text: str, *, option: str) -> NamePatterns:
-        """Parse the text of an option; raises :class:`InvalidRequest`, which names it."""
+        """Parse an option's value; raises :class:`InvalidRequest`, which names it."""
         return cls(tuple(_pattern(one, option) for one in text.split()))
 
     def patterns_for(self, kind: Named) -> list[str]:

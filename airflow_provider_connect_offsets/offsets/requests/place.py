@@ -20,7 +20,7 @@ _ROLES = (TOPIC, PARTITION, POSITION, LAST)
 
 @dataclass(frozen=True, slots=True)
 class TableColumns:
-    """The columns of a table whose rows say where each partition resumes; in JSON, the text that was typed.
+    """The columns of a table whose rows say where each partition resumes; in JSON, the string that was typed.
 
     Attributes:
         topic: Column with the topic.
@@ -36,7 +36,7 @@ class TableColumns:
 
     @classmethod
     def parse(cls, text: str) -> TableColumns:
-        """Parse text like ``topic=kafka_topic,partition=part,last=max_offset``; raises :class:`InvalidRequest`."""
+        """Parse a string like ``topic=kafka_topic,partition=part,last=max_offset``; raises :class:`InvalidRequest`."""
         named: dict[str, str] = {}
         for part in text.split(","):
             role, _, column = (word.strip() for word in part.partition("="))
@@ -56,7 +56,7 @@ class TableColumns:
     from_json = parse
 
     def as_json(self) -> str:
-        """Return the text that :meth:`parse` reads."""
+        """Return the string that :meth:`parse` reads."""
         return str(self)
 
     def __str__(self) -> str:
@@ -125,19 +125,19 @@ TO: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class PartitionSet:
-    """A selection of partition numbers, as closed ranges: ``0,3-5`` is ``((0, 0), (3, 5))``. In JSON it is the text."""
+    """A selection of partition numbers, as closed ranges: ``0,3-5`` is ``((0, 0), (3, 5))``. In JSON it is a string."""
 
     ranges: tuple[tuple[int, int], ...]
 
     @classmethod
     def parse(cls, text: str) -> PartitionSet:
-        """Parse text like ``0,3-5``; raises :class:`InvalidRequest`."""
+        """Parse a string like ``0,3-5``; raises :class:`InvalidRequest`."""
         return cls(tuple(_ranges(text)))
 
     from_json = parse
 
     def as_json(self) -> str:
-        """Return the text that :meth:`parse` reads."""
+        """Return the string that :meth:`parse` reads."""
         return str(self)
 
     def __str__(self) -> str:

@@ -66,7 +66,7 @@ class Thresholds(Parameters, JsonRecord, section=Section.LIMITS):
 
     @classmethod
     def by_name(cls, given: Mapping[str, object]) -> Thresholds:
-        """Parse thresholds by name, numbers or texts; raises :class:`InvalidRequest`, also for an unknown name."""
+        """Parse thresholds by name, numbers or strings; raises :class:`InvalidRequest`, also for an unknown name."""
         known = fields_of(cls)
         if unknown := sorted(set(given) - set(known)):
             names = ", ".join(sorted(known))

@@ -29,7 +29,7 @@ _EXPECTED = {
 }
 
 
-# A position in the log of another system than Kafka has parts: an LSN is 0/16B3748, GTIDs are 0-1-8,5-2-77.
+# A position in a database's log has parts: an LSN is 0/16B3748, GTIDs are 0-1-8,5-2-77.
 _IN_ANOTHER_LOG = re.compile(r"[\w.-]+(?:[:/][\w.-]+)+|\d+(?:-\d+){2}(?:,\s*\d+(?:-\d+){2})*", re.ASCII)
 
 

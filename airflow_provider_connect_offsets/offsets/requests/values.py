@@ -1,4 +1,4 @@
-"""Values of forms, templates and connections, which are often texts: flags, counts, shares and durations."""
+"""Values of forms, templates and connections, which are often strings: flags, counts, shares and durations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_COUNT = 10**15 - 1
 
 
 def is_true(value: object) -> bool:
-    """Parse a flag; None and an empty text are false. Raises :class:`InvalidInput` for anything but true and false."""
+    """Parse a flag; None and an empty string are false. Raises :class:`InvalidInput` for all but true and false."""
     text = str(value).strip().lower()
     if text not in {"true", "false", "none", ""}:
         raise InvalidInput(f"{value!r} is neither true nor false.")
@@ -31,7 +31,7 @@ def count(value: object, *, param: str, least: int = 0, most: int = MAX_LONG) ->
 
 
 def optional_count(value: object, *, param: str, most: int = MAX_LONG) -> int | None:
-    """Parse a whole number as :func:`count` does; None for None and for an empty text."""
+    """Parse a whole number as :func:`count` does; None for None and for an empty string."""
     return None if value is None or not str(value).strip() else count(value, param=param, most=most)
 
 
@@ -50,7 +50,7 @@ def ago(duration: str, *, now: datetime) -> datetime:
     """Return the moment (UTC) that is an ISO 8601 duration like ``PT2H`` before ``now``.
 
     Raises:
-        ValueError: The text isn't such a duration, or the moment lies before the year 1.
+        ValueError: The string isn't such a duration, or the moment lies before the year 1.
     """
     from pydantic import TypeAdapter  # noqa: PLC0415 - Spark imports requests too, and does not need pydantic for them
 
@@ -99,11 +99,11 @@ def _optional_name(value: object, param: str) -> str:
     return _text(value, param).strip()
 
 
-#: A text; None, which the form gives for an empty field, becomes the empty text.
+#: A string; None, which the form gives for an empty field, becomes the empty string.
 Text = Annotated[str, _text]
-#: True or false, also as a text, as templates give it; None and the empty text are false.
+#: True or false, or a string with either, as templates give it; None and the empty string are false.
 Flag = Annotated[bool, _flag]
-#: The choice to take what a connector's configuration says; as a value it is the empty text.
+#: The choice to take what a connector's configuration says; as a value it is the empty string.
 CONFIGURED = "configured"
 Configured = Annotated[str, _configured]
 #: Marks the URI of something that is read, which has to be readable (``offsets.requests.guards``).

@@ -92,12 +92,12 @@ class Window:
         if not self.has(moment):
             raise InvalidRequest(
                 f"Nothing was changed: it is {moment.astimezone(self.zone):%H:%M} in {self.zone.key}, but changes may "
-                f"begin only in the window {self}. Clear the run's task turn: it waits until the window opens, then "
-                "plans again."
+                f"begin only in the window {self}. Clear this run's task `turn`: the run then waits until the "
+                "window opens, and plans again."
             )
 
     def __str__(self) -> str:
-        """Return the window as a Param has it."""
+        """Return the window in the form that a Param takes."""
         return f"{self.opens:%H:%M}-{self.closes:%H:%M} {self.zone.key}"
 
 

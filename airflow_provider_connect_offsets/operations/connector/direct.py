@@ -22,7 +22,7 @@ from airflow_provider_connect_offsets.saga import Captures, Explanation, JsonMap
 
 
 def alter(connector: str, clients: Clients, owner: Owner, changes: Offsets) -> Alteration:
-    """Write ``changes`` to a STOPPED connector, and prove them; what a dead run left is undone first.
+    """Write ``changes`` to a STOPPED connector, and read them back; what a dead run left is undone first.
 
     Args:
         connector: The connector.
@@ -39,7 +39,7 @@ def alter(connector: str, clients: Clients, owner: Owner, changes: Offsets) -> A
         NotStopped: The connector runs; nothing was written.
         Overlap: Another run changes it; nothing was written.
         NotApplied: The prior offsets are restored.
-        LeftStopped: The prior offsets could not be proved.
+        LeftStopped: The prior offsets could not be verified.
     """
     clients.control.require_offset_changes()
     info = clients.control.info(connector)
@@ -53,7 +53,7 @@ def alter(connector: str, clients: Clients, owner: Owner, changes: Offsets) -> A
 
 
 def reset(connector: str, clients: Clients, owner: Owner) -> Alteration:
-    """Remove all offsets of a STOPPED connector, and prove it; returns the prior offsets, and their removal.
+    """Remove all offsets of a STOPPED connector, and verify it; returns the prior offsets, and their removal.
 
     Raises as :func:`alter` does, and the worker's error if it refuses.
     """
@@ -123,7 +123,7 @@ class ResetOffsets(WriteOffsets):
         return prior.removals()
 
     def write(self, alteration: Alteration) -> WriteReply:
-        """Remove all offsets, and prove it; raises the worker's error if it refuses."""
+        """Remove all offsets, and verify that none is left; raises the worker's error if it refuses."""
         reply = self._clients.offsets.reset_offsets(self.subject)
         steps.prove(self._clients, self.subject, alteration.expected_offsets)
         return reply

@@ -102,7 +102,7 @@ def _result_of(error: BaseException, record: SagaRecord | None) -> Result:
     if isinstance(error, Interfered) or taken_over:
         return Result.UNKNOWN
     resume = None if record is None else record.of_title(RESUME)
-    # The resume begins once everything else is proved; only restoring the connector's prior state has failed.
+    # The resume begins once everything else is verified; only restoring the connector's prior state has failed.
     is_proved = resume is not None and resume.progress is not Progress.PENDING
     return Result.APPLIED if is_proved else Result.REFUSED
 

@@ -62,7 +62,7 @@ def begin(plan: OffsetPlan, clients: Clients, owner: Owner, *, seconds: float) -
 
 
 def set_state(connector: str, state: State, clients: Clients, owner: Owner, *, seconds: float) -> None:
-    """Request a state of a connector, as a saga of one stage or within the one that the run has begun; does not wait.
+    """Request a state of a connector, as a saga of one stage or within the saga that the run has begun; does not wait.
 
     What a dead run left of the connector is undone first. ``seconds``: how long the run's lease lasts, if it has begun.
 
@@ -116,7 +116,7 @@ def refuse_unless_stopped(clients: Clients, connector: str) -> None:
 
 
 def alter(plan: OffsetPlan, clients: Clients, owner: Owner, *, seconds: float) -> Offsets:
-    """Write the plan, and prove it; ``begin`` and a stop must come first.
+    """Write the planned offsets, and read them back; ``begin`` and a stop must come first.
 
     Returns:
         The connector's offsets.
@@ -152,7 +152,7 @@ def undo(plan: OffsetPlan, clients: Clients, owner: Owner) -> Outcome | None:
     """End the run's lease, and undo what it left unfinished.
 
     If the connector has its prior state already (it is not STOPPED any more, or was STOPPED before), the change counts
-    as done if the plan's offsets were proved.
+    as done if the plan's offsets were read back.
 
     Returns:
         The outcome; None if nothing was left.

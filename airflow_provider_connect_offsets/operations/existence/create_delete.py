@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 
 
 def create(new: NewConnector, clients: Clients, owner: Owner) -> int:
-    """Create a connector STOPPED, write its offsets and prove them, and start it; or leave nothing behind.
+    """Create a connector STOPPED, write its offsets, read them back, and start it; or leave nothing behind.
 
     Returns:
         How many partitions have an offset.
@@ -55,7 +55,7 @@ def create(new: NewConnector, clients: Clients, owner: Owner) -> int:
         InvalidRequest: The name is taken, the class is not installed, or the connector's family refuses an offset.
         Unsupported: The worker is too old to create STOPPED connectors.
         Overlap: Another run works on a connector of that name.
-        NotApplied: It could not be created, its offsets could not be proved, or it failed right after its start;
+        NotApplied: It could not be created, its offsets could not be verified, or it failed right after its start;
             nothing is left of it.
     """
     return create_checked(new.name, lambda: new, clients, owner)

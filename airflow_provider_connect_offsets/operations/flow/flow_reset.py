@@ -1,7 +1,7 @@
 """Resets a MirrorMaker 2 flow: offsets, offset syncs and, if requested, checkpoints, while the flow is stopped.
 
-One critical section: the offsets are written and proved first, as they can be restored; then the flow's internal topics
-are emptied, which can't be undone, but does no harm to a flow whose offsets are proved.
+One critical section: the offsets are written and read back first, as they can be restored; then the flow's internal
+topics are emptied, which can't be undone, but does no harm to a flow whose offsets are verified.
 """
 
 from __future__ import annotations

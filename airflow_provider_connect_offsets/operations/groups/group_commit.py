@@ -42,15 +42,15 @@ Offsets = Mapping[TopicPartition, int]
 
 @dataclass(frozen=True, slots=True)
 class Moved(JsonRecord):
-    """The result of a commit, as ``outcome.json`` has it for the report.
+    """The result of a commit, written to ``outcome.json`` for the report.
 
     Attributes:
         digest: Digest of the translation.
         groups: How many groups have their translated offsets.
-        partitions: How many partitions these have.
-        left: Group → why it does not have them.
-        finished_at: When it ended.
-        late: Describes records that came to the source meanwhile, so they are not on the target; empty: none.
+        partitions: Number of their partitions.
+        left: Group without its translated offsets → the reason.
+        finished_at: When the commit ended.
+        late: Describes records that reached the source meanwhile and are not on the target; empty if there are none.
     """
 
     digest: str
@@ -195,7 +195,7 @@ class _Commit:
     def end(self, left: Mapping[str, str]) -> Moved:
         """Write the outcome of a commit that was read back; raises :class:`GroupsNotMoved` if groups are left."""
         total = len(self.translated)
-        proved = f"{total - len(left):,} of {total:,} groups have their translated offsets, read back and proved"
+        proved = f"{total - len(left):,} of {total:,} groups have their translated offsets, written and read back"
         try:
             late = came_late(self.directory, self.clusters.source)
         except StoreError as error:

@@ -36,11 +36,11 @@ from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
 @dataclass(frozen=True, slots=True)
 class Restored(JsonRecord):
-    """The result of a restore, as ``restored.json`` has it.
+    """The result of a restore, written to ``restored.json``.
 
     Attributes:
-        groups: How many groups have again what they had before the failover.
-        partitions: How many partitions these have.
+        groups: How many groups have their prior offsets again.
+        partitions: Number of their partitions.
         left: Group → why it was not restored.
         emptied: Groups that existed before the failover, and have no offset any more: Kafka removes a group that has
             neither members nor offsets.
@@ -75,10 +75,12 @@ class _Prior:
 
 
 def restore_groups(directory: FailoverDirectory, target: KafkaCluster) -> Restored:
-    """Restore the offsets and metadata that the commits of this run have replaced, and prove them; change nothing else.
+    """Restore the offsets and metadata that the commits of this run have replaced, and change nothing else.
+
+    Verifies them by reading them back.
 
     A group that has moved on since, or has members, is left as it is. If a partition had no offset, its group is
-    deleted, and the other offsets of the group are committed again, also offsets that others have committed since.
+    deleted, and the other offsets of the group are committed again, including offsets that others have committed since.
     These are made durable first: if the process is killed in between, the next attempt commits them.
 
     Args:

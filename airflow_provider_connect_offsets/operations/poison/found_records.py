@@ -1,4 +1,4 @@
-"""Texts about the poison records that a search has found, and about the skipped ones."""
+"""Sentences about the poison records that a search has found, and about those that were skipped."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def forget_content(dag: str, *, before: datetime) -> Iterator[PoisonDirectory]:
     """Remove the content of records that runs of a DAG kept, and yield each run's directory: its report is outdated.
 
     The place of each record, its sizes and its digest stay. Earlier datasets are removed only after the caller has
-    written the report anew: if the process dies in between, the next one finds them.
+    written the report again: if the process dies in between, the next one finds them.
 
     Args:
         dag: URI of the DAG's directory.

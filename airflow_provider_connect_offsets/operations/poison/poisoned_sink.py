@@ -261,7 +261,7 @@ class PoisonedSink:
         )
 
     def _operate(self, name: str, stages: Sequence[Stage]) -> SagaRecord:
-        """Make the stages as a saga; each attempt makes it anew, as the sink may fail on another record."""
+        """Make the stages as a saga; each attempt makes it again, as the sink may fail on another record."""
         made = operation_on_connector(self.clients, self.request.connector, name, lambda _left: stages, key=_KEY)
         return operate(replace(made, is_made_once=False, stops=[stages[0].name]), self.owner).saga
 

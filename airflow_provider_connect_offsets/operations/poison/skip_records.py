@@ -12,7 +12,7 @@ from airflow_provider_connect_offsets.operations.connector.direct import WriteOf
 
 
 class SkipRecords(WriteOffsets):
-    """Moves the positions of a STOPPED sink from the records on which it has failed to the next ones."""
+    """Moves the positions of a STOPPED sink past the records on which it has failed."""
 
     def __init__(self, connector: str, clients: Clients, records: Sequence[FailedRecord]) -> None:
         super().__init__(connector, clients, Offsets.of(_entry(one, one.record.offset + 1) for one in records))

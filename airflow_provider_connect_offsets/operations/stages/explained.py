@@ -173,12 +173,12 @@ def describe(settled: Settled) -> str:
 
 
 def _of_offsets(record: SagaRecord, more: str) -> str:
-    """Describe what has become of the offsets, and of the state of a connector: a consumer group has none."""
+    """Describe what happened to the offsets and to the connector's state (consumer groups have no state)."""
     states = _describe_restored(record)
     if record.state is SagaState.ABANDONED:
         return f"was given up.{more} {states}".rstrip()
     if record.state is SagaState.DONE:
-        ended, joint = "was applied and proved", "; "
+        ended, joint = "was applied and read back", "; "
     elif alteration_in(record) is None:
         ended, joint = "had written nothing", "; "
     else:

@@ -45,7 +45,7 @@ class ObservedTopic(JsonRecord):
 
 
 class EmptyTopics(ConnectorStage):
-    """Empties a flow's internal topics, proves it, and restores their cleanup policies; the pivot of a reset.
+    """Empties a flow's internal topics, verifies it, and restores their cleanup policies; the pivot of a reset.
 
     While nothing is deleted, the undo restores the policies.
 

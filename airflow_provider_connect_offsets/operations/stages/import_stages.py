@@ -67,7 +67,7 @@ class StoredChange:
 
     @property
     def prior_offsets(self) -> Offsets:
-        """The offsets that undo the change: the prior ones of the changed partitions, None for a new partition."""
+        """The offsets that undo the change: the prior offset of each changed partition, None for a new partition."""
         return self.before.select(self.partitions)
 
     @property
@@ -88,7 +88,7 @@ class StoredChange:
 
 
 class ImportOffsets(ReachedStage):
-    """Writes the changes of all connectors at once, and proves them; the undo restores and proves the prior offsets.
+    """Writes the changes of all connectors at once, and reads them back; the undo does so with the prior offsets.
 
     Args:
         name: The storage's name.
@@ -141,7 +141,9 @@ class ImportOffsets(ReachedStage):
         errors.
         """
         if self._file is None:
-            raise ValueError(f"{self.name} was not begun, and only the process that has its document can begin it")
+            raise ValueError(
+                f"{self.name} has not begun, and only the process that has the document to import can begin it"
+            )
         stored = read(self._storage, [change.connector for change in self._changes])
         for change in self._changes:
             observed = stored[change.connector].select(change.partitions)
@@ -178,13 +180,13 @@ class ImportOffsets(ReachedStage):
         )
 
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
-        """Write the prior offsets, and prove them.
+        """Write the prior offsets, and read them back.
 
         What someone else has written since the process died is left as it is, and named in the returned sentence.
 
         Raises:
             NotStopped: A worker runs one of the connectors; nothing was written.
-            LeftStopped: The prior offsets can't be written or proved.
+            LeftStopped: The prior offsets can't be written or verified.
         """
         changes = self.changes(captured)
         if self._is_rebuilt:

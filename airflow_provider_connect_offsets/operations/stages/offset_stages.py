@@ -46,7 +46,7 @@ AtStop = Callable[[Offsets, OffsetPlan], None]
 
 
 class AlterOffsets(ConnectorStage):
-    """Writes changes of a STOPPED connector's offsets, and proves them; the undo does so with the prior offsets.
+    """Writes changes of a STOPPED connector's offsets, and reads them back; the undo does so with the prior offsets.
 
     Args:
         connector: Its name.
@@ -93,7 +93,7 @@ class AlterOffsets(ConnectorStage):
     def capture(self, earlier: Captures) -> JsonMap:
         """Capture an :class:`Alteration`; raises :class:`Drift` and store errors."""
         if self._plan is None:
-            raise ValueError(f"{self.name} was not begun, and only the run that has its plan can begin it")
+            raise ValueError(f"{self.name} has not begun, and only the run that has its plan can begin it")
         before = PriorState.before(earlier, self.subject, cluster=self.cluster)
         self._handling.require_down(self._clients, self.subject)
         at_stop = self._read_at_stop(self._plan)
@@ -122,7 +122,7 @@ class AlterOffsets(ConnectorStage):
         return Done((reply.message,) if reply is not None and reply.externally_managed else ())
 
     def write(self, alteration: Alteration) -> WriteReply | None:
-        """Write and prove the changes. Return the store's reply; None without a change or without a reply."""
+        """Write the changes and read them back. Return the store's reply; None without a change or without a reply."""
         return steps.alter(self._clients, self.subject, alteration.changes, expected=alteration.expected_offsets)
 
     def find(self, captured: JsonMap) -> StageState:
@@ -166,13 +166,13 @@ class AlterOffsets(ConnectorStage):
         return StageState(Found.DONE)
 
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
-        """Restore the prior offsets, and prove them.
+        """Restore the prior offsets, and verify them by reading them back.
 
         Returns:
             A sentence about records at the prior positions that were deleted meanwhile; empty if none were.
 
         Raises:
-            LeftStopped: The prior offsets can't be proved, or resuming on them would skip deleted records.
+            LeftStopped: The prior offsets can't be verified, or resuming on them would skip deleted records.
             Interfered: Someone else has resumed or deleted the connector.
             NotUndone: Someone else has resumed it, and this undo has written nothing.
         """
@@ -181,10 +181,10 @@ class AlterOffsets(ConnectorStage):
         gone = self._describe_prior_gone(alteration)
         if gone and alteration.prior_state is State.RUNNING:
             raise LeftStopped(
-                f"{self.subject!r} stays STOPPED: its prior offsets were restored and read back, but records at them "
-                f"were deleted while it was STOPPED: {gone} If it resumes, auto.offset.reset decides its position. To "
-                f"accept that, {self._clients.control.by_hand(self.subject, State.RUNNING)}. To choose "
-                "another position, do this as well, then plan again."
+                f"{self.subject!r} stays STOPPED: its prior offsets were restored and read back, but the records there "
+                f"were deleted while it was STOPPED: {gone} If you resume it, auto.offset.reset decides where it "
+                f"continues. To accept that, {self._clients.control.by_hand(self.subject, State.RUNNING)}. To choose "
+                "another position, resume it in the same way first, then plan again."
             )
         return f" Records at its prior positions were deleted meanwhile: {gone}" if gone else ""
 
@@ -219,7 +219,7 @@ class AlterOffsets(ConnectorStage):
             repair += describe_resume(self._clients, self.subject, alteration)
             raise LeftStopped(
                 f"{self._handling.describe_what_stays_down(self.subject)}: neither the planned nor the prior offsets "
-                f"could be proved. {error} To restore the prior offsets, run the task again, or {repair}."
+                f"could be verified. {error} To restore the prior offsets, run the task again, or {repair}."
             ) from error
 
     def _refuse_if_resumed(self, alteration: Alteration, undoing: Undoing, kind: type[Interfered]) -> None:
@@ -249,7 +249,7 @@ class AlterOffsets(ConnectorStage):
                 self.subject, log_positions.list_prior_gone(self._clients, alteration.positions)
             )
         except StoreError as error:
-            # The prior offsets are proved, and brokers that do not answer are no reason to keep a connector down.
+            # The prior offsets are verified. If brokers don't answer, that does not keep the connector down.
             log.warning("%s It is unknown whether records at the prior positions were deleted.", error)
             return ""
 

@@ -113,7 +113,7 @@ class RunOneByOne(ConnectorStage):
             steps.await_stopped(self._clients, self.subject)
 
     def _restore(self, captured: JsonMap, *, always: bool = False) -> str:
-        """Restore the settings, and prove it; settings that have neither value are someone else's, and stay."""
+        """Restore the settings, and read them back; settings that have neither value are someone else's, and stay."""
         config = self._clients.control.info(self.subject).config
         prior: Mapping[str, str | None] = captured["prior"]
         theirs = [name for name, value in prior.items() if config.get(name) not in {value, self._settings[name]}]

@@ -237,7 +237,7 @@ class RemoveClone(CloneStage, DeleteConnector):
 
 
 def remove_offsets(clients: Clients, clone: str) -> None:
-    """Remove all offsets of a stopped connector, and prove it; of a sink, its consumer group.
+    """Remove all offsets of a stopped connector (of a sink, its consumer group), and verify that none is left.
 
     Does nothing if there is no such connector. Raises :class:`NotApplied` and store errors.
     """

@@ -277,7 +277,7 @@ def write(clients: Clients, connector: str, changes: Offsets) -> WriteReply:
 
 
 def alter(clients: Clients, connector: str, changes: Offsets, *, expected: Offsets) -> WriteReply | None:
-    """Write ``changes``, and prove that ``expected`` is stored.
+    """Write ``changes``, and verify that ``expected`` is stored.
 
     Returns:
         The store's reply; None if there was nothing to write, or no answer.

@@ -120,7 +120,7 @@ class FindPoisonRecordOperator(Interruptible, _PoisonOperator):
     again and Connect reports topic, partition and offset; then the sink gets its own configuration back. A dry run only
     reads.
 
-    Fails if the sink has failed for another reason than a record that can't be converted or transformed. Returns
+    Fails if the sink failed for any reason other than a record that can't be converted or transformed. Returns
     ``records`` (a list of ``topic``, ``partition`` and ``offset``; empty if the sink has not failed), ``result``,
     ``run_uri``, and the report.
     """

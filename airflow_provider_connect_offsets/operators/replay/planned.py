@@ -100,7 +100,7 @@ class PlanReplayOperator(OffsetsJobOperator):
 
 
 class ApproveReplayOperator(ApproveOffsetPlanOperator):
-    """Ask a person whether the interval is to be delivered once more; otherwise as ``ApproveOffsetPlanOperator``."""
+    """Ask a person to approve that the interval is delivered again. Works like ``ApproveOffsetPlanOperator``."""
 
     directory = ReplayDirectory
 

@@ -48,7 +48,7 @@ class ReportedOperator(GuardedParameters, BaseOperator):
 
 
 def _run_uri(operator: Any, instance: Any) -> str:
-    """Return the directory of a task: the one it was given, else the one it writes to."""
+    """Return the directory that a task was given, else the directory that it writes to."""
     if hasattr(operator, "run_uri"):
         return str(operator.run_uri)
     if hasattr(operator, "summary"):

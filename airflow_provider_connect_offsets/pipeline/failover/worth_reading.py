@@ -81,7 +81,7 @@ def positions_of(rows: DataFrame) -> DataFrame:
 
 
 def _begins() -> list[Column]:
-    """Where the records of a position begin in both logs; ``upstream`` is in the one that groups read."""
+    """Where the records of a position begin in both logs; ``upstream`` is in the log that groups read."""
     begin = F.greatest("read_from", F.col("upstream") - MARGIN)
     copied = F.greatest("other_from", F.coalesce(F.col("downstream") - MARGIN, F.lit(0)))
     other = F.when(begin == F.col("read_from"), F.col("other_from")).otherwise(copied)

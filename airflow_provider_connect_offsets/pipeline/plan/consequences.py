@@ -1,4 +1,4 @@
-"""Rules on the effects of a change: records delivered again or never, assumed positions, removed offsets."""
+"""Rules on the effects of a change: records that are delivered again or skipped, assumed positions, removed offsets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.pipeline.verdicts import finding
 
 
 def consequences(request: Request, subject: Subject) -> list[Column]:
-    """Findings on records delivered again or never, and on positions that are only assumed."""
+    """Findings on records that are delivered again or skipped, and on positions that are only assumed."""
     reset = subject.reset
     findings = [
         _of_records(Rule.REWIND, "records_again", "delivered again"),

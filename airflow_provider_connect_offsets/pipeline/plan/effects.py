@@ -1,4 +1,4 @@
-"""Decide for each partition whether it is changed, say why, and count records delivered again or never.
+"""Decide for each partition whether it is changed, say why, and count records that are delivered again or skipped.
 
 Adds to the frame of ``targets``::
 

@@ -111,7 +111,7 @@ def document_entries(connector: str) -> ColumnFunction:
 
 
 def json_entry() -> ColumnFunction:
-    """Make a column function of partition and offset, as JSON texts, that gives an entry of a list."""
+    """Make a column function of partition and offset, as JSON strings, that gives an entry of a list."""
 
     def entry(partition: str | None, offset: str | None) -> tuple[str | None, str | None, str | None]:
         try:
@@ -124,12 +124,12 @@ def json_entry() -> ColumnFunction:
 
 
 def position_entry(subjects: Subjects, *, removes: bool = False, is_last: bool = False) -> ColumnFunction:
-    """Make a column function of connector, topic, kafka_partition and position, as texts, that gives an entry.
+    """Make a column function of connector, topic, kafka_partition and position, as strings, that gives an entry.
 
     Args:
         subjects: the connectors
         removes: whether an empty position removes the offset; otherwise it is a problem
-        is_last: whether the text is the last delivered offset; the position is then one more
+        is_last: whether the position given is the last delivered offset; the position is then one more
     """
     family_name, configs = subjects.kind.family.name, subjects.configs
     what, step = ("last offset", 1) if is_last else ("position", 0)

@@ -59,7 +59,7 @@ class Planned:
         return replace(self, verdicts=self.verdicts.unionByName(verdicts))
 
     def forget(self) -> None:
-        """Free what Spark keeps of the plans in memory; the frames can still be used, but are computed anew."""
+        """Free what Spark keeps of the plans in memory; the frames can still be used, but are computed again."""
         for frame in self.cached:  # without blocking, Spark logs an error with a stack trace if it ends meanwhile
             frame.unpersist(blocking=True)
 

@@ -160,7 +160,7 @@ def _refuse_catalog(catalog: str, table: str, catalogs: Collection[str]) -> None
 
 
 def _catalog_of(spark: SparkSession, name: list[str]) -> str:
-    """Return the catalog in which Spark looks for a table: the one its name begins with, else the current catalog."""
+    """Return the catalog in which Spark looks for a table: that in the table's name, else the current catalog."""
     manager = spark._jsparkSession.sessionState().catalogManager()  # noqa: SLF001
     configured = spark.conf.get(f"spark.sql.catalog.{name[0]}", None) is not None
     is_catalog = len(name) > 1 and (configured or name[0] == "spark_catalog")

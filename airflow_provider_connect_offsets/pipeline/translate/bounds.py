@@ -115,7 +115,10 @@ def _with_checkpoints(known: DataFrame, columns: list[str], *, trusts_checkpoint
 
 
 def _since_the_last_rewind() -> Column:
-    """Whether a checkpoint lies in the element of the unread record; a checkpoint beyond it is older than a rewind."""
+    """Whether the checkpoint lies no further than the element that may hold the unread record's copy.
+
+    (An element is a range of remote offsets.) A checkpoint beyond it was written before a rewind.
+    """
     return F.col("checkpoint_offset") <= F.least(F.col("unread.end") + 1, "element_upper")
 
 

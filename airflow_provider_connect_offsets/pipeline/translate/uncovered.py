@@ -11,7 +11,9 @@ _ELEMENT, _RECORD = 0, 1
 
 
 def find_uncovered(partitions: DataFrame, elements: DataFrame, source: DataFrame | None = None) -> DataFrame:
-    """Find records that no certain element contains.
+    """Find source records that may have no copy: those in no certain element.
+
+    A certain element is a range of the remote topic that is known to hold the copies of consecutive source records.
 
     Args:
         partitions: dataset ``mirror_partitions``

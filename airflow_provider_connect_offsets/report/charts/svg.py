@@ -43,7 +43,7 @@ class Anchor(StrEnum):
 
 
 class Drawing:
-    """Shapes and texts, in the order in which they are drawn.
+    """Shapes and labels, in the order in which they are drawn.
 
     Args:
         height: Height of the drawing; its width is ``WIDTH``, without the margins.
@@ -80,7 +80,7 @@ class Drawing:
         self._add("rect", style, x=x, y=y - height / 2, width=width, height=height)
 
     def records(self, left: XY, size: XY, *, again: bool) -> None:
-        """Draw a range of records, delivered again or never, with its colour and hatching."""
+        """Draw a range of records that are delivered again or skipped; each kind has its own colour and hatching."""
         kind, fill, edge = ("again", Ink.AGAIN_PALE, Ink.AGAIN) if again else ("never", Ink.NEVER_PALE, Ink.NEVER)
         self.bar(left, size, fill=fill, edge=Ink.NONE, line=0)
         self.bar(left, size, fill=f"url(#{self._add_hatching(kind, edge)})", edge=edge, line=1.2)

@@ -72,7 +72,7 @@ class GroupLine:
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """Its numbers as texts, in the order of ``NUMBERS``."""
+        """Its formatted numbers, in the order of ``NUMBERS``."""
         missing = self.partitions - self.checkpoints
         by_checkpoints = f"{self.checkpoint_rereads:,}" + (f", {missing:,} missing" if missing else "")
         numbers = (self.partitions, self.exact, self.max_rereads, self.missing)
@@ -89,5 +89,5 @@ def as_csv(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _cell(value: object) -> object:
-    """Quote a text that a spreadsheet would take for a formula: anyone may name a group ``=HYPERLINK(…)``."""
+    """Quote a string that a spreadsheet would take for a formula: anyone may name a group ``=HYPERLINK(…)``."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

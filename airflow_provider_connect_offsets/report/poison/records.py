@@ -119,7 +119,7 @@ class PoisonedRecords:
 
 
 def shorten(text: str) -> str:
-    """Shorten a text; characters that can't be printed are written as escapes."""
+    """Shorten a string; characters that can't be printed are written as escapes."""
     printable = "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text[:SHOWN])
     return f"{printable}…" if len(text) > SHOWN else printable
 

@@ -81,7 +81,7 @@ class Replay:
 
     @property
     def lines(self) -> list[tuple[str, ...]]:
-        """A row of texts for each partition with records in the interval, or with records delivered beyond it."""
+        """A row of strings for each partition with records in the interval, or with records delivered beyond it."""
         of_outcome = {} if self.outcome is None else {(one.topic, one.partition): one for one in self.outcome.ranges}
         pairs = [(row, of_outcome.get((row["topic"], row["kafka_partition"]))) for row in self.rows]
         return [_line(row, found) for row, found in pairs if row["action"] == "replay" or (found and found.beyond)]

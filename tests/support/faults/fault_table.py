@@ -21,7 +21,7 @@ class Ending(StrEnum):
 
 
 LEGEND = {
-    Ending.APPLIED: "applied and proved by the attempt that met the fault",
+    Ending.APPLIED: "applied and read back by the attempt that met the fault",
     Ending.NEXT: "killed, so it said nothing; the next attempt applied the plan, once",
     Ending.RESTORED: "prior offsets and state were restored; the next attempt applied the plan, once",
     Ending.STOPPED: "left STOPPED, and the error says what is stored and what to do; the next attempt applied the plan",

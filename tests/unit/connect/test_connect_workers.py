@@ -99,8 +99,8 @@ def test_nobody_there_names_every_address(connect_to: Connect, closed_url: str, 
         connect_to(closed_url, "http://no-such-host.invalid:8083", timeout=5).stop("c")
 
     assert type(caught.value) is Unreachable
-    assert f"{closed_url} gives no answer (connection refused)" in str(caught.value)
-    assert "http://no-such-host.invalid:8083 gives no answer" in str(caught.value)
+    assert f"{closed_url} does not answer (connection refused)" in str(caught.value)
+    assert "http://no-such-host.invalid:8083 does not answer" in str(caught.value)
     assert "stop connector 'c'" in str(caught.value)
     assert 0 < sum(time.slept) <= 5
 
@@ -151,7 +151,7 @@ def test_a_long_wait_is_a_short_log(
         connect_to(closed_url, timeout=timeout).connectors()
 
     lines = [record.getMessage() for record in caplog.records if "Trying again" in record.getMessage()]
-    assert "gives no answer (connection refused)" in lines[0]
+    assert "does not answer (connection refused)" in lines[0]
     assert lines[0].endswith(f"Trying again for up to {timeout:.0f} s.")
     assert len(lines) <= 5 + timeout / 10
     assert max(time.slept) <= 1
@@ -187,7 +187,7 @@ def test_who_only_observes_does_not_wait_for_nobody(
 
 
 def test_a_worker_that_was_there_is_waited_for(connect_to: Connect, time: FakeTime) -> None:
-    """It restarts, maybe."""
+    """A worker that has answered before may be restarting."""
     with server(fixed(HEAD + b'\r\n["a"]')) as url:
         store = connect_to(url, patient=False)
         assert store.connectors() == ["a"]

@@ -65,20 +65,22 @@ def test_it_opens_next(text: str, moment: str, opens: str) -> None:
 
 
 def test_without_one_any_time_will_do() -> None:
-    """An empty text."""
+    """An empty string means no window."""
     assert Window.parse(" ") is None
 
 
 @pytest.mark.parametrize("text", ["22-06", "22:00-22:00", "25:00-06:00", "22:00-06:00 Europe/Nowhere", "22:00 ../etc"])
 def test_what_is_no_window_is_refused(text: str) -> None:
-    """With an example."""
+    """The error gives an example."""
     with pytest.raises(InvalidRequest, match=r"is not a time window like 22:00-06:00 Europe/Berlin"):
         Window.parse(text)
 
 
 def test_a_moment_outside_is_refused_in_its_own_time() -> None:
     """The sentence says what to do."""
-    with pytest.raises(InvalidRequest, match=r"it is 14:00 in Europe/Berlin.*22:00-06:00 Europe/Berlin. Clear the run"):
+    with pytest.raises(
+        InvalidRequest, match=r"it is 14:00 in Europe/Berlin.*22:00-06:00 Europe/Berlin. Clear this run"
+    ):
         window("22:00-06:00 Europe/Berlin").refuse_outside(at("2026-07-01T12:00"))
 
 

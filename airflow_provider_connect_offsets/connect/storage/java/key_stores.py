@@ -110,7 +110,7 @@ class KeyStore:
 
 
 def _chain(content: PKCS12KeyAndCertificates) -> list[Certificate]:
-    """Return the key's certificate, then each issuer of the one before, as TLS requires; a store has no order."""
+    """Return the key's certificate, followed by the issuer of each, as TLS requires; a store has no order."""
     chain = [content.cert.certificate] if content.cert else []
     others = [entry.certificate for entry in content.additional_certs]
     while chain and (issuer := next((one for one in others if _is_issued_by(chain[-1], one)), None)):

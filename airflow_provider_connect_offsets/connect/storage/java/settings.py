@@ -48,7 +48,7 @@ class Settings:
         return None if value is None else trim(value)
 
     def get_untrimmed(self, name: str) -> str | None:
-        """Return the value of ``name`` untrimmed, as code without ``ConfigDef`` reads it; otherwise as :meth:`get`."""
+        """Return the untrimmed value of ``name``, as code without ``ConfigDef`` reads it; raises as :meth:`get`."""
         value = self.values.get(name)
         return None if value is None else self._providers.resolve(value, f"{self.source}: {name}")
 

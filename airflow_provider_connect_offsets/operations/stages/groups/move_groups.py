@@ -84,7 +84,7 @@ class MoveGroups(ReachedStage):
     def do(self, captured: JsonMap) -> Done:
         """Move them; raises what ``move`` does."""
         if self._move is None:
-            raise ValueError(f"{self.name} was not begun, and only its own run can begin it")
+            raise ValueError(f"{self.name} has not begun, and only its own run can begin it")
         self._move()
         return Done()
 

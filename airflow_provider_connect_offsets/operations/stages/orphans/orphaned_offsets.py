@@ -1,4 +1,4 @@
-"""Offsets whose connector is gone: their snapshot, and their removal, proved by reading back."""
+"""Offsets whose connector is gone: their snapshot, and their removal, verified by reading back."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def take_orphan_snapshot(
 
 @dataclass(frozen=True, slots=True)
 class Removal(JsonRecord):
-    """Which orphaned offsets were removed, as ``outcome.json`` has it for the report.
+    """Which orphaned offsets were removed, written to ``outcome.json`` for the report.
 
     Attributes:
         digest: Digest of the approved orphans.
@@ -140,7 +140,7 @@ def keep_found(directory: OrphansDirectory, orphans: Sequence[Orphan]) -> str:
 def remove_approved(
     directory: OrphansDirectory, topic: OffsetsTopic, *, exist: Exist, digest: str, keep: Keep | None = None
 ) -> Removal:
-    """Write a tombstone for every approved orphan, and prove that no orphan has an offset any more; may be repeated.
+    """Write a tombstone for every approved orphan, and verify that no orphan has an offset any more; may be repeated.
 
     First observes everything again. Keeps the removed offsets in ``removed.json``, which can be imported to undo the
     removal. Leaves a connector alone if it exists again, or if one of its offsets was written since.

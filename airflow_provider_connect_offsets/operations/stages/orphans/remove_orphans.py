@@ -32,7 +32,7 @@ from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 
 
 class RemoveOrphans(ReachedStage):
-    """Writes tombstones for the orphans of a run, and proves them; once begun, it is only finished.
+    """Writes tombstones for the orphans of a run, and reads them back; once begun, it is only finished.
 
     The removed offsets are made durable first, in ``removed.json`` of the run's directory, which a person can import.
 
