@@ -34,7 +34,7 @@ def mode(path: Path) -> str:
 def test_others_read_no_file_of_a_workspace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str | None, file: str, folder: str
 ) -> None:
-    """Nor list its directories; the one above stays as it was."""
+    """They can't list its directories either; the directory above keeps its mode."""
     if option is not None:
         monkeypatch.setenv("AIRFLOW__CONNECT_OFFSETS__UMASK", option)
     tmp_path.chmod(0o755)
@@ -59,7 +59,7 @@ def test_nobody_reads_a_file_while_it_is_written(tmp_path: Path, monkeypatch: py
 
 
 def test_a_file_that_can_not_be_prepared_is_not_published(tmp_path: Path) -> None:
-    """And leaves nothing."""
+    """No temporary file is left."""
     path = tmp_path / "a"
     path.write_bytes(b"before")
 
@@ -73,7 +73,7 @@ def test_a_file_that_can_not_be_prepared_is_not_published(tmp_path: Path) -> Non
 
 
 def test_only_one_creates_a_file(tmp_path: Path) -> None:
-    """Of many at once."""
+    """Of many threads that create it at once, only one succeeds."""
     created: list[int] = []
     makers = [
         threading.Thread(

@@ -17,7 +17,7 @@ RELIABILITY = (TOP / "docs" / "reliability.md").read_text()
 
 
 def test_the_matrix_has_the_steps_and_endings_of_the_tests() -> None:
-    """Column by column, and letter by letter."""
+    """Each column and each letter of the page is checked."""
     header = next(line for line in RELIABILITY.splitlines() if line.startswith("| fault"))
     columns = [cell.strip() for cell in header.strip("|").split("|")]
 
@@ -35,7 +35,7 @@ def test_the_files_that_prove_a_promise_are_there() -> None:
 
 
 def test_the_table_of_versions_has_those_of_the_tests() -> None:
-    """Column by column; and what a worker is too old for is refused as the page quotes it."""
+    """Each column is checked; and the page quotes how an old worker's refusal reads."""
     header = next(line for line in VERSIONS.splitlines() if line.startswith("| |"))
     quoted = " ".join(line.removeprefix("> ") for line in VERSIONS.splitlines() if line.startswith("> "))
 

@@ -59,7 +59,7 @@ PLAIN = [
 
 @pytest.mark.parametrize("text", SHAPES, ids=str)
 def test_a_secret_is_masked(text: str) -> None:
-    """In whatever shape."""
+    """It is masked in every shape."""
     assert mask_text(text) == SHAPES[text]
     assert "hunter2" not in mask_text(text)
 
@@ -71,7 +71,7 @@ def test_what_is_none_stays(text: str) -> None:
 
 
 def test_a_text_of_another_system_stays_on_its_line() -> None:
-    """And has no colours."""
+    """It has no colours either."""
     assert one_line("a\r\nINFO b\x1b[31m\u2028c\x85d password=x") == f"a INFO b [31m c d password={MASK}"
 
 

@@ -189,7 +189,7 @@ def test_compaction() -> None:
 
 
 def test_compaction_leaves_the_last_record() -> None:
-    """Nor does it take what is superseded only where it has not cleaned yet."""
+    """A record stays, too, if only a record that is not cleaned yet supersedes it."""
     log = Log()
     for content in (1, 1, 2, 1):
         log.append(Record(content, 0))

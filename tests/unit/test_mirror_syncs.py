@@ -22,7 +22,7 @@ def test_syncs_follow_mirror_makers_rule() -> None:
 
 
 def test_the_last_record_gets_a_sync_once_it_is_stored() -> None:
-    """From Kafka 3.7 on; that sync does not put off the next one."""
+    """Kafka does so since 3.7; that sync does not put off the next one."""
     world = World()
     world.flow.syncs_last = True
     world.produce(*range(3))

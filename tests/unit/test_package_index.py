@@ -23,7 +23,7 @@ def shown() -> str:
 
 
 def test_no_link_is_relative() -> None:
-    """Neither one to a page nor one to a picture."""
+    """Links to pages and to pictures are absolute."""
     relative = LINK.findall((TOP / "README.md").read_text())
     absolute = LINK.findall(shown())
 

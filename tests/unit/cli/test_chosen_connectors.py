@@ -48,7 +48,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
 def test_an_option_may_be_repeated_and_a_name_may_have_a_comma(
     run: Shell, lists: tuple[str, ...], names: set[str]
 ) -> None:
-    """The last list alone counted."""
+    """All lists count, not only the last."""
     options = [word for names in lists for word in ("--connectors", names)]
 
     assert set(json.loads(run("export", "--config", "w.properties", *options).out)) == names
@@ -75,7 +75,7 @@ def test_a_connector_may_be_called_offsets(run: Shell, store: Path) -> None:
 def test_all_that_a_damaged_topic_still_has_is_exported(
     run: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Also from the beginning, where an overwritten value counts; one that was not asked for makes no difference."""
+    """From the beginning, an overwritten value counts; damage to connectors that were not requested doesn't matter."""
     written = [("a", b'{"position":1}'), ("b", b"{"), ("a", b'{"position":2}'), ("b", b'{"position":3}'), ("c", None)]
     records = [
         TopicRecord(0, at, 0, json.dumps([name, {"filename": "x"}], separators=(",", ":")).encode(), value)

@@ -113,7 +113,7 @@ def test_it_is_installed_under_its_name() -> None:
     ],
 )
 def test_used_wrongly(run: Shell, config: Path, arguments: tuple[str, ...], sentence: str) -> None:
-    """Exit code 2, usage or one sentence, and nothing else."""
+    """The exit code is 2, and the only output is usage or one sentence."""
     distributed = "bootstrap.servers=127.0.0.1:1\ngroup.id=g\noffset.storage.topic=o\n"
     config.with_name("topics.properties").write_text(distributed)
 
@@ -131,7 +131,7 @@ def test_without_arguments_all_parameters_are_listed(run: Shell) -> None:
 
 
 def test_an_export_is_sorted(run: Shell, config: Path) -> None:
-    """By connector and partition, one a line."""
+    """It is sorted by connector and partition, with one partition a line."""
     assert run("--export", "--config", config).out == EXPORTED
 
 
@@ -158,7 +158,7 @@ def test_a_document_that_is_none(run: Shell, config: Path, document: str, senten
 
 
 def test_a_damaged_file_is_never_empty(run: Shell, config: Path) -> None:
-    """Exit code 1, for export and import alike."""
+    """Export and import fail with exit code 1."""
     stored = config.parent / "connect.offsets"
     stored.write_bytes(stored.read_bytes()[:-9])
 
@@ -167,7 +167,7 @@ def test_a_damaged_file_is_never_empty(run: Shell, config: Path) -> None:
 
 
 def test_a_failed_export_leaves_no_file(run: Shell, config: Path) -> None:
-    """Neither half an export nor an empty one in place of an older one."""
+    """It neither leaves half an export nor replaces an older export."""
     target = config.parent / "export.json"
     target.write_text("older")
     (config.parent / "connect.offsets").write_bytes(b"no map")
@@ -197,7 +197,7 @@ def test_an_import_keeps_what_it_changes(run: Shell, config: Path) -> None:
 
 
 def test_a_difference_is_shown_by_partition(run: Shell, config: Path) -> None:
-    """Between two exports, and between one and now; with the distance of numbers."""
+    """Two exports, or an export and the present offsets, are compared; numbers have their distance."""
     Path("a.json").write_text(EXPORTED)
     Path("b.json").write_text(EXPORTED.replace('"position":4', '"position":1234').replace('"größe"', '"other"'))
 
@@ -219,7 +219,7 @@ def test_a_difference_is_shown_by_partition(run: Shell, config: Path) -> None:
 def test_whatever_is_imported_is_exported(
     run: Shell, config: Path, document: dict[str, list[dict[str, object]]]
 ) -> None:
-    """Any map of primitives, through the file and back."""
+    """Any map of primitives can be imported and exported again."""
     (config.parent / "connect.offsets").unlink(missing_ok=True)
 
     done = run("import", "--config", config, stdin=json.dumps(document))
@@ -232,7 +232,7 @@ def test_whatever_is_imported_is_exported(
 
 
 class Lying(StandaloneFile):
-    """A store that writes another position than requested, a number of times."""
+    """A store that writes a wrong position, a number of times."""
 
     def __init__(self, path: Path, *, times: int) -> None:
         super().__init__(path)
@@ -251,7 +251,7 @@ class Lying(StandaloneFile):
 def test_what_can_not_be_proved_is_undone(
     config: Path, monkeypatch: pytest.MonkeyPatch, times: int, error: type[Exception]
 ) -> None:
-    """Also of the connectors before it; if not even that can be proved, the message says so and the exit code is 3."""
+    """The connectors before it are undone, too. If that can't be verified, the message says so; the exit code is 3."""
     from airflow_provider_connect_offsets.cli import main, opened
 
     monkeypatch.chdir(config.parent)

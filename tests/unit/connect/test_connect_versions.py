@@ -49,7 +49,7 @@ def test_what_a_worker_is_too_old_for_is_refused_by_its_version(
     do: Callable[[ConnectRest], object],
     since: str,
 ) -> None:
-    """With the required release and an alternative; the call is sent once, without waiting."""
+    """The error has the required release and an alternative; the call is sent once, without waiting."""
     worker.answers("GET /", of_kafka(version))
     worker.answers(call, reply)
 

@@ -32,7 +32,7 @@ def client(url: str, **endpoint: object) -> ConnectRest:
 )
 @pytest.mark.parametrize("changes", [False, True], ids=["read", "stop"])
 def test_an_answer_that_trickles_is_given_up(answer: Answer, *, changes: bool) -> None:
-    """Also while a connector is down; the outcome of a change is unknown then."""
+    """The same holds while a connector is down; then the outcome of a change is unknown."""
     with server(answer) as url, client(url) as connect:
         began = time.monotonic()
 
@@ -57,7 +57,7 @@ def test_an_answer_has_a_size(content: bytes) -> None:
 
 
 def test_a_list_of_offsets_may_be_longer() -> None:
-    """Sixteen times as long."""
+    """It may be sixteen times as long as any other answer."""
     content = HEAD + b"\r\n" + b'{"offsets": []' + b" " * 3_000_000 + b"}"
     with server(fixed(content)) as url, client(url, largest_answer=1 << 20) as connect:
         assert connect.read_offsets("orders").by_partition() == {}
@@ -93,7 +93,7 @@ def test_a_token_that_trickles_is_given_up() -> None:
     ids=["null", "empty", "list", "accent", "line break", "text", "huge", "nested"],
 )
 def test_a_token_that_is_none_is_named_in_one_sentence(body: bytes) -> None:
-    """And never sent as ``Bearer None``."""
+    """It is never sent as ``Bearer None``."""
     refuse_token(fixed(HEAD + b"\r\n" + body), AccessDenied, "gives client 'me' no")
 
 

@@ -48,7 +48,7 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @given(pairs=PAIRS)
 @settings(max_examples=60)
 def test_what_is_written_can_be_read(scratch: Path, pairs: dict[bytes, bytes | None]) -> None:
-    """Any bytes, in their order."""
+    """Any bytes can be written and read, in their order."""
     path = scratch / "some.offsets"
     path.write_bytes(serialize(pairs))
 
@@ -56,7 +56,7 @@ def test_what_is_written_can_be_read(scratch: Path, pairs: dict[bytes, bytes | N
 
 
 def test_a_file_that_was_cut_off_is_refused(tmp_path: Path) -> None:
-    """At any byte: Connect itself would continue without offsets."""
+    """It may be cut off at any byte. Connect itself would continue without offsets."""
     path, whole = tmp_path / "cut.offsets", serialize(SOME)
     for length in range(len(whole)):
         path.write_bytes(whole[:length])
@@ -139,7 +139,7 @@ def test_an_array_may_occur_twice(tmp_path: Path) -> None:
 
 
 def test_a_backup_is_as_secret_as_the_file(tmp_path: Path) -> None:
-    """Whatever the umask."""
+    """It has the file's mode, whatever the umask is."""
     path = tmp_path / "connect.offsets"
     write_mappings(path, SOME)
     for mode in (0o600, 0o640):
@@ -150,7 +150,7 @@ def test_a_backup_is_as_secret_as_the_file(tmp_path: Path) -> None:
 
 
 def test_an_empty_map_is_written_as_java_does() -> None:
-    """With a table of 16 and a threshold of 0."""
+    """It has a table of 16 and a threshold of 0."""
     assert serialize({}).endswith(b"xp\x3f\x40\x00\x00\x00\x00\x00\x00w\x08\x00\x00\x00\x10\x00\x00\x00\x00x")
 
 

@@ -47,7 +47,7 @@ def test_what_a_change_does_not_name_stays(store: StandaloneFile) -> None:
 
 
 def test_a_reset_removes_all_of_one_connector(store: StandaloneFile) -> None:
-    """And nothing else."""
+    """All other records of the file stay."""
     store.reset_offsets("lines")
 
     assert read_mappings(store.path) == FOREIGN
@@ -64,7 +64,7 @@ def test_a_file_may_not_be_there_yet(tmp_path: Path) -> None:
 
 
 def test_a_damaged_file_is_refused_and_left_alone(store: StandaloneFile) -> None:
-    """By every method; also if only one value is no offset."""
+    """Every method refuses it, even if only a single value is not an offset."""
     whole = store.path.read_bytes()
     store.path.write_bytes(whole[:-1])
     for call in (store.connectors, lambda: store.read_offsets("lines"), lambda: store.reset_offsets("lines")):
@@ -118,7 +118,7 @@ def test_a_locked_file_is_left_alone(store: StandaloneFile, lock: Callable[[int,
 
 
 def test_mode_and_owner_stay(store: StandaloneFile) -> None:
-    """The worker may run as another user than the one who changes its file."""
+    """The worker's user may differ from the user who changes its file."""
     store.path.chmod(0o640)
     if os.geteuid() == 0:  # only root may give a file away
         os.chown(store.path, 4711, 4711)

@@ -25,7 +25,7 @@ VERSION = {"version": "4.3.1", "commit": "c", "kafka_cluster_id": "k"}
 
 
 def control_of(tmp_path: Path, *urls: str) -> StorageControl:
-    """Return the control over the file of a worker at ``urls``."""
+    """Return a ``StorageControl`` for the offsets file of a standalone worker at ``urls``."""
 
     def open_rest(called: tuple[str, ...], timeout: float) -> ConnectRest:
         return ConnectRest(ConnectEndpoint(called, read_timeout=0.3), timeout=timeout)

@@ -52,12 +52,12 @@ class Stored(OffsetsTopic):
 
 
 def test_settings_hold_secrets_that_nobody_sees() -> None:
-    """Also not in the repr of a storage."""
+    """The ``repr`` of a storage does not show them."""
     assert "hunter2" not in repr(WorkerTopics({"sasl.password": "hunter2"}, "connect-offsets"))
 
 
 def test_transactional_ids_are_those_of_the_tasks() -> None:
-    """As in ``Worker.taskTransactionalId``; the first task is fenced if their number is unknown."""
+    """They are those of ``Worker.taskTransactionalId``; the first task is fenced if the number of tasks is unknown."""
     assert task_transactional_ids("workers", "lines", 2) == (
         "connect-cluster-workers-lines-0",
         "connect-cluster-workers-lines-1",

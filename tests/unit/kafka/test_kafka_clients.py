@@ -28,7 +28,7 @@ NOBODY = {"bootstrap.servers": "127.0.0.1:1"}
 
 
 def test_brokers_that_do_not_answer_are_named(caplog: pytest.LogCaptureFixture) -> None:
-    """Within the timeout, with the reason; librdkafka's own messages stay below INFO."""
+    """The error comes within the timeout and has the reason; librdkafka's own messages stay below INFO."""
     caplog.set_level(logging.INFO)
     with KafkaLogs(NOBODY, timeout=0.3) as logs, ConsumerGroups(NOBODY, timeout=0.3) as groups:
         calls = (
@@ -47,7 +47,7 @@ def test_brokers_that_do_not_answer_are_named(caplog: pytest.LogCaptureFixture) 
     ("server", "why"), [("127.0.0.1:1", "Connection refused"), ("no-such-host.invalid:9092", "Failed to resolve")]
 )
 def test_nobody_at_any_address_is_said_at_once(server: str, why: str) -> None:
-    """With the cause, and long before the timeout."""
+    """The error has the cause, and comes long before the timeout."""
     with (
         KafkaCluster({"bootstrap.servers": f"{server},127.0.0.1:1"}, timeout=600) as cluster,
         pytest.raises(NobodyThere, match=rf"No broker can be reached at {server}.*{why}.*Check bootstrap.servers"),
@@ -88,7 +88,7 @@ def test_coordinators_that_do_not_come_are_an_error_that_callers_know() -> None:
 
 
 def test_a_record_that_librdkafka_refuses_leaves_the_outcome_unknown() -> None:
-    """With or without a transaction the caller reads back: records before it may be written."""
+    """The caller has to read back, because records before it may be written, with or without a transaction."""
     writer = TopicWriter({**NOBODY, "message.max.bytes": 1000}, "offsets")
 
     with pytest.raises(OutcomeUnknown, match=r"did not confirm 1 record of 'flow' in topic 'offsets' \(.*too large"):
@@ -96,7 +96,7 @@ def test_a_record_that_librdkafka_refuses_leaves_the_outcome_unknown() -> None:
 
 
 def test_settings_that_cannot_work_are_refused() -> None:
-    """No brokers, an unknown setting, a wrong value: refused when the client is created."""
+    """A client can't be created without brokers, with an unknown setting or with a wrong value."""
     with pytest.raises(InvalidInput, match=r"bootstrap\.servers"):
         KafkaLogs({})
     with pytest.raises(InvalidInput, match="No such configuration property"):

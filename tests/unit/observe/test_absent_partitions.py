@@ -107,12 +107,12 @@ def test_where_no_record_is_left_there_is_nothing_to_replicate(
 
 @pytest.mark.parametrize("config", [{"topics": "payments"}, {"topics.exclude": "orders"}])
 def test_what_the_connector_does_not_replicate_is_left_out(config: dict[str, str]) -> None:
-    """Neither selected nor replicated before; partition 0 has an offset, which it keeps."""
+    """Only partition 0 stays: it has an offset, so it was replicated before."""
     assert set(observed(flow(THREE, config))) == {0}
 
 
 def test_records_that_the_target_lacks_refuse_a_planned_failover() -> None:
-    """By topic and partition; an empty partition refuses nothing."""
+    """The error names topic and partition. An empty partition does not block the failover."""
     made_up = flow(THREE)
     refuse_undrained(observed(flow(EMPTY)).values())
 

@@ -46,7 +46,7 @@ def found(made_up: MadeUpFlow, *positions: int) -> set[tuple[int, int, int]]:
 
 
 def test_each_change_is_found_by_single_records() -> None:
-    """In all partitions that a group reads; the offset syncs have gone with compaction."""
+    """All partitions that a group reads are searched; compaction has removed the offset syncs."""
     again = {(0, 599, 599), (0, 590, 600), (0, 999, 1009)}
     foreign = {(1, 299, 299), (1, 300, 301), (1, 999, 1000)}
 

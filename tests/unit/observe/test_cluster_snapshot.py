@@ -162,7 +162,7 @@ def test_logs_that_can_not_be_read_do_not_cost_the_positions(observation: Observ
 
 
 def test_a_storage_that_can_not_be_read_is_an_error_of_that_storage(observation: Observation, tmp_path: Path) -> None:
-    """Not one of the threads that read."""
+    """It is not raised as an error of the threads that read."""
     damaged = tmp_path / "connect.offsets"
     damaged.write_bytes(b"no offsets")
     clients = SnapshotClients(

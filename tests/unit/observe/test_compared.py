@@ -71,7 +71,7 @@ def test_what_is_read_is_written_in_parts(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_side_that_can_not_be_read_ends_the_other_one(tmp_path: Path) -> None:
-    """And leaves no dataset behind."""
+    """No dataset is left behind."""
     with pytest.raises(StoreError, match="nothing came"):
         read_whole(tmp_path, Unreadable({"here.orders": [LOG, LOG]}))
 

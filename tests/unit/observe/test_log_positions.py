@@ -71,7 +71,7 @@ class Logs:
 
 
 class Lying(StandaloneFile):
-    """Writes another offset than requested, once."""
+    """Writes a wrong offset, once."""
 
     lied = False
 
@@ -134,7 +134,7 @@ def test_what_becomes_of_the_change(
 
 
 def test_logs_that_can_not_be_read_after_the_resume(path: Path) -> None:
-    """The offsets are proved and it has resumed: a warning, and no failure that would suggest a repetition."""
+    """The offsets are verified and it has resumed, so this is a warning: an error would suggest a repetition."""
     store = StandaloneFile(path)
 
     outcome = change(store, THERE, THERE, DOWN)
@@ -144,7 +144,7 @@ def test_logs_that_can_not_be_read_after_the_resume(path: Path) -> None:
 
 
 def test_logs_that_can_not_be_read_before_the_undo_resumes(path: Path) -> None:
-    """They are proved, and brokers that are down are no reason to keep a connector down as well."""
+    """They are verified, and brokers that are down are no reason to keep a connector down as well."""
     store = Lying(path)
 
     with pytest.raises(NotApplied, match="Its prior offsets were restored and read back"):

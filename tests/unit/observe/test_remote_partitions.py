@@ -171,7 +171,7 @@ def written(made_up: MadeUpFlow, directory: FailoverDirectory, look: GroupsOfFlo
 
 
 def test_an_offset_sync_whose_records_differ_is_named() -> None:
-    """The newest one; records that a transformation has changed prove nothing."""
+    """The newest such sync is named; records that a transformation has changed prove nothing."""
     source, target = MadeUpLog.of("a", "b", "c", "d"), MadeUpLog.of("x", "b", "y", "d")
     syncs = {WHERE: [OffsetMapping(at, at) for at in range(4)]}
 

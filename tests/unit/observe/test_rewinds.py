@@ -55,7 +55,7 @@ def kept(rows: list[PlanRow], ends: dict[int, int]) -> list[tuple[int | None, ..
 
 
 def test_mappings_that_are_known() -> None:
-    """The last record before it, and the offset of the next; of an unchanged partition both are of one generation."""
+    """A rewind keeps the last record before it and the offset of the next; if unchanged, both have one generation."""
     rows = [
         row(0, 100, 0, Action.CLEAR),
         row(1, 100, 40, Action.SET),

@@ -86,7 +86,7 @@ def test_a_value_that_fails_after_a_key_that_may_is_not_certain() -> None:
 
 
 def test_which_failures_are_of_one_record() -> None:
-    """Connect's own wrapper around converters and transformations; not a sink whose system is down."""
+    """Those with Connect's wrapper of converters and transformations; not those of a sink whose system is down."""
     record = "org…ConnectException: Tolerance exceeded in error handler\nCaused by: …\n\tat …Cast.apply(Cast.java:1)"
     json = f"{record}\n\tat org.apache.kafka.connect.json.JsonConverter.toConnectData(JsonConverter.java:348)"
     down = "org…ConnectException: Exiting WorkerSinkTask due to unrecoverable exception."

@@ -28,7 +28,7 @@ MIRROR = {"source.cluster.alias": "a", "target.cluster.alias": "b"}
 def test_a_source_partition_is_named_by_the_copys_settings(
     family: str, before: dict[str, str], config: dict[str, str], partition: JsonMap, expected: str
 ) -> None:
-    """As far as the family knows how; its first field is the one that a setting gives."""
+    """The family has to know how; here the first field comes from a setting."""
     field = next(iter(partition))
 
     found = FAMILIES[family].under(partition, {**before, **config}, before=before)
@@ -74,7 +74,7 @@ def test_offsets_of_topics_that_it_does_not_read_are_left_out() -> None:
 def test_a_changed_setting_whose_value_a_partition_still_has(
     changed: dict[str, str | None], partition: JsonMap, setting: str | None
 ) -> None:
-    """Is named; texts that are short or numbers are equal by chance."""
+    """It is named, unless it is short or a number, which may be equal by chance."""
     before = {"database": "orders", "tasks.max": "1", "bucket": "b1"}
     config = {name: value for name, value in {**before, **changed}.items() if value is not None}
 

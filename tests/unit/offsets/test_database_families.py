@@ -20,7 +20,7 @@ CONFIG = {"topic.prefix": "db"}
 SERVER: JsonMap = {"server": "db"}
 JDBC_TABLE: JsonMap = {"protocol": "1", "table": "public.orders"}
 BINLOG: JsonMap = {"file": "binlog.000001", "pos": 1919}
-# As real connectors store them (docs/seen.md), and as their documentation has them.
+# As real connectors store them (docs/seen.md), and as in their documentation.
 SOUND: list[tuple[str, JsonMap, JsonMap]] = [
     (
         "debezium_postgres",
@@ -86,7 +86,7 @@ def test_what_connectors_store_is_sound(name: str, partition: JsonMap, offset: J
 def test_what_a_connector_could_not_read_is_found(
     name: str, partition: JsonMap, offset: JsonMap, rules: list[str]
 ) -> None:
-    """By the rule that it breaks."""
+    """The verdict names the rule that the offset breaks."""
     assert [found.rule.value for found in family_named(name).check(partition, offset, CONFIG)] == rules
 
 
@@ -101,7 +101,7 @@ def test_a_prefix_that_a_config_provider_hides_is_not_compared() -> None:
 
 @given(lsn=st.integers(1, MAX_OFFSET))
 def test_an_lsn_is_the_same_in_both_notations(lsn: int) -> None:
-    """PostgreSQL's text, in any case, and Debezium's number; the offset of it is sound and has that LSN."""
+    """PostgreSQL's string, in any case, and Debezium's number are equal; the offset made of them has that LSN."""
     assert parse_lsn(lsn_text(lsn)) == parse_lsn(lsn_text(lsn).lower()) == parse_lsn(str(lsn)) == lsn
     offset = DebeziumPostgres().offset_from(lsn_text(lsn))
     assert offset == {"lsn": lsn}
@@ -151,7 +151,7 @@ def test_anything_else_is_no_gtid(text: str) -> None:
     ],
 )
 def test_classes_of_connectors_that_read_databases(java_class: str, name: str) -> None:
-    """By class name or the alias that Connect allows; a class of another package has no special family."""
+    """A class name or its alias leads to the family; a class of another package has no special family."""
     assert family_of(ConnectorType.SOURCE, java_class) is family_named(name)
 
 

@@ -37,7 +37,7 @@ AT_5 = Entry('{"kafka_partition":0,"kafka_topic":"orders"}', '{"kafka_offset":5}
 
 @given(MAPS)
 def test_canonical_text_is_read_back(value: JsonMap) -> None:
-    """A map has one text, whatever the order of its fields, and reading the text returns the map."""
+    """A map has one JSON string, whatever the order of its fields, and reading the string returns the map."""
     assert parse_map(canonical_json(value)) == value
     assert canonical_json(dict(reversed(list(value.items())))) == canonical_json(value)
     assert canonical_json(parse_map(canonical_json(value))) == canonical_json(value)
@@ -81,7 +81,7 @@ def test_an_offset_may_be_null_or_left_out() -> None:
 
 
 def test_of_duplicates_the_last_counts() -> None:
-    """As in Connect; a final null removes."""
+    """Connect does the same; a final null removes the offset."""
     earlier, later = Entry(AT_5.partition, '{"kafka_offset":1}'), Entry(AT_5.partition, None)
 
     assert Offsets.of([earlier, AT_5]).by_partition() == {AT_5.partition: '{"kafka_offset":5}'}

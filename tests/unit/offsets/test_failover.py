@@ -38,7 +38,7 @@ def test_templates_give_numbers_as_texts() -> None:
 
 
 def test_a_request_is_written_and_read() -> None:
-    """As JSON, with these keys and values: runs of earlier versions are read too."""
+    """The keys and values of its JSON are fixed, so runs of earlier versions can be read."""
     request = FailoverRequest.parse(
         planned=True,
         flow=FLOW,
@@ -101,7 +101,7 @@ def test_a_request_without_later_fields_is_read() -> None:
     ],
 )
 def test_invalid_values_are_refused(values: dict[str, object], message: str) -> None:
-    """In one sentence that names the Param."""
+    """The error is one sentence that names the Param."""
     with pytest.raises(InvalidRequest, match=message):
         FailoverRequest.parse(**{"planned": False, "flow": FLOW, "groups": "", **values})  # type: ignore[arg-type]
 
@@ -116,7 +116,7 @@ def digest(rows: Rows) -> str:
 
 @given(rows=ROWS.flatmap(lambda rows: st.tuples(st.just(rows), st.permutations(rows))), others=ROWS)
 def test_equal_sets_of_rows_have_equal_digests(rows: tuple[Rows, Rows], others: Rows) -> None:
-    """In any order; other sets have others, even if they differ only in which partition has which offset."""
+    """The order does not matter; different sets have different digests, even if only two offsets are swapped."""
     in_order, shuffled = rows
 
     assert digest(in_order) == digest(shuffled)

@@ -122,7 +122,7 @@ def test_families_without_positions(family: Family) -> None:
     ],
 )
 def test_checks(family: Family, partition: JsonMap, offset: JsonMap | None, broken: list[str]) -> None:
-    """Keys, types, signs and aliases."""
+    """Wrong keys, types, signs and aliases are found."""
     assert rules(family, partition, offset) == broken
 
 
@@ -257,7 +257,7 @@ MIRROR, FILE = "org.apache.kafka.connect.mirror", "org.apache.kafka.connect.file
     ],
 )
 def test_family_of(connector_type: ConnectorType, java_class: str, name: str) -> None:
-    """By class name or the alias that Connect allows; a class of another package has no special family."""
+    """A class name or its alias leads to the family; a class of another package has no special family."""
     assert family_of(connector_type, java_class) is FAMILIES[name]
 
 

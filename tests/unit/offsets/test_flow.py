@@ -56,7 +56,7 @@ def test_a_separator_is_kept_as_java_reads_it(text: str, separator: str) -> None
 
 
 def test_syncs_on_the_target_bear_the_sources_alias() -> None:
-    """``offset-syncs.topic.location=target``."""
+    """The setting is ``offset-syncs.topic.location=target``."""
     flow = Flow.of({"offset-syncs.topic.location": "target", "source.cluster.alias": "eu"})
 
     assert (flow.syncs_on, flow.offset_syncs_topic) == (Side.TARGET, "mm2-offset-syncs.eu.internal")
@@ -108,7 +108,7 @@ def test_a_topic_renamed_twice_loses_one_alias_at_a_time() -> None:
 def test_internal_are_kafkas_topics_and_mirror_makers_own(
     config: dict[str, str], yes: list[str], no: list[str]
 ) -> None:
-    """As in MirrorMaker 2 since Kafka 4.0; the end of a name alone makes no topic internal."""
+    """MirrorMaker 2 does the same since Kafka 4.0; the end of a name alone makes no topic internal."""
     flow = Flow.of(config)
 
     assert [topic for topic in yes + no if flow.is_internal(topic)] == yes
@@ -192,7 +192,7 @@ public class Program {
 
 
 def test_kafkas_own_policies_name_topics_alike(tmp_path: Path) -> None:
-    """For random settings, among them empty ones: "set but empty" is not "not set"."""
+    """The settings are random. Some are empty, which is not the same as not set."""
     rng = Random(36)
     asked: list[dict[str, Any]] = []
     for _ in range(300):

@@ -24,7 +24,7 @@ RESET = FlowReset(
 
 
 def test_a_reset_is_written_and_read() -> None:
-    """With these keys and values: plans of earlier versions are read too."""
+    """The keys and values of its JSON are fixed, so plans of earlier versions can be read."""
     assert RESET.as_json() == {
         "source_connector": "source",
         "checkpoint_connector": "check",
@@ -87,5 +87,5 @@ def test_connectors_of_one_flow() -> None:
     ],
 )
 def test_connectors_that_share_offset_syncs(config: dict[str, str], *, shared: bool) -> None:
-    """Whatever topics they replicate: the topic's name depends on aliases, separator and location."""
+    """Their topics don't matter: the name of the syncs topic depends on aliases, separator and location."""
     assert shares_syncs(RESET.flow, config) is shared

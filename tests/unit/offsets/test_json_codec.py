@@ -148,7 +148,7 @@ def test_a_value_of_another_type_is_refused(value: object) -> None:
 
 
 def test_a_text_that_is_no_member_is_refused() -> None:
-    """As the enum and the time refuse it themselves."""
+    """The errors are those of the enum and the time."""
     with pytest.raises(ValueError, match="green"):
         decode(Colour, "green")
     with pytest.raises(ValueError, match="noon"):

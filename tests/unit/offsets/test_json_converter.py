@@ -126,11 +126,11 @@ class Maps:
         self.random = random.Random(7)
 
     def text(self) -> str:
-        """Any short text."""
+        """Any short string."""
         return "".join(self.random.choices(CHARACTERS, k=self.random.randint(0, 9)))
 
     def value(self) -> tuple[str, str]:
-        """Java's type and the text of a value."""
+        """Java's type and the string of a value."""
         of = self.random
         kind = of.choice(["long", "int", "double", "float", "boolean", "null", "string", "string"])
         texts = {
@@ -145,13 +145,13 @@ class Maps:
         return kind, texts[kind]
 
     def fields(self) -> list[list[str]]:
-        """A map, as lists of name, type and text."""
+        """A map, as lists of name, type and string."""
         most = 30 if self.random.random() < 0.2 else 5
         names = {self.text() for _ in range(self.random.randint(0, most))}
         return [[name, *self.value()] for name in names]
 
     def raw(self) -> bytes:
-        """A text that a worker has written, or one with a flaw."""
+        """A string that a worker has written, or a string with a flaw."""
         of = self.random
         numbers = [1, -5, 2**63 - 1, 2**63, 10**30, 1.5, 1e16, 1e-7]
         fields = {self.text(): of.choice([*numbers, None, True, self.text()]) for _ in range(of.randint(0, 3))}

@@ -25,7 +25,7 @@ def log(text: str) -> dict[int, bytes]:
 
 
 def test_gaps_of_either_log_are_known() -> None:
-    """A marker in the source, and one in the remote topic."""
+    """The source has a transaction marker, and the remote topic has one elsewhere."""
     assert matched(log("ab.c"), log("a.bc")) == [(0, 0, 1, 2), (1, 2, 3, 3), (3, 3, 4, 4)]
 
 
@@ -61,7 +61,7 @@ def test_a_digest_that_an_unread_record_may_have_needs_neighbours() -> None:
 
 
 def test_what_decides_about_the_positions_is_read_if_it_is_short() -> None:
-    """From the last mapping before all of them on; else from the beginning of the remote topic."""
+    """Reading begins at the last mapping before all positions, or else at the start of the remote topic."""
     logs = LogRanges(range(10_000), range(10_000))
     far = [OffsetMapping(9_500, 9_400)]
 

@@ -86,7 +86,7 @@ def test_a_pattern_for_orphans_may_be_javas() -> None:
 
 @pytest.mark.parametrize("text", [r"\p{Alpha}+", r"\Qa.b\E", "(?<name>a)", "[a-z&&[^b]]", "[a[bc]]", r"a\h"])
 def test_a_connectors_pattern_that_only_java_knows_is_named(text: str) -> None:
-    """No traceback of Python's re, and no guess: the topics are unknown."""
+    """The error is neither Python's nor a guess: the topics are unknown."""
     info = ConnectorInfo("mirror", ConnectorType.SOURCE, {**MIRROR, "topics": f"orders,{text}"})
 
     with pytest.raises(UnreadablePattern, match=r"'mirror' is configured to choose topics by .* Nothing was changed"):
@@ -105,7 +105,7 @@ def test_a_pattern_that_both_read_alike_is_used(text: str) -> None:
 
 @pytest.mark.parametrize("param", ["topics", "connectors"])
 def test_a_pattern_that_takes_too_long_is_refused(param: str) -> None:
-    """Such a one held the interpreter, so that the task's heartbeat starved; now other threads go on meanwhile."""
+    """It must not hold the interpreter: other threads go on meanwhile, such as the task's heartbeat."""
     ticks: list[float] = []
     done = Event()
 

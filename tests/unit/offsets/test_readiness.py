@@ -11,7 +11,7 @@ from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
 
 
 def test_a_request_is_written_and_read() -> None:
-    """Thresholds may be texts, as a template makes them."""
+    """Thresholds may be strings, as templates give them."""
     request = ReadinessRequest.parse(
         source_connector=" flow ",
         checkpoint_connector="",
@@ -134,7 +134,7 @@ def test_a_value_that_only_the_worker_can_resolve_is_not_judged() -> None:
 
 
 def test_groups_that_checkpoints_are_made_for() -> None:
-    """As in DefaultGroupFilter; with another filter they are unknown."""
+    """They are those of DefaultGroupFilter; with another filter they are unknown."""
     assert mirrored_groups({"groups": "a, b.*", "groups.exclude": ""}) == ("(?:a)|(?:b.*)", "(?!)")
     assert mirrored_groups({}) == ("(?:.*)", "(?:console-consumer-.*)|(?:connect-.*)|(?:__.*)")
     assert mirrored_groups({"group.filter.class": "com.example.Filter"}) is None

@@ -31,7 +31,7 @@ JDBC = {"connection.url": "jdbc:postgresql://db/orders", "connection.password": 
     ],
 )
 def test_a_secret_goes_to_no_other_address(config: dict[str, str], name: str, value: str) -> None:
-    """Whatever the class calls its address, and its secret."""
+    """It does not matter how the class names its address and its secret."""
     found = find_redirecting(config, {name: value})
 
     assert found is not None

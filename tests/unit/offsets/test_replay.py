@@ -48,7 +48,7 @@ def test_a_sinks_clone_has_a_group_of_its_own_and_reads_these_topics_only() -> N
 
 
 def test_a_mirrors_clone_writes_records_only() -> None:
-    """Neither offset syncs nor settings and ACLs of topics; a dot in a topic's name matches no other character."""
+    """It writes no offset syncs, settings or ACLs; a dot in a topic's name matches no other character."""
     config = {"name": "m", "topics": ".*", "offset-syncs.topic.location": "target", "sync.topic.acls.enabled": "true"}
 
     assert clone_config(config, FAMILIES["mirror_source"], ["orders.a"]) == {
@@ -99,7 +99,7 @@ def test_a_request_that_makes_no_sense_is_refused(given: dict[str, str], said: s
 
 
 def test_a_clones_name_is_that_of_its_run_and_interval() -> None:
-    """The same for each attempt; another run, or another interval, has another one."""
+    """Each attempt has the same name; another run, or another interval, has a different name."""
     requests = [GIVEN, GIVEN, {**GIVEN, "run": "dag/other"}, {**GIVEN, "begins": "2026-04-30T00:00:00+00:00"}]
     first, again, *others = [ReplayRequest.parse(**given).clone for given in requests]
 
@@ -109,7 +109,7 @@ def test_a_clones_name_is_that_of_its_run_and_interval() -> None:
 
 
 def test_what_is_delivered_is_counted_in_the_range_and_after_it() -> None:
-    """Nothing before it."""
+    """Records before the range are not counted."""
     one = Range("orders", 0, 10, 20)
 
     assert [(one.count_delivered(at), one.count_beyond(at)) for at in (5, 10, 15, 20, 23)] == [

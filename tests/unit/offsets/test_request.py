@@ -42,7 +42,7 @@ def test_requests_without_a_value(to: str) -> None:
     ],
 )
 def test_amounts(to: str, value: str | None, amount: int) -> None:
-    """Numbers of records and positions."""
+    """An amount is a number of records, or a position."""
     assert parsed(to, value).amount == amount
 
 
@@ -116,7 +116,7 @@ def test_a_connector_can_not_take_its_own_offsets() -> None:
 
 
 def test_topics() -> None:
-    """A pattern; empty: all."""
+    """``topics`` is a pattern; empty means all topics."""
     assert parsed("latest", topics=" or.* ").topics == "or.*"
     assert parsed("latest", topics=" ").topics is None
     with pytest.raises(InvalidRequest, match=r"topics: 'or\(' is not a regular expression: missing \)"):
@@ -133,7 +133,7 @@ def test_topics() -> None:
     ],
 )
 def test_partitions(text: str, ranges: tuple[tuple[int, int], ...], written: str) -> None:
-    """Numbers and closed ranges."""
+    """``partitions`` has numbers and closed ranges."""
     partitions = PartitionSet.parse(text)
 
     assert partitions.ranges == ranges
@@ -174,12 +174,12 @@ def test_invalid_partitions(text: str, sentence: str) -> None:
     ids=str,
 )
 def test_requests_are_written_and_read(request_: Request) -> None:
-    """As JSON."""
+    """A request can be written as JSON and read again."""
     assert Request.from_json(json.loads(json.dumps(request_.as_json()))) == request_
 
 
 def test_the_json_of_a_request() -> None:
-    """These keys and values: plans of earlier versions are read too."""
+    """The keys and values are fixed, so plans of earlier versions can be read."""
     request = replace(parsed("datetime", "2026-01-31T03:00:00Z", topics="or.*", partitions="0, 3-5"), only_back=True)
 
     written = request.as_json()
@@ -203,7 +203,7 @@ def test_the_json_of_a_request() -> None:
 
 
 def test_a_request_as_text() -> None:
-    """Messages quote it."""
+    """Messages quote this form of a request."""
     assert (
         str(parsed("offset", "5", topics="or.*", partitions="3 - 5")) == "to=offset value=5 topics=or.* partitions=3-5"
     )
@@ -253,7 +253,7 @@ def test_invalid_columns(to: str, text: str, sentence: str) -> None:
 
 
 def test_a_long_query_is_shown_in_one_line() -> None:
-    """And cut off."""
+    """It is also cut off."""
     shown = parsed("query", f"SELECT\n  {'a' * 2000}").value_shown
 
     assert (len(shown), shown[:9], shown[-1]) == (1001, "SELECT aa", "…")

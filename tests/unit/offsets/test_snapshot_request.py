@@ -41,7 +41,7 @@ def test_what_can_not_be_meant_is_refused(wrong: dict[str, str], message: str) -
 
 
 def test_how_long_snapshots_are_kept() -> None:
-    """An ISO 8601 duration, or nothing."""
+    """``keep_for`` is an ISO 8601 duration or empty."""
     assert KeptSnapshotsParams(keep_for="P30D").earliest_kept(now=NOW) == datetime(2026, 1, 1, 12, tzinfo=UTC)
     assert KeptSnapshotsParams(keep_for=" ").earliest_kept(now=NOW) is None
     with pytest.raises(InvalidRequest, match="keep_for: '30 days' is not an ISO 8601 duration"):

@@ -55,7 +55,7 @@ public class Program {
 
 
 def test_kafka_reads_the_same_of_each_configuration(tmp_path: Path) -> None:
-    """With any of these prefixes, several at once, some of which mean nothing to it."""
+    """A configuration may have several prefixes at once, some of which mean nothing to Kafka."""
     drawn = random.Random(7)
     names = [(f"{prefix}{name}", values) for prefix in PREFIXES for name, values in SETTINGS.items()]
     configs = [

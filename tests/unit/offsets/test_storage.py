@@ -48,19 +48,19 @@ from tests.support.rows.json_maps import MAPS, TEXTS
     ids=["source", "checkpoint", "heartbeat", "characters"],
 )
 def test_a_new_key_is_what_a_worker_would_write(connector: str, partition: dict[str, str | int], expected: str) -> None:
-    """Fields in the order of a HashMap, no spaces, and only what Jackson escapes."""
+    """Its fields are in the order of a HashMap, without spaces, and only what Jackson escapes is escaped."""
     assert key_bytes(connector, partition).decode() == expected
 
 
 @pytest.mark.parametrize(("text", "expected"), [("", 0), ("topic", 110546223), ("cluster", 872092154), ("😀", 1772899)])
 def test_java_hash(text: str, expected: int) -> None:
-    """As ``String.hashCode``, over UTF-16."""
+    """It equals ``String.hashCode``, over UTF-16."""
     assert java_hash(text) == expected
 
 
 @given(TEXTS, MAPS)
 def test_keys_and_values_can_be_read_again(connector: str, fields: dict[str, str | int]) -> None:
-    """With any names and values."""
+    """They may have any names and values."""
     assert parse_key(key_bytes(connector, fields)) == StoredKey(connector, canonical_json(fields))
     assert parse_value(value_bytes(fields)) == canonical_json(fields)
 
@@ -82,12 +82,12 @@ def test_keys_and_values_can_be_read_again(connector: str, fields: dict[str, str
     ],
 )
 def test_keys_of_another_shape_are_passed_over(raw: bytes | None) -> None:
-    """As in Connect."""
+    """Connect ignores them, too."""
     assert parse_key(raw) is None
 
 
 def test_tombstones_hold_nothing() -> None:
-    """A missing value, an empty one and a JSON null are no offsets."""
+    """A missing value, an empty value and a JSON null all mean "no offset"."""
     assert parse_value(None) is None
     assert [parse_value(raw) for raw in (b"", b"null", b" null\n")] == [None] * 3
 
@@ -112,7 +112,7 @@ PARTITION = canonical_json({"cluster": "c", "partition": 0, "topic": "t"})
 
 
 def test_what_a_store_contains() -> None:
-    """By connector; tombstones are no offsets, other keys are ignored and counted."""
+    """Offsets are listed by connector; tombstones are no offsets, other keys are ignored and counted."""
     stored = StoredOffsets(
         {
             OWN: b'{"offset":7}',
@@ -131,7 +131,7 @@ def test_what_a_store_contains() -> None:
 
 
 def test_a_worker_looks_up_the_spelling_that_it_writes() -> None:
-    """In any order of the records; a change is written for every spelling."""
+    """The order of the records does not matter; a change is written for every spelling."""
     for pairs in ({OWN: b'{"offset":7}', SORTED: b'{"offset":9}'}, {SORTED: b'{"offset":9}', OWN: b'{"offset":7}'}):
         stored = StoredOffsets(pairs)
         assert stored.offsets_of("flow").by_partition() == {PARTITION: '{"offset":7}'}

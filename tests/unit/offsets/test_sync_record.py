@@ -14,7 +14,7 @@ LONGS = st.integers(-(2**63), 2**63 - 1)
 
 
 def test_the_documented_bytes() -> None:
-    """As in MirrorMaker 2's sources."""
+    """The bytes are those of MirrorMaker 2's sources."""
     key = bytes.fromhex("0007746f7069632d3100000002")
     value = bytes.fromhex("00000000000000030000000000000004")
 
@@ -23,7 +23,7 @@ def test_the_documented_bytes() -> None:
 
 @given(st.text(st.characters(codec="utf-8"), max_size=50), st.integers(0, 2**31 - 1), LONGS, LONGS)
 def test_what_is_written_is_read(topic: str, partition: int, upstream: int, downstream: int) -> None:
-    """With any topic and offsets."""
+    """A sync with any topic and any offsets can be read."""
     raw = topic.encode()
     key = struct.pack(">h", len(raw)) + raw + struct.pack(">i", partition)
 

@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.offsets.requests.values import (
 
 
 def test_flags() -> None:
-    """Also as texts; the text ``false`` is false."""
+    """A flag may be a boolean or a string; the string ``false`` is false."""
     assert [is_true(value) for value in (True, "true", " True ")] == [True] * 3
     assert [is_true(value) for value in (False, "false", None, "None", "", " ")] == [False] * 6
     with pytest.raises(InvalidInput, match="'yes' is neither true nor false"):
@@ -26,7 +26,7 @@ def test_flags() -> None:
 
 
 def test_counts() -> None:
-    """Numbers and texts; only an optional one may be empty."""
+    """A count may be a number or a string; only an optional count may be empty."""
     assert [count(value, param="keep") for value in (0, " 7 ", 2**63 - 1)] == [0, 7, 2**63 - 1]
     assert [optional_count(value, param="keep") for value in (None, "", " ", "0")] == [None, None, None, 0]
 
@@ -48,7 +48,7 @@ def test_a_count_may_have_a_maximum() -> None:
 
 
 def test_shares() -> None:
-    """Numbers and texts from 0 to 1."""
+    """A share is a number from 0 to 1, or a string with such a number."""
     assert [share(value, param="coverage") for value in (0, "0.95", 1)] == [0.0, 0.95, 1.0]
     for value in ("", "all", "nan", -0.1, 90):
         with pytest.raises(InvalidRequest, match=r"coverage: .* is not a number from 0 to 1\."):
@@ -56,7 +56,7 @@ def test_shares() -> None:
 
 
 def test_a_duration_before_now() -> None:
-    """In UTC; what lies before the year 1 can't be computed."""
+    """The moment is in UTC; a moment before the year 1 can't be computed."""
     now = datetime.fromisoformat("2026-01-31T03:00:00+01:00")
 
     assert ago("PT2H", now=now) == datetime(2026, 1, 31, tzinfo=UTC)

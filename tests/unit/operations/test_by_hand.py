@@ -64,7 +64,7 @@ KUBECTL = cast("Any", Kubectl())
     ],
 )
 def test_each_control_says_how_a_state_is_requested(control: ConnectorControl, state: State, sentence: str) -> None:
-    """As a part of a sentence; no server is called."""
+    """The advice is a part of a sentence; no server is called."""
     assert control.by_hand("c", state) == sentence
 
 
@@ -86,7 +86,7 @@ def _prior(state: State) -> Alteration:
     ],
 )
 def test_prior_states_are_restored_by_the_control(origin: Origin, control: Any, state: State, sentence: str) -> None:
-    """After the offsets; nothing if nothing has a state, or it was STOPPED."""
+    """The advice comes after the offsets; it is empty if nothing has a state, or it was STOPPED."""
     assert describe_resume(Clients(NOBODY, control, origin=origin), "c", _prior(state)) == sentence
 
 

@@ -57,7 +57,7 @@ def left(state: SagaState, *, stopped: bool = True, rename: bool = False) -> Sag
     ],
 )
 def test_it_is_reported_as_it_is(record: SagaRecord, said: str) -> None:
-    """Of both connectors."""
+    """The sentence says what became of the copy and of the original."""
     sentence = describe(Settled(record, warnings=("Someone else has changed it.",)))
 
     assert sentence == f"'old': the copying by run 'dag/dead', which ended unfinished, {said}"

@@ -67,7 +67,7 @@ def test_offsets_without_positions_are_only_counted() -> None:
 
 
 def test_what_was_written_without_a_plan_is_compared_with_what_was_stored() -> None:
-    """Also a partition that had no offset."""
+    """A partition that had no offset counts, too."""
     sink = family_of(ConnectorType.SINK, "any.Sink")
     entries = [
         Entry.of({"kafka_topic": "orders", "kafka_partition": number}, {"kafka_offset": 50}) for number in (0, 1)

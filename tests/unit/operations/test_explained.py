@@ -1,4 +1,4 @@
-"""What is said of a change that was undone: only what was observed or proved."""
+"""What is said of a change that was undone: only what was observed or read back."""
 
 from __future__ import annotations
 

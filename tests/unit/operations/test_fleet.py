@@ -21,7 +21,7 @@ NAMES = ["orders-mirror", "orders-sink", "payments-sink"]
 
 
 def test_whole_names_are_matched() -> None:
-    """Not parts of them; sorted, whatever the order was."""
+    """A part of a name does not match; the result is sorted, whatever the order was."""
     assert select(reversed(NAMES), ".*-sink") == ["orders-sink", "payments-sink"]
     assert select(NAMES, "orders-sink") == ["orders-sink"]
 
@@ -30,7 +30,7 @@ def test_whole_names_are_matched() -> None:
     ("pattern", "sentence"), [("sink", "matches none of the 3 connectors"), ("a(", "is not a regular")]
 )
 def test_a_pattern_that_means_nothing_is_refused(pattern: str, sentence: str) -> None:
-    """In one sentence that lists existing names."""
+    """The error is one sentence that lists existing names."""
     with pytest.raises(InvalidRequest, match=sentence):
         select(NAMES, pattern)
 
@@ -62,5 +62,5 @@ def test_what_is_incomplete_is_named(ended: dict[str, Any], kind: type[Exception
 
 
 def test_what_is_complete_is_left_alone() -> None:
-    """No exception."""
+    """No error is raised."""
     refuse_incomplete({"a": 1, "b": 2}, ["a", "b"])

@@ -16,14 +16,14 @@ def test_offsets_that_are_replaced_are_written_alone() -> None:
 
 
 def test_a_removal_is_part_of_all_offsets() -> None:
-    """The change deletes the group to remove one: all that stay are written again."""
+    """To remove one offset, the change deletes the group, so it writes all other offsets again."""
     changes = OfGroup().to_write(Offsets.of([Entry("a", None)]), STORED)
 
     assert {one.partition: one.offset for one in changes} == {"a": None, "b": "2"}
 
 
 def test_a_first_offset_is_part_of_all_offsets() -> None:
-    """Its undo removes it."""
+    """Its undo removes it by deleting the group, so all other offsets are written as well."""
     changes = OfGroup().to_write(Offsets.of([Entry("c", "3")]), STORED)
 
     assert {one.partition: one.offset for one in changes} == {"a": "1", "b": "2", "c": "3"}

@@ -78,7 +78,7 @@ def test_nothing_is_written_without_a_journal(
     monkeypatch: pytest.MonkeyPatch,
     is_it: Callable[[str, Any], bool],
 ) -> None:
-    """Whichever of its files can't be written; the error names the file, and the option for another directory."""
+    """It does not matter which file can't be written; the error names it, and the option for another directory."""
     with unwritable(monkeypatch, is_it):
         ended = run("import", "--config", config, stdin=REQUESTED)
 
@@ -93,7 +93,7 @@ def test_nothing_is_written_without_a_journal(
 def test_what_cannot_be_noted_is_undone_from_memory(
     run: Shell, config: Path, store: StandaloneFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is written and proved, but the next process could not know; once the journal is back, an import succeeds."""
+    """It is written and read back, but the next process could not know; once the journal is back, imports succeed."""
     # The lease could not be ended either, and its owner, this process, is alive.
     for module in (journal, lease):
         monkeypatch.setattr(module, "DEAD_AFTER", 1.0)

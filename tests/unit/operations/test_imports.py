@@ -35,7 +35,7 @@ from tests.support.rows.imported_file import AFTER, BEFORE, REQUESTED, stored_in
 
 
 def test_nothing_is_kept_of_a_dry_run(run: Shell, config: Path, store: StandaloneFile) -> None:
-    """No journal, no copy, no offset."""
+    """It leaves no journal and no copy, and changes no offset."""
     before = sorted(config.parent.iterdir())
 
     assert run("import", "--config", config, "--dry-run", stdin=REQUESTED).code == 0
@@ -46,7 +46,7 @@ def test_nothing_is_kept_of_a_dry_run(run: Shell, config: Path, store: Standalon
 
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_a_killed_import_is_undone(run: Shell, config: Path, store: StandaloneFile, moment: str) -> None:
-    """By the next one, and by a person; what the killed one had written was stored until then."""
+    """The next import undoes it, or a person; until then the offsets are as it left them."""
     killed(moment, "import", "--config", config, "--file", "requested.json")
     assert stored_in(store) == (AFTER if moment == "after" else BEFORE)
 
@@ -61,7 +61,7 @@ def test_a_killed_import_is_undone(run: Shell, config: Path, store: StandaloneFi
 
 
 def test_two_imports_of_other_connectors_never_overlap(run: Shell, config: Path, store: StandaloneFile) -> None:
-    """As each of them writes the whole file."""
+    """Each of them writes the whole file."""
     other = json.dumps({"other": [{"partition": {"filename": "a"}, "offset": None}]})
     with started("waits", "before", "import", "--config", config, "--file", "requested.json") as process:
         assert process.stdout is not None
@@ -145,7 +145,7 @@ class Interrupted(StandaloneFile):
 
 
 def test_an_interrupted_import_is_undone_on_its_way_out(config: Path, store: StandaloneFile) -> None:
-    """And the next one finds nothing left."""
+    """The next import finds nothing left."""
     storage = WorkerStorage(open_storage(config, None).config, Interrupted(store.path))
     changes = importing.plan(storage, importing.read_document(REQUESTED, frozenset()))
 
@@ -173,7 +173,7 @@ def test_what_was_changed_since_it_was_shown_is_drift(config: Path, store: Stand
 
 
 def test_an_import_whose_answer_is_lost_is_undone(config: Path, store: StandaloneFile) -> None:
-    """As always: what was written can't be trusted; if it can't be undone either, the exit code is 3."""
+    """What was written can't be trusted; if it can't be undone either, the exit code is 3."""
     storage = WorkerStorage(open_storage(config, None).config, Stubborn(store.path))
     changes = importing.plan(storage, importing.read_document(REQUESTED, frozenset()))
 

@@ -46,7 +46,7 @@ def forget(runs: Runs, *, after: timedelta) -> list[str]:
 
 
 def test_content_is_forgotten_and_what_proves_the_skip_stays(runs: Runs) -> None:
-    """In all datasets of a run, also of its parts; only once."""
+    """All datasets of a run and of its parts are covered; each is forgotten once."""
     kept, part = runs.keep("run-1", 3, 5), runs.keep("run-2/part", 8)
     assert runs.holds("of personal interest")
 
@@ -82,7 +82,7 @@ def test_content_is_kept_for_its_time(runs: Runs) -> None:
 
 
 def test_a_dag_without_runs_has_nothing_to_forget(runs: Runs) -> None:
-    """Nor one whose runs have kept nothing."""
+    """The same holds if its runs have kept nothing."""
     (runs.folder / "run-1" / "other").mkdir(parents=True)
 
     assert forget(runs, after=timedelta(0)) == []

@@ -70,7 +70,7 @@ def test_one_lease_excludes_any_other_way(tmp_path: Path, first: str, second: st
 
 
 def test_another_cluster_has_another_lease(tmp_path: Path) -> None:
-    """Of the same Kafka cluster or not."""
+    """Both Connect clusters may use the same Kafka cluster, or not."""
     there = ways(tmp_path)["strimzi"]
     elsewhere = clients(tmp_path, Control(WORKER.replace("kafka", "other")), "another-id")
     with (

@@ -22,7 +22,7 @@ def planned(run: RunDirectory, *, ago: timedelta) -> RunDirectory:
 
 
 def test_another_plan_than_the_approved_one_is_refused(tmp_path: Path) -> None:
-    """By its digest."""
+    """The digest tells them apart."""
     run = rewound(tmp_path).run
     digest = read_plan(run).digest
 

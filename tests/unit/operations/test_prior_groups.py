@@ -20,20 +20,22 @@ ZERO, ONE = TopicPartition("orders", 0), TopicPartition("orders", 1)
 PRIOR = Committed(3, "noted")
 
 
-def adding(earlier: Replacements, due: int, present_offset: Committed | None, *, digest: str = "two") -> Replacements:
-    """A commit of ``due`` into partition 0 of group ``g``, which has these offsets."""
+def add_commit(
+    earlier: Replacements, due: int, present_offset: Committed | None, *, digest: str = "two"
+) -> Replacements:
+    """Record what a commit of ``due`` to partition 0 of ``g`` replaces, and return all replaced offsets."""
     present = {"g": Group("Empty", 0, {} if present_offset is None else {ZERO: present_offset})}
     return add_replaced(earlier, {"g": {ZERO: due}}, present, {"g"} if present_offset else set(), digest=digest)
 
 
 def test_what_is_replaced_is_kept() -> None:
-    """With its metadata; a group that does not exist has no offset, and is marked so."""
-    assert adding({}, 30, PRIOR) == {"g": {ZERO: Replaced(PRIOR, 30, existed=True, digest="two")}}
-    assert adding({}, 30, None) == {"g": {ZERO: Replaced(None, 30, existed=False, digest="two")}}
+    """Its metadata is kept, too; a group that does not exist has no offset, and is marked so."""
+    assert add_commit({}, 30, PRIOR) == {"g": {ZERO: Replaced(PRIOR, 30, existed=True, digest="two")}}
+    assert add_commit({}, 30, None) == {"g": {ZERO: Replaced(None, 30, existed=False, digest="two")}}
 
 
 def test_what_the_run_has_committed_itself_is_not_kept_as_prior() -> None:
-    """Neither in a retry nor in a run that is cleared and translates anew; the group's own progress is."""
+    """Neither a retry nor a run that is cleared and translates again keeps it; the group's own progress is kept."""
     earlier = {
         "g": {
             ZERO: Replaced(PRIOR, 30, existed=True, digest="one"),
@@ -41,10 +43,10 @@ def test_what_the_run_has_committed_itself_is_not_kept_as_prior() -> None:
         }
     }
 
-    assert adding(earlier, 40, Committed(30))["g"][ZERO].prior == PRIOR
-    assert adding(earlier, 40, Committed(35, "read on"))["g"][ZERO].prior == Committed(35, "read on")
-    assert adding(earlier, 30, PRIOR, digest="one") == earlier
-    assert adding(earlier, 40, None)["g"][ZERO].prior is None
+    assert add_commit(earlier, 40, Committed(30))["g"][ZERO].prior == PRIOR
+    assert add_commit(earlier, 40, Committed(35, "read on"))["g"][ZERO].prior == Committed(35, "read on")
+    assert add_commit(earlier, 30, PRIOR, digest="one") == earlier
+    assert add_commit(earlier, 40, None)["g"][ZERO].prior is None
 
 
 def test_what_is_kept_is_read_again(tmp_path: Path) -> None:

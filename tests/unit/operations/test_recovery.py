@@ -84,7 +84,7 @@ def test_a_connector_that_is_named_twice_is_not_claimed(tmp_path: Path) -> None:
 def test_prior_offsets_are_logged_if_they_can_not_be_kept(
     origin: Origin, advice: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The workspace can't be written any more: the log has what a person needs."""
+    """If the workspace can't be written any more, the log has what a person needs."""
 
     def keep(_name: str, _value: Any) -> str:
         raise OSError(30, "Read-only file system")

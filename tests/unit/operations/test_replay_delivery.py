@@ -47,6 +47,6 @@ def test_a_worker_that_restarts_is_waited_for() -> None:
 
 
 def test_one_that_stays_away_ends_the_replay() -> None:
-    """After the timeout of a state."""
+    """If the worker does not answer for as long as a state may take, the replay fails."""
     with pytest.raises(Unreachable, match="no answer"):
         delivery(1_000_000, timeout=0.1).do({})

@@ -46,7 +46,7 @@ RESET = FlowReset(source_connector="lines", checkpoint_connector=None, checkpoin
 
 
 class Lying(StandaloneFile):
-    """Writes another position than requested, and always the same."""
+    """Always writes the same position, whatever is requested."""
 
     def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
         wrong = Offsets.of(Entry(change.partition, '{"position":1}') for change in changes)
@@ -123,7 +123,7 @@ def test_it_is_written_and_proved(path: Path) -> None:
 
 
 def test_the_error_names_what_works_without_rest(path: Path) -> None:
-    """Neither plan nor prior offsets can be proved: the kept ones are a file for the DAG."""
+    """If neither the planned nor the prior offsets can be verified, the kept offsets are a file for the DAG."""
     plan = set_back(StandaloneFile(path), before=8, was_running=False)
 
     with pytest.raises(LeftStopped, match=r"control=storage, to=file and value=file://\S+\.$") as raised:
@@ -181,7 +181,7 @@ def both_of(store: StandaloneFile) -> Clients:
 
 
 def test_a_change_undoes_what_a_killed_import_has_left(after_a_killed_import: StandaloneFile) -> None:
-    """Of all its connectors, as it reaches all of them; then it does its own work, and reports both."""
+    """It undoes the import for all connectors; then it does its own work, and reports both."""
     store = after_a_killed_import
     plan = set_back(store, before=8, was_running=False)
 
@@ -223,7 +223,7 @@ def test_so_is_a_reset_of_a_flow(after_a_killed_import: StandaloneFile) -> None:
 
 @pytest.mark.parametrize("imported", ["source", "checkpoint"])
 def test_so_does_the_emptying_of_a_flows_topics(after_a_killed_import: StandaloneFile, imported: str) -> None:
-    """Whichever of its connectors the import has written; before it reads the topics, which fails here."""
+    """It does not matter which connector of the flow the import wrote; reading the topics, which comes later, fails."""
     store = after_a_killed_import
     checkpoint = replace(RESET, source_connector="other", checkpoint_connector="lines")
     run = ResetDirectory((store.path.parent / "reset").as_uri())
@@ -267,7 +267,7 @@ def test_single_steps_that_do_not_begin_leave_no_lease(path: Path) -> None:
 
 
 def test_so_do_offsets_without_a_plan(after_a_killed_import: StandaloneFile) -> None:
-    """An operator of single steps, too."""
+    """An operator of single steps settles the killed import, too."""
     store = after_a_killed_import
 
     direct.alter("lines", clients_of(store), OWNER, Offsets.of([Entry(PARTITION, '{"position":5}')]))

@@ -57,7 +57,7 @@ def test_the_earliest_of_waiting_intervals_delivers_the_others(story: Story) -> 
 
 @pytest.mark.parametrize("result", [Result.RESTORED, Result.REFUSED, Result.LEFT_STOPPED, Result.UNKNOWN])
 def test_what_was_not_applied_delivers_nothing(story: Story, result: Result) -> None:
-    """The next one rewinds by itself then."""
+    """The next run then rewinds by itself."""
     story.applied(story.run_of(0), at=2.5, result=result)
 
     assert story.delivering(story.run_of(1)) is None
@@ -125,13 +125,13 @@ def test_a_cleared_run_has_no_turn_any_more(story: Story) -> None:
 
 @pytest.mark.parametrize(("begins", "ends"), [(None, None), (START, START), (START + DAY, START)])
 def test_a_run_without_an_interval_is_refused(begins: datetime | None, ends: datetime | None) -> None:
-    """Airflow 3 gives none to a cron text; the error names what to write instead."""
+    """Airflow 3 gives no data interval to a cron expression; the error names what to write instead."""
     with pytest.raises(InvalidRequest, match=r"^Nothing was changed: .*CronDataIntervalTimetable"):
         Interval.parse(begins, ends)
 
 
 def test_never_further_back_than_allowed() -> None:
-    """To the second; a text that is no duration is refused, too."""
+    """The limit is exact to the second; a string that is not a duration is refused, too."""
     interval = Interval.parse(START, START + DAY)
 
     interval.refuse_further_than("P2D", now=START + 2 * DAY)

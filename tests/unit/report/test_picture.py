@@ -77,7 +77,7 @@ def test_one_record_of_a_million_is_enlarged(tmp_path: Path) -> None:
 def test_odd_positions_are_drawn_too(
     tmp_path: Path, before: int | None, after: int, log: tuple[int, int], labels: list[str]
 ) -> None:
-    """Positions outside of the log, no offset, an empty log."""
+    """Odd are positions outside of the log, no offset, and an empty log."""
     row = mirror_row(0, before, after)
     if before == after:
         row = replace(mirror_row(0, None, after), before_position=before)

@@ -71,7 +71,7 @@ def test_tables_without_rows_say_why(tmp_path: Path) -> None:
 
 
 def test_long_tables_say_how_many_more_and_where(tmp_path: Path) -> None:
-    """Twenty rows, worst first."""
+    """A table has twenty rows, worst first."""
     rows = [mirror_row(number, 500 + number, 100) for number in range(25)]
     found = [finding(Severity.WARNING, f"partition {number}", row) for number, row in enumerate(rows)]
     logs = {("flights", number): (0, 600) for number in range(25)}

@@ -50,12 +50,12 @@ from tests.support.rows.written import request_for
     ],
 )
 def test_a_request_is_a_sentence(fields: dict[str, str], sentence: str) -> None:
-    """Each kind of request, without credentials."""
+    """Each kind of request has a sentence, without credentials."""
     assert words.request(request_for(**fields)) == sentence
 
 
 def test_small_things() -> None:
-    """Numbers, seconds and positions."""
+    """Numbers, seconds and positions are written for readers."""
     assert [quantify(1, "record"), quantify(1200, "record")] == ["1 record", "1,200 records"]
     assert [words.seconds(1.419), words.seconds(61.6)] == ["1.42 s", "62 s"]
     assert words.position('{"offset":9}', 10) == "10"

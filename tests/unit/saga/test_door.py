@@ -92,7 +92,7 @@ def test_who_dies_between_the_undo_and_the_next_saga_hides_nothing(world: World,
 
 
 def test_a_teardown_settles_what_its_run_has_left_and_nothing_else(world: World, journal: Journal) -> None:
-    """And makes no generation if nothing was left."""
+    """If nothing was left, it makes no generation."""
     die(world, journal, "capture resume x")
 
     assert settle(journal, OTHER, MadeUpRegistry(world), run=OTHER.run) is None
@@ -107,7 +107,7 @@ def test_a_teardown_settles_what_its_run_has_left_and_nothing_else(world: World,
 
 
 def test_a_cleared_run_is_not_made_again(world: World, journal: Journal) -> None:
-    """While its result stands."""
+    """Its result still stands, so nothing is called."""
     operate(operation(world, journal), MINE)
     world.calls = []
 
@@ -130,7 +130,7 @@ def test_a_cleared_run_names_the_run_that_came_since(world: World, journal: Jour
 
 
 def test_a_cleared_run_finds_that_its_result_was_taken_back(world: World, journal: Journal) -> None:
-    """By someone whom no journal knows."""
+    """Someone whom no journal knows has done it."""
     operate(operation(world, journal), MINE)
     world.in_effect["alter x"] = False
 
@@ -139,7 +139,7 @@ def test_a_cleared_run_finds_that_its_result_was_taken_back(world: World, journa
 
 
 def test_nothing_is_changed_after_the_lease_is_lost(world: World, journal: Journal) -> None:
-    """Asked before each request; what may have been done is named, and nothing is undone."""
+    """The lease is checked before each request; the error names what may have been done, and nothing is undone."""
     asked: list[str] = []
 
     def taken_over() -> None:
@@ -192,7 +192,7 @@ def test_all_prior_states_are_requested_before_any_is_awaited(tmp_path: Path) ->
 def test_only_the_stops_are_taken_over(world: World, journal: Journal) -> None:
     """A resume that was requested and never showed is not the next saga's: that one can still be undone."""
     die(world, journal, "before resume x")
-    world.in_effect["alter x"] = False  # not what the dead run has proved, so that it can't go forward
+    world.in_effect["alter x"] = False  # not what the dead run has read back, so that it can't go forward
 
     def fail() -> None:
         raise NotApplied("no")

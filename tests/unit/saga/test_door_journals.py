@@ -55,7 +55,7 @@ def test_many_deaths_between_lease_and_record_hide_nothing(world: World, journal
 def test_what_was_finished_for_a_dead_run_is_not_made_again_by_its_retry(
     world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch, writes: int
 ) -> None:
-    """Also if the run that finished it dies in turn, right after any of the journal's next writes."""
+    """The run that finished it may die in turn, right after any of the journal's next writes."""
     die(world, journal, "after resume x")
     write, left = files.write_json, [writes]
 
@@ -121,7 +121,7 @@ def test_settled_generations_are_pruned(world: World, journal: Journal) -> None:
 def test_a_stage_of_another_version_is_named(
     world: World, journal: Journal, version: str, writer: str, settled_by: str
 ) -> None:
-    """In one sentence that says which version settles it; nothing is changed."""
+    """The error is one sentence that says which version settles it; nothing is changed."""
     die(world, journal, "capture resume x")
     uri = journal.file(1, "record")
     record = files.read_json(uri)
@@ -140,7 +140,7 @@ def test_a_stage_of_another_version_is_named(
 
 
 def test_a_record_of_a_later_format_is_named(world: World, journal: Journal) -> None:
-    """Likewise."""
+    """The error names its version and format, and nothing is settled."""
     die(world, journal, "capture resume x")
     uri = journal.file(1, "record")
     files.write_json(uri, {**files.read_json(uri), "format": FORMAT + 1, "version": "9.9", "state": "unheard of"})

@@ -42,7 +42,7 @@ def test_any_name_of_a_connector_has_a_journal(tmp_path: Path, connector: str) -
 
 
 def test_only_one_of_many_gets_the_lease(tmp_path: Path) -> None:
-    """However many request it at the same moment."""
+    """Eight threads request it at the same moment."""
     ready, holders, refused = threading.Barrier(8), [], []
     let_go = threading.Event()
 
@@ -113,7 +113,7 @@ def test_a_finished_change_lets_the_next_one_in(journal: Journal) -> None:
 
 
 def test_a_failed_change_lets_the_next_one_in(journal: Journal) -> None:
-    """At once, from any process."""
+    """The next change may claim it at once, from any process."""
     with pytest.raises(OSError, match="on purpose"), journal.claim(Owner("dag/1", "apply", ELSEWHERE, 1)):
         raise OSError("on purpose")
 

@@ -65,7 +65,7 @@ def test_a_living_holder_is_not_taken_for_dead(tmp_path: Path, age: float | None
 @pytest.mark.parametrize("ahead", [-HOUR, 0, HOUR])
 @pytest.mark.parametrize("age", [DEAD_AFTER + 1, None])
 def test_a_dead_holder_is_found_by_waiting(tmp_path: Path, age: float | None, ahead: float) -> None:
-    """No longer than a lease lasts, by this machine's clock."""
+    """The wait takes no longer than a lease lasts, by this machine's clock."""
     holder = Holder(tmp_path, age=age, ahead=ahead)
     holder.alive = False
 
@@ -84,7 +84,7 @@ def test_a_lease_between_two_tasks_is_not_judged_without_a_clock(tmp_path: Path)
 
 
 def test_a_store_says_by_its_own_clock_how_old_a_file_is(tmp_path: Path) -> None:
-    """A real one."""
+    """The test uses a real file system."""
     file = tmp_path / "lease.json"
     file.write_text("{}")
     os.utime(file, (time.time() - HOUR, time.time() - HOUR))

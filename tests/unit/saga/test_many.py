@@ -63,7 +63,7 @@ def test_after_so_many_failures_no_further_one_is_begun() -> None:
 
 
 def test_halted_it_ends_what_is_under_way() -> None:
-    """And begins nothing more."""
+    """It begins nothing more."""
     begun: list[int] = []
 
     def change(number: int) -> int:

@@ -33,7 +33,7 @@ def files_of(tmp_path: Path, resource: str = "x") -> list[Path]:
 
 
 def test_operations_go_on_as_without_a_key(store: JournalStore, tmp_path: Path) -> None:
-    """All files are signed, and read again; the key is in none of them, and in no text of the store."""
+    """Every file is signed and can be read again; the key appears neither in the files nor in the store's ``repr``."""
     for owner in (RUN, LATER):
         operate(operation(World(), journal(store)), owner)
 
@@ -68,7 +68,7 @@ def test_what_is_forged_is_refused(store: JournalStore, tmp_path: Path, name: st
 
 
 def test_another_key_reads_nothing(store: JournalStore, tmp_path: Path) -> None:
-    """Nor does one that signs what was not signed."""
+    """A key does not read unsigned files either."""
     operate(operation(World(), journal(JournalStore(store.uri))), RUN)
 
     with pytest.raises(JournalDamaged, match="is not signed with"):

@@ -63,7 +63,7 @@ def test_what_is_written_is_read(schema: schemas.Schema, tmp_path: Path) -> None
 
 
 def test_only_rows_with_the_values_are_read(tmp_path: Path) -> None:
-    """In order; a value that no row has is no error."""
+    """They are read in order; a value that no row has is no error."""
     uri = str(tmp_path / "d")
     rows = [{**full_row(schemas.VERDICTS), "connector": name, "rule": rule} for name, rule in ("ax", "bx", "ay", "cx")]
     write_dataset(uri, schemas.VERDICTS, rows)
@@ -109,7 +109,7 @@ def test_writing_replaces(tmp_path: Path) -> None:
 
 
 def test_many_rows_are_written_and_read_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In order, with no row lost between batches."""
+    """They keep their order, and no row is lost between batches."""
     monkeypatch.setattr(datasets, "_BATCH", 3)
     rows = [{**full_row(schemas.STORED_RECORDS), "log_offset": offset} for offset in range(10)]
     uri = str(tmp_path / "d")

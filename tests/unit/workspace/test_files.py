@@ -127,7 +127,7 @@ def test_of_many_who_create_one_file_one_succeeds(tmp_path: Path) -> None:
 
 
 def test_a_reader_never_sees_half_a_file(tmp_path: Path) -> None:
-    """While a writer replaces it repeatedly, a reader always gets one complete text."""
+    """While a writer replaces it repeatedly, a reader always gets one complete content."""
     uri = str(tmp_path / "state")
     texts = [b"a" * 200_000, b"b" * 100_000]
     files.write_bytes(uri, texts[0])

@@ -70,7 +70,7 @@ def test_results_are_the_words_that_others_read() -> None:
 
 
 def test_the_json_of_an_outcome_is_that_of_earlier_versions() -> None:
-    """Their outcomes are read by this version."""
+    """The JSON has the same form as in earlier versions, so this version can read their outcomes."""
     moved = MovedOffset('{"p":1}', "orders", 0, '{"o":1}', 1, '{"o":2}', 2, None, None)
     at = datetime(2026, 1, 31, 12, tzinfo=UTC)
     outcome = Outcome("c", "dag/run", Result.APPLIED, "done", "d1", "RUNNING", None, 1.5, at, at, ("w",), (moved,))

@@ -197,12 +197,12 @@ def test_tls_of_a_token_endpoint_is_noted() -> None:
     ],
 )
 def test_what_cannot_be_mapped_is_reported(java: dict[str, str], reason: str) -> None:
-    """With file and setting, without any secret."""
+    """The error names file and setting, and shows no secret."""
     assert reason in refusal(java)
 
 
 def test_an_inline_key_must_be_one_and_its_password_known() -> None:
-    """As in Java."""
+    """The same holds in Java."""
     own = Certified.root("own")
     java = {**INLINE, "ssl.keystore.certificate.chain": own.pem}
 

@@ -73,7 +73,7 @@ def test_references_are_resolved_as_by_kafka(secrets: Path) -> None:
 
 
 def test_what_cannot_be_resolved_is_reported_when_it_is_needed(secrets: Path) -> None:
-    """With setting, reference and reason; the rest of the file can be used."""
+    """The error has setting, reference and reason; the rest of the file can be used."""
     file = f"{secrets}/s.properties"
     for reference, reason in {
         f"${{file:{file}:none}}": "has no key 'none'",
@@ -97,7 +97,7 @@ def test_what_cannot_be_resolved_is_reported_when_it_is_needed(secrets: Path) ->
 
 
 def test_allowed_paths_are_kept_to(secrets: Path) -> None:
-    """Also for paths that lead out of them; an allowed directory must exist."""
+    """A path that leads out of them is refused; an allowed directory must exist."""
     inner = secrets / "inner"
     inner.mkdir()
     (inner / "s.properties").write_text("a=1")
@@ -112,6 +112,6 @@ def test_allowed_paths_are_kept_to(secrets: Path) -> None:
 
 
 def test_a_bad_pattern_is_reported() -> None:
-    """Instead of Python's error."""
+    """The error is ours, not Python's."""
     with pytest.raises(InvalidInput, match="isn't a regular expression"):
         settings(x="${env:A}", **{"config.providers.env.param.allowlist.pattern": "("}).get("x")

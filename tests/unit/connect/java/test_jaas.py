@@ -109,7 +109,7 @@ def test_an_option_is_read_whatever_its_characters() -> None:
 
 @pytest.mark.parametrize("text", ["a.B required password='s3cret'", "a.B s3cret;", "a.B required s3cret;"])
 def test_a_mistake_shows_no_secret(text: str) -> None:
-    """Neither in the error nor in the repr."""
+    """Neither the error nor the ``repr`` shows it."""
     with pytest.raises(InvalidInput) as caught:
         parse_jaas(text)
 

@@ -32,7 +32,7 @@ def own(root: Certified) -> Certified:
 
 @pytest.mark.parametrize("kind", ["PKCS12", "JKS", "JCEKS"])
 def test_every_type_is_read(tmp_path: Path, root: Certified, own: Certified, kind: str) -> None:
-    """The key with its chain, and trusted certificates: an own entry, and the key's certificate."""
+    """Stores of each type give the key with its chain, and all trusted certificates."""
     path = root.trusted_in(own.store(tmp_path / "store.jks", kind), kind)
     store = KeyStore(SETTING, path, PASSWORD)
 
@@ -44,7 +44,7 @@ def test_every_type_is_read(tmp_path: Path, root: Certified, own: Certified, kin
 
 
 def test_a_key_may_have_a_password_of_its_own(tmp_path: Path, root: Certified, own: Certified) -> None:
-    """Also with a certificate in the store, which has no password."""
+    """The store may also have a certificate, which has no password."""
     path = root.trusted_in(own.store(tmp_path / "store", "JCEKS", key_password="the key's"), "JCEKS")
 
     assert KeyStore(SETTING, path, PASSWORD, "the key's").own_certificate()[1] == own.key_pem()
@@ -103,7 +103,7 @@ def test_a_store_of_an_old_java_is_read(tmp_path: Path, own: Certified) -> None:
 
 
 def test_what_is_no_store_is_reported(tmp_path: Path, root: Certified) -> None:
-    """A PEM file without its type, another file, a missing file, a store without the needed entry."""
+    """A PEM file without its type, another file, a missing file and a store without the needed entry are named."""
     pem, other = tmp_path / "store.pem", tmp_path / "other"
     pem.write_text(root.pem)
     other.write_text("something else")
@@ -154,5 +154,5 @@ def test_passwords_are_in_no_process_list(tmp_path: Path, own: Certified, monkey
 
 
 def blocks(pem: str) -> list[str]:
-    """The certificates of a PEM text."""
+    """The certificates of a PEM string."""
     return re.findall(r"-----BEGIN.*?END[^\n]*\n", pem, re.DOTALL)

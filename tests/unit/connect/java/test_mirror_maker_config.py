@@ -108,7 +108,7 @@ def test_one_flow_of_many_is_named(tmp_path: Path) -> None:
 
 
 def test_a_flow_that_is_not_clear_is_named(tmp_path: Path) -> None:
-    """With the enabled flows, in the order of the clusters."""
+    """The error lists the enabled flows, in the order of the clusters."""
     with pytest.raises(InvalidInput, match="Give an enabled flow with --flow: a->b, b->a"):
         read(tmp_path, BOTH)
     with pytest.raises(InvalidInput, match=r"'b->a' is not an enabled flow\. Enabled flows: a->b\."):

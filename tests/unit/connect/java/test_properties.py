@@ -81,7 +81,7 @@ def read(folder: Path, text: str) -> dict[str, str]:
 @given(pairs=st.dictionaries(TEXT, TEXT, max_size=6))
 @settings(max_examples=100)
 def test_what_is_written_is_read(scratch: Path, pairs: dict[str, str]) -> None:
-    """Any keys and values."""
+    """Any keys and values can be written and read."""
     assert read(scratch, javaproperties.dumps(pairs, timestamp=None)) == pairs
 
 
@@ -107,7 +107,7 @@ def test_every_form_is_read_as_java_reads_it(scratch: Path) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    """With the reason."""
+    """The error has file and reason, and shows no value."""
     with pytest.raises(InvalidInput, match=r"none\.properties: No such file"):
         read_properties(tmp_path / "none.properties")
     with pytest.raises(InvalidInput, match=r"properties file .*some\.properties: it has a \\u") as caught:

@@ -111,7 +111,7 @@ def test_internal_converters_of_old_workers(read: Read, part: str) -> None:
     ],
 )
 def test_where_it_answers(read: Read, settings: dict[str, str], urls: tuple[str, ...]) -> None:
-    """First the advertised URL; a wildcard address is this machine; a random port is unknown."""
+    """The advertised URL comes first; a wildcard address is this machine; a random port is unknown."""
     assert read({**DISTRIBUTED, **settings}).listeners == urls
 
 
@@ -197,7 +197,7 @@ def test_a_login_goes_to_hosts_that_someone_has_named(secured: WorkerConfig) -> 
 
 
 def test_nothing_of_a_password_shows(read: Read) -> None:
-    """Also not one in the file itself; an unresolved reference prevents only what needs it."""
+    """Not even a password in the file shows; an unresolved reference prevents only what needs it."""
     worker = read(
         {
             **DISTRIBUTED,

@@ -207,7 +207,7 @@ def test_where_a_standalone_worker_stores_offsets(asked: Any, answers: Any, tmp_
 
 
 def test_settings_of_clients_have_no_spaces_around_them(asked: Any, answers: Any) -> None:
-    """Neither names nor passwords."""
+    """That holds for names and for passwords."""
     for settings, answer in zip(asked["client"], answers["client"], strict=True):
         file = Settings(settings, "client.properties")
         if answer is not None:

@@ -49,7 +49,7 @@ def test_everything_is_made_in_order_and_observed_before_the_resume(
 
 @pytest.mark.parametrize(("script", "call"), CELLS)
 def test_killed(world: World, tmp_path: Path, script: str, call: str) -> None:
-    """At any call; the process that settles it may be killed at any call as well, and the next one ends it for good."""
+    """Any process may be killed at any call, even one that settles; the process after that ends the saga for good."""
     settling = [f"{kind} {title}" for kind, title in product(("find", "before", "after", "undo"), made(script))]
     ways = list(product(Toward, Toward))
     for number, second in enumerate(["none", *settling]):
@@ -97,7 +97,7 @@ def test_failed(world: World, journal: Journal, script: str, call: str) -> None:
 
 @pytest.mark.parametrize(("script", "call"), CELLS)
 def test_interrupted(world: World, journal: Journal, script: str, call: str) -> None:
-    """As Airflow ends a task: it is undone first, or left to the next process, and the interruption is raised."""
+    """Airflow ends tasks so: the saga is undone first, or left to the next process, and the interruption is raised."""
 
     def interrupt() -> None:
         raise SystemExit(143)

@@ -33,7 +33,7 @@ from tests.support.faults.made_up_stages import (
 def test_the_journal_fails(
     world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch, script: str, title: str
 ) -> None:
-    """From the begin of a stage on: nothing more is made, and all is undone from memory."""
+    """It fails from the begin of a stage on: nothing more is made, and all is undone from memory."""
     write, broken = files.write_json, list[str]()
 
     def write_json(uri: str, value: Any) -> None:
