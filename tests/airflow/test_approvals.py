@@ -57,7 +57,7 @@ def test_a_pin_that_fits_no_param(pinned: dict[str, Any], message: str) -> None:
 
 
 def test_a_default_may_be_a_param() -> None:
-    """With a schema of its own, like a constant."""
+    """A default may be a Param with a schema of its own, like ``const``."""
     dag = connector_offsets_change(params={"approval": Param(default=True, const=True), "connector": "orders"})
 
     assert dag.params.get_param("approval").schema["const"] is True

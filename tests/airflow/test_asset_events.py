@@ -24,7 +24,7 @@ RECORDS = 20
 
 
 def test_the_documentation_shows_the_dag_that_is_tested() -> None:
-    """Line by line."""
+    """The page has the DAG file line by line."""
     shown = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
 
     assert (EXAMPLES / "totals_again.py").read_text() in shown
@@ -72,7 +72,7 @@ def orders(sandbox: Sandbox) -> Iterator[str]:
 
 @pytest.mark.jobs
 def test_a_rewind_starts_another_dag(sandbox: Sandbox, orders: str, tmp_path: Path) -> None:
-    """With a real scheduler: the DAG of the page runs after the change, with its extra; a dry run starts none."""
+    """A real scheduler runs the DAG of the page after the change, with its extra; a dry run starts no DAG."""
     dags = tmp_path / "dags"
     dags.mkdir()
     for file in (DAGS / "connector_offsets_change.py", EXAMPLES / "totals_again.py"):

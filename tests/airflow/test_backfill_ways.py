@@ -34,7 +34,7 @@ def sink(sandbox: Sandbox, workspace: str) -> Iterator[Replayed]:
 
 @pytest.mark.jobs
 def test_an_interval_is_replayed_and_then_rewound_with_all_that_match(sink: Replayed, run_dag: RunDag) -> None:
-    """By the tasks of that way only; each delivers yesterday's records once more."""
+    """Only the tasks of the requested mode run; each mode delivers yesterday's records once more."""
     replayed = run_dag(DAG_ID, connector=sink.name, mode="replay", kafka_conn_id="kafka_target")
 
     outcome = ReplayOutcome.read(replayed.directory.outcome)
@@ -93,7 +93,7 @@ def test_outside_of_its_window_a_run_is_called_again_when_it_opens(workspace: st
 def test_what_is_unclear_is_refused_before_anything_is_touched(
     workspace: str, given: dict[str, str], said: str
 ) -> None:
-    """In one sentence."""
+    """The error says in one sentence what is unclear."""
     del workspace
 
     with pytest.raises(AirflowFailException, match=said):

@@ -39,7 +39,7 @@ def _closing(answer: bytes) -> Iterator[int]:
 
 @pytest.mark.parametrize("answer", [b"", CUT_OFF], ids=["nothing", "a part of an answer"])
 def test_a_watch_that_breaks_off_is_a_reason_to_read_again(answer: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And no error that ends the trigger."""
+    """The trigger does not end with an error."""
     with _closing(answer) as port:
         kubeconfig = {
             "apiVersion": "v1",

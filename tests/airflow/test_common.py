@@ -61,7 +61,7 @@ def test_an_event_that_can_not_be_made_does_not_fail_the_step(caplog: pytest.Log
 
 
 def test_offsets_may_be_the_text_that_a_template_makes_of_them() -> None:
-    """Airflow's variables are texts, and ``tojson`` makes one of a list."""
+    """Airflow's variables are strings, and ``tojson`` makes a string of a list."""
     entries = [
         {"partition": {"filename": "a"}, "offset": {"position": 1}},
         {"partition": {"filename": "b"}, "offset": None},

@@ -88,7 +88,7 @@ def scheduled(sandbox: Sandbox, daily: Daily, tmp_path: Path) -> Iterator[Schedu
 @pytest.mark.processes
 @pytest.mark.timeout(3600)
 def test_each_time_all_intervals_are_delivered_once_more(daily: Daily, scheduled: Scheduled) -> None:
-    """By catchup, a backfill, and a backward one: one run rewinds to the earliest interval, the others are skipped."""
+    """Catchup, a backfill and a backward backfill: one run rewinds to the earliest interval, the others are skipped."""
     scheduled.wait_for(cleared=0)
     daily.wait_for(2)
     first = scheduled.runs()[_name(0)]["dag_run_id"]

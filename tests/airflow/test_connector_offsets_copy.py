@@ -67,7 +67,10 @@ def test_it_says_what_it_will_do_and_renames(sandbox: Sandbox, run_dag: RunDag, 
 
 
 def test_the_documented_dag(sandbox: Sandbox, run_dag: RunDag, name: str) -> None:
-    """It is shown line by line, and splits a sink of two topics: each copy has its own topic's offset."""
+    """The docs show the tested DAG file unchanged.
+
+    It splits a sink with two topics into two copies, each with the offset of its own topic.
+    """
     shown = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     assert shown == [(DAGS / "split_orders.py").read_text()]
     topics = [f"{name}-eu", f"{name}-us"]
@@ -112,7 +115,7 @@ def test_a_secret_in_plain_is_no_param(config: str | None, *, is_refused: bool) 
     ],
 )
 def test_settings_that_are_none_fail_in_one_sentence(config: Any, said: str) -> None:
-    """Before any request to Connect."""
+    """The task fails before it sends any request to Connect."""
     with pytest.raises(AirflowFailException, match=said):
         run(CopyConnectorOperator(task_id="copy", connector="a", new_name="b", config=config))
 
@@ -141,7 +144,7 @@ def test_operators_that_create_at_the_log_end_and_rename(sandbox: Sandbox, name:
 @pytest.mark.usefixtures("connections")
 @pytest.mark.parametrize("given", [{"start_at": "now"}, {"start_at": "latest", "offsets": [{"partition": {}}]}])
 def test_a_start_that_is_none(given: dict[str, Any]) -> None:
-    """Refused in one sentence."""
+    """An invalid start is refused in one sentence."""
     with pytest.raises(AirflowFailException, match="must be earliest or latest, and offsets must not be given"):
         run(CreateConnectorOperator(task_id="create", connector="new", config={"connector.class": "x"}, **given))
 

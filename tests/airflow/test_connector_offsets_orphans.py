@@ -195,7 +195,7 @@ def test_what_is_written_in_the_midst_is_named(cell: Cell, run: RunDag, workspac
 def test_a_removal_that_ends_in_the_midst_is_finished_by_the_next(
     cell: Cell, run: RunDag, workspace: str, ending: BaseException
 ) -> None:
-    """Whichever run that is: what was approved is removed, and the file to import has all of it."""
+    """Any later run finishes it: what was approved is removed, and the file to import has all of it."""
     cell.gone("first", "second", "later")
     dead, other = (directory_of(run(connectors=names)) for names in ("first|second", "later"))
 
@@ -212,7 +212,7 @@ def test_a_removal_that_ends_in_the_midst_is_finished_by_the_next(
 def test_a_person_finishes_a_removal_that_has_ended_in_the_midst(
     cell: Cell, run: RunDag, workspace: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Without another removal: the list names it, and the command finishes it."""
+    """No other removal is needed: ``recover --list`` names it, and ``recover`` finishes it."""
     cell.gone("first", "second", "later")
     dead = directory_of(run(connectors="first|second"))
     leave(cell, dead, workspace, SystemExit(143))
@@ -241,7 +241,7 @@ def removed_by(workspace: str, directory: OrphansDirectory, connect: ConnectRest
 
 
 def digest_of(directory: OrphansDirectory) -> str:
-    """The digest of what was found, as its approval has it."""
+    """The digest of the orphans found, which their removal must be given."""
     return str(read(directory.summary)["digest"])
 
 
@@ -290,7 +290,7 @@ def test_what_can_not_be_meant_is_refused(
 
 
 def test_a_pattern_that_is_none_is_refused(run: RunDag) -> None:
-    """In one sentence, by the task that searches."""
+    """The task that searches fails with one sentence."""
     ran = run(connectors="files-[", remove=True)
 
     assert (ran.state, tasks(ran)["find"], tasks(ran)["remove"]) == ("failed", "failed", "upstream_failed")

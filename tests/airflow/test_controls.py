@@ -111,7 +111,7 @@ REFUSED: dict[str, tuple[type[Any], dict[str, Any], str]] = {
 def test_a_control_that_can_not_do_it_is_refused_before_anything_is_opened(
     case: str, context: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not tried again: the next attempt would end the same way."""
+    """The task is not tried again, as the next attempt would end the same way."""
     operator, arguments, text = REFUSED[case]
     monkeypatch.setattr(ExecutorSafeguard, "test_mode", True)
     task = operator(task_id="t", control=case.partition("-")[2], **arguments)
@@ -173,7 +173,7 @@ class Stopping(ConnectStrimzi):
 def test_a_deferred_step_waits_at_the_same_resource(
     connection: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And as long as Strimzi's operator may take."""
+    """It waits as long as Strimzi's operator may take."""
     kubeconfig = {
         "clusters": [{"name": "here", "cluster": {"server": "http://127.0.0.1:1"}}],
         "contexts": [{"name": "here", "context": {"cluster": "here"}}],

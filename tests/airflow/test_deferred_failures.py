@@ -125,7 +125,7 @@ LATER = {
     ],
 )
 def test_operators(worker: Worker, step: type[Any], fault: str, kind: type[Exception], sentence: str) -> None:
-    """Of what happens after the request; a deferred step too sends it before it defers."""
+    """Failures after the request are the same; a deferred step sends its request before it defers, too."""
     failures = []
     for deferrable in (False, True):
         worker.answers(f"GET /connectors/{NAME}/status", *[status("RUNNING", "RUNNING")] * 2, LATER[fault])

@@ -84,7 +84,7 @@ def test_what_has_to_be_filled_in_is_visible_at_once(dag_id: str) -> None:
 
 @pytest.mark.parametrize("dag_id", dags.__all__)
 def test_each_field_has_a_section_a_description_and_an_example(dag_id: str) -> None:
-    """Fields are in folds, in the folds' own order; those of texts and numbers have an example."""
+    """Fields are in folds, in the folds' own order; fields for strings and numbers have an example."""
     params = _params(_ready(dag_id))
     sections = [Section(param.schema.get("section", Section.WHAT)) for param in params.values()]
 
@@ -137,7 +137,7 @@ def test_a_dag_file_may_give_other_defaults() -> None:
 
 
 def test_what_nobody_has_set_up_is_not_scheduled() -> None:
-    """Until its file names the flow, or gives a schedule; the others need no name to be of use."""
+    """It needs a flow's name or a schedule in its file; the other DAGs need no name to be of use."""
     assert dags.mirror_readiness().schedule is None
     assert str(dags.mirror_readiness(params={"source_connector": "mirror"}).schedule) == "*/15 * * * *"
     assert str(dags.mirror_readiness(pinned={"source_connector": "mirror"}).schedule) == "*/15 * * * *"
@@ -152,5 +152,5 @@ def test_a_default_for_an_unknown_param_is_refused() -> None:
 
 
 def test_type_checkers_read_the_package_hints() -> None:
-    """As its classifier says."""
+    """The package has ``py.typed``, as its classifier says."""
     assert files("airflow_provider_connect_offsets").joinpath("py.typed").is_file()

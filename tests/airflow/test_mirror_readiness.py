@@ -81,7 +81,7 @@ def test_what_can_not_be_meant_is_refused(mirror: MirrorFlow, run_dag: RunDag) -
 
 
 def test_the_last_task_names_the_worst() -> None:
-    """And how many more errors there are, and the report."""
+    """It also says how many more errors there are, and where the report is."""
     summary = {
         "ready": False,
         "worst": {"rule": "lag", "message": "It lags."},
@@ -100,7 +100,7 @@ def test_the_last_task_names_the_worst() -> None:
 
 @pytest.mark.usefixtures("connections")
 def test_lag_is_awaited_by_records_and_by_seconds(mirror: MirrorFlow) -> None:
-    """In all partitions, or in those of ``topics``; without a bound, until nothing is left."""
+    """The sensor waits for all partitions or those of ``topics``; without a bound, until nothing is left."""
     sensor: dict[str, Any] = {"task_id": "wait", "connector": mirror.name}
     assert MirrorLagSensor(**sensor).poke({})
     mirror.sandbox.connect.stop(mirror.name)

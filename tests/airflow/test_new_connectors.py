@@ -24,7 +24,7 @@ RECORDS = 20
 
 
 def test_the_documentation_shows_the_dags_that_are_tested() -> None:
-    """Line by line."""
+    """The page has each DAG file line by line."""
     shown = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
 
     assert shown == [(DAGS / f"{name}.py").read_text() for name in ("new_orders_sink", "new_mirror", "old_orders_sink")]

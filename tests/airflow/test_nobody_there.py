@@ -68,7 +68,7 @@ def test_so_does_one_without_a_broker(
 
 @pytest.mark.parametrize("server", ["http://127.0.0.1:1", "https://no-such-host.invalid:6443"])
 def test_a_task_that_only_observes_needs_an_api_server(connection: Callable[..., None], server: str) -> None:
-    """With the cause; any other task waits, as an API server may be restarting."""
+    """It fails and names the cause; any other task waits, as an API server may be restarting."""
     nowhere = {
         "clusters": [{"name": "here", "cluster": {"server": server}}],
         "contexts": [{"name": "here", "context": {"cluster": "here"}}],

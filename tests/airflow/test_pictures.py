@@ -18,7 +18,7 @@ GRAPHS = sorted(path.stem for path in (DOCS / "graphs").glob("*.png"))
 
 @pytest.mark.parametrize("dag_id", GRAPHS)
 def test_a_graph_has_the_tasks_that_the_dag_has(dag_id: str) -> None:
-    """No more and no fewer."""
+    """The kept graph shows each task of the DAG, and no other."""
     folder = next(folder for folder in (DAGS, DAG_FOLDERS["tests"]) if (folder / f"{dag_id}.py").exists())
 
     tasks = {task.rpartition(".")[2] for task in parse_dags(folder / f"{dag_id}.py")[dag_id].task_ids}
@@ -27,7 +27,7 @@ def test_a_graph_has_the_tasks_that_the_dag_has(dag_id: str) -> None:
 
 
 def test_the_form_has_the_fields_that_are_open_at_once() -> None:
-    """Those of Params without a section."""
+    """The kept form shows the fields of all Params without a section."""
     params = connector_offsets_change().params
     shown = (KEPT / "form.txt").read_text()
 

@@ -84,7 +84,7 @@ def test_secrets_are_password_fields() -> None:
 
 
 def test_it_states_the_package_version() -> None:
-    """One version, in one place."""
+    """The version is written in one place only."""
     assert INFO["versions"] == [__version__]
 
 

@@ -28,7 +28,7 @@ except ImportError:  # before Airflow 3.2
 @pytest.mark.filterwarnings("error:::airflow_provider_connect_offsets")
 @pytest.mark.parametrize("file", sorted(DAGS.glob("*.py")), ids=lambda file: file.stem)
 def test_every_file_parses_to_the_dag_of_its_name(file: Path) -> None:
-    """And to no other."""
+    """It has no other DAG."""
     assert set(parse_dags(file)) == {file.stem}
 
 

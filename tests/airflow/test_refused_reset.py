@@ -14,7 +14,7 @@ from tests.support.rows.written_reports import planned_reset
 
 
 def test_the_report_of_a_refused_reset_shows_the_flow(tmp_path: Path) -> None:
-    """Not only the change of its MirrorSource: whoever reads it has to see what would have been reset."""
+    """Readers have to see all that would have been reset, not only the change of its MirrorSource."""
     run = planned_reset(tmp_path)
     summary = files.read_json(run.summary)
     errors = {"errors": ["The flow is broken."], "verdicts": {**summary["verdicts"], "error": 1}}

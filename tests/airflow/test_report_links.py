@@ -74,7 +74,7 @@ def failover_of_one(path: Path) -> None:
 def test_every_question_links_to_its_report(
     operator: type[Any], write: Callable[[Path], Any], directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With what browsers follow from Airflow's page: a path, or a URL; where reports aren't served, the URI."""
+    """The link is a path or a URL that browsers can follow; where reports aren't served, it is the URI."""
     write(directory)
     summary = {"run_uri": directory.as_uri(), "report": f"{directory.as_uri()}/report.html", "connector": "flow"}
     with DAG(DAG_ID, schedule=None):

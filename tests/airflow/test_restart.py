@@ -51,7 +51,7 @@ def test_failed_tasks_run_again_once_their_cause_is_gone(failed: str, sandbox: S
 
 
 def test_what_runs_is_restarted_on_request(sink: SinkFlow) -> None:
-    """And goes on where it was."""
+    """It continues where it was."""
     written = len(sink.lines())
 
     assert run(RestartConnectorOperator(task_id="restart", connector=sink.name, failed_only=False)) == 0

@@ -71,7 +71,7 @@ def test_what_still_runs_is_neither_altered_nor_reset(sink: SinkFlow) -> None:
 def test_offsets_no_connector_of_the_family_can_have_are_refused(
     sink: SinkFlow, partition: Any, offset: Any, sentence: str
 ) -> None:
-    """Also while it is STOPPED; the message names the connector or the part that is wrong."""
+    """They are refused even while it is STOPPED; the message names the connector or the part that is wrong."""
     sink.sandbox.connect.stop(sink.name)
     before = world(sink.sandbox)
     entry = {"partition": partition, "offset": offset}

@@ -111,7 +111,7 @@ def test_no_java(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("number", "major"), [("1.8.0_392", 8), ("11.0.21", 11), ("16", 16)])
 def test_an_old_java(java: Callable[[str], str], number: str, major: int) -> None:
-    """Before 17."""
+    """A Java before 17 is refused, and the error names its version."""
     home = java(number)
 
     assert f"Spark needs Java 17 or later, but {home}/bin/java is Java {major}." in _refused(BY_PIP, JAVA_HOME=home)
@@ -119,7 +119,7 @@ def test_an_old_java(java: Callable[[str], str], number: str, major: int) -> Non
 
 @pytest.mark.parametrize("number", ["17.0.9", "21", "25.0.1"])
 def test_a_java_that_will_do(java: Callable[[str], str], number: str) -> None:
-    """Also those that come later; Spark says what it does not support."""
+    """Later versions are accepted, too; Spark says what it does not support."""
     refuse_unfit_spark(str(BY_PIP), {"JAVA_HOME": java(number)})
 
 

@@ -109,7 +109,7 @@ def test_a_dedicated_mirror_maker_is_rewound(
 def test_a_standalone_worker_is_set_back(
     sandbox: Sandbox, run_dag: RunDag, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """By a list of offsets; refused while it answers at the address that the connection has."""
+    """A list of offsets is written; refused while the worker answers at the connection's address."""
     name, stored = f"alone-{uuid4().hex[:8]}", tmp_path / "connect.offsets"
     worker = sandbox.another_cluster(name, {"offset.storage.file.filename": str(stored)}, mode=Mode.STANDALONE)
     try:

@@ -70,7 +70,7 @@ def test_the_change_is_made(strict: RunDag, sandbox: Sandbox, name: str, tmp_pat
     ],
 )
 def test_nothing_else_is(strict: RunDag, name: str, given: dict[str, str], message: str) -> None:
-    """Refused by the first task, in one sentence."""
+    """The first task refuses anything else in one sentence."""
     ran = strict(**{"connector": name, "to": "earliest", **given})
 
     assert ran.state == "failed"

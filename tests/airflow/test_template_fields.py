@@ -70,7 +70,7 @@ def test_each_argument_is_described(name: str) -> None:
 
 
 def test_a_value_that_does_not_fit_is_refused_in_one_sentence() -> None:
-    """By the name of the argument: a template may give any text."""
+    """The error names the argument: a template may give any string."""
     apply = ApplyFleetPlansOperator(task_id="apply", run_uri="file:///run", digest="d", max_down="many")
 
     with pytest.raises(InvalidInput, match=r"^max_down: 'many' is not a whole number from 1 to 999999999999999\.$"):

@@ -73,7 +73,7 @@ def test_another_triggerer_continues_if_one_ends(sink: SinkFlow) -> None:
 
 @pytest.mark.usefixtures("connections")
 def test_positions_are_awaited_by_lag_and_by_number(sink: SinkFlow, mirror: MirrorFlow) -> None:
-    """Also of partitions without a stored offset; the sentence names the records that are not read."""
+    """Partitions without a stored offset count, too; the sentence names the records that are not read."""
     caught_up = ConnectorPositionSensor(task_id="wait", connector=sink.name)
     assert caught_up.poke({})
     sink.sandbox.connect.stop(sink.name)

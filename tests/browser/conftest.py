@@ -15,7 +15,7 @@ PICTURES = Path("build/browser").absolute()
 
 @pytest.fixture(scope="session")
 def playing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playing]:
-    """``make up``, as the README has it."""
+    """``make up``, as in the README."""
     with make_up(tmp_path_factory.mktemp("play")) as started:
         yield started
 

@@ -188,8 +188,8 @@ def test_syncs_are_renewed_alone(start: StartCell, flows: FlowChanger) -> None:
     assert mappings(cell.syncs()) == {(RECORDS, RECORDS)}
 
 
-def test_what_can_not_be_meant_is_refused(start: StartCell, flows: FlowChanger) -> None:
-    """In one sentence, before anything is read or written."""
+def test_contradictory_requests_are_refused(start: StartCell, flows: FlowChanger) -> None:
+    """The error explains it in one sentence, before anything is read or written."""
     cell = start()
     requested = cell.params
 

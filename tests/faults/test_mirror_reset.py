@@ -184,7 +184,7 @@ def test_a_killed_reset_is_finished_by_its_retry(cell: ResetCell, flows: FlowCha
 
 
 def test_a_killed_reset_is_undone(cell: ResetCell, flows: FlowChanger) -> None:
-    """By the teardown of its run: prior offsets, states and policies."""
+    """The teardown of its run restores prior offsets, states and policies."""
     positions = cell.positions()
     run = killed(cell, flows)
 
@@ -198,7 +198,7 @@ def test_a_killed_reset_is_undone(cell: ResetCell, flows: FlowChanger) -> None:
 
 
 def test_a_connector_that_was_deleted_keeps_no_other_one_down(cell: ResetCell, flows: FlowChanger) -> None:
-    """The MirrorSource of a killed reset: the MirrorCheckpoint runs again, and nothing is left to block it."""
+    """If someone deletes the MirrorSource of a killed reset, the MirrorCheckpoint runs again, and nothing blocks it."""
     run = killed(cell, flows)
     cell.sandbox.connect.delete(cell.source_connector)
 

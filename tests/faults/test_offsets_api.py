@@ -36,7 +36,7 @@ class PlainSink(SinkFaults):
 
 
 class OverriddenGroup(SinkFaults):
-    """Its group is another one than ``connect-<name>``."""
+    """Its group is not ``connect-<name>``."""
 
     @property
     def config(self) -> dict[str, str]:

@@ -65,7 +65,7 @@ def sources(sandbox: Sandbox, mirror: MirrorFlow, tmp_path: Path) -> Iterator[li
 
 
 def test_it_is_read_and_written_as_the_worker_does(sandbox: Sandbox, sources: list[str]) -> None:
-    """Offsets, and the bytes of every key and value of every kind of connector, in the same partition of the topic."""
+    """Each kind of connector has the same offsets, and the same bytes of keys and values, in the same partition."""
     for name in sources:
         sandbox.connect.pause(name)  # so that nothing moves while both are read
     topic = OffsetsTopic(config(sandbox), TOPIC)
@@ -108,7 +108,7 @@ def test_a_stopped_connector_goes_on_from_what_was_written(sandbox: Sandbox, mir
 
 
 def test_a_reset_leaves_tombstones_for_one_connector_only(sandbox: Sandbox, mirror: MirrorFlow) -> None:
-    """And what was never there is written with the key that a worker would write."""
+    """A new partition is written with the key that a worker would write."""
     topic = OffsetsTopic(config(sandbox), TOPIC)
     sandbox.connect.stop(mirror.name)
     others = {name: topic.read_offsets(name) for name in topic.connectors() if name != mirror.name}
@@ -126,6 +126,6 @@ def test_a_reset_leaves_tombstones_for_one_connector_only(sandbox: Sandbox, mirr
 
 
 def test_a_topic_that_is_not_there_is_named(sandbox: Sandbox) -> None:
-    """In one sentence."""
+    """The error names it in one sentence."""
     with pytest.raises(InvalidInput, match="There is no topic 'no-such-topic' in the cluster of"):
         OffsetsTopic(config(sandbox), "no-such-topic").connectors()

@@ -35,7 +35,7 @@ def test_changed_before_the_offsets_are_read(scenes: Scenes, note: Note, kind: K
 
 @pytest.mark.parametrize(("kind", "step"), each(WHILE_STOPPED))
 def test_changed(scenes: Scenes, note: Note, kind: Kind, step: str) -> None:
-    """The same later on: it stays STOPPED and names the partition; put right by hand, the next attempt applies."""
+    """If someone does so later, the connector stays STOPPED; after a repair by hand, the next attempt applies."""
     cell = Cell(scenes.ready(kind), STEPS[step])
 
     ended = cell.make(lambda _process: _move(cell.flow, 2, 5))

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.faults
 
 @pytest.mark.parametrize(("kind", "step"), each(STEPS))
 def test_killed(scenes: Scenes, note: Note, kind: Kind, step: str) -> None:
-    """SIGKILL: nothing is done on the way out."""
+    """SIGKILL leaves the process no time to undo anything; the next attempt applies the plan."""
     cell = Cell(scenes.ready(kind), STEPS[step])
 
     def kill(process: subprocess.Popen[str]) -> Fate:

@@ -170,7 +170,7 @@ def test_a_read_back_that_disagrees_puts_everything_back(
 
 
 def test_what_can_not_be_proved_stays_stopped_until_someone_comes(mirror: MirrorFlow, source_changer: Changer) -> None:
-    """Neither plan nor prior offsets proved: the connector stays STOPPED, and the next change restores it first."""
+    """If neither planned nor prior offsets are read back, the next change restores the prior offsets first."""
     with altering_proxy(mirror.sandbox.connect.url, read_back_others(times=99)) as url:
         lied_to = replace(source_changer, worker=url)
         run, _summary = lied_to.plan(mirror.name, "offset", "10")

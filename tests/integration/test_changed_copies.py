@@ -86,7 +86,7 @@ def test_a_converter_that_still_changes_records(flowing: Flowing, spark: SparkSe
 def test_a_remote_topic_that_set_timestamps_itself_at_first(
     sandbox: Sandbox, spark: SparkSession, tmp_path: Path
 ) -> None:
-    """LogAppendTime for the first 100 records, CreateTime for the others."""
+    """The topic has LogAppendTime for its first 100 records, and CreateTime for the others."""
     flowing = Flowing.start(sandbox, partitions=1)
     try:
         name = flowing.target_topic

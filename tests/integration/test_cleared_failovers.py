@@ -17,7 +17,7 @@ def made_up(sandbox: Sandbox, tmp_path: Path) -> MadeUpFailover:
 
 
 def test_a_run_that_is_cleared_is_restored_to_before_its_first_commit(made_up: MadeUpFailover) -> None:
-    """Where nothing came in between; a group that had gone on is restored to where it had gone."""
+    """A group that has read on between the commits is restored to where it had read to."""
     still, reading, settled = made_up.group("still"), made_up.group("reading"), made_up.group("settled")
     prior = {name: {made_up.at(0): Committed(3, "prior")} for name in (still, reading, settled)}
     made_up.commit_on_target(prior)

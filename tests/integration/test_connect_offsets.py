@@ -114,7 +114,7 @@ def test_orphans_are_read_again_before_they_are_removed(
 
 
 def test_an_export_is_what_the_worker_has(crowd: ConnectWorker, sandbox: Sandbox, run: Shell, tmp_path: Path) -> None:
-    """Connector by connector; sorted, so that two exports are the same text; to a file as to standard output."""
+    """It has the offsets of each connector, in the same order each time, on standard output and in a file."""
     sandbox.target.produce(f"{_cluster(crowd)}-offset", ["1"], keys=["no key of a connector"])
 
     exported = run("--export", "--config", crowd.settings)
@@ -149,7 +149,7 @@ def test_from_the_beginning_every_change_is_printed(crowd: ConnectWorker, run: S
 
 
 def test_an_import_can_be_undone(crowd: ConnectWorker, sandbox: Sandbox, run: Shell) -> None:
-    """Set, removed and left alone; a dry run writes nothing; importing the kept document undoes it."""
+    """It sets, removes and leaves offsets alone; a dry run writes nothing; importing the kept document undoes it."""
     name, topic = "lines-03", f"{_cluster(crowd)}-offset"
     before, ends = crowd.offsets(name), sandbox.target.log_bounds(topic)
     changes = [

@@ -139,7 +139,7 @@ def test_a_group_of_its_own_is_not_shared(sandbox: Sandbox, target_changer: Chan
 def test_a_source_keeps_its_state_and_its_position_in_the_file(
     sandbox: Sandbox, target_changer: Changer, tmp_path: Path
 ) -> None:
-    """STOPPED before, STOPPED afterwards; nothing is left under the old name."""
+    """A STOPPED source stays STOPPED; nothing is left under the old name."""
     name, config = file_source(sandbox, tmp_path)
     sandbox.connect.stop(name)
     sandbox.connect.wait_state(name, "STOPPED")

@@ -54,7 +54,7 @@ def at(point: Point, sandbox: Sandbox, happens: Callable[[], None], *, fate: Fat
 
 
 def test_deleted_before_the_stop(mirror: MirrorFlow, source_changer: Changer) -> None:
-    """Drift: nothing is written, and the error names partition, position and the new log start."""
+    """That is drift: nothing is written, and the error names partition, position and the new log start offset."""
     run, _summary = source_changer.plan(mirror.name, "offset", "10")
     mirror.sandbox.source.delete_records(mirror.topic, {1: 25})
     before = world(mirror.sandbox)

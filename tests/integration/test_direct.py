@@ -55,10 +55,10 @@ def test_two_runs_never_overlap(sink: SinkFlow, target_changer: Changer) -> None
 
 
 @pytest.mark.parametrize("number", [0, 1])
-def test_what_stood_there_is_kept_before_it_is_written(
+def test_prior_offsets_are_journaled_before_the_write(
     sink: SinkFlow, target_changer: Changer, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    """Whoever is interrupted puts it back, and whoever comes after one that was killed does it for them."""
+    """An interrupted run restores the prior offsets itself; after a killed run, the next run restores them."""
     sink.sandbox.connect.stop(sink.name)
     journal, prove, kept = target_changer.journal(sink.name), steps.prove, []
 

@@ -60,7 +60,7 @@ def test_a_login_goes_only_to_a_host_that_someone_has_configured(
     configured: str,
     login: str | None,
 ) -> None:
-    """By DAG and by shell; the others get the request all the same, as most workers need no login."""
+    """DAGs and the shell send all other hosts the request without it, as most workers need no login."""
     connection = {
         "conn_type": "kafka_connect",
         "host": configured,

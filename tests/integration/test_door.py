@@ -29,7 +29,7 @@ def owner(run: str = "") -> Owner:
 
 
 def die_after_the_write(changer: Changer, run: RunDirectory, by: Owner, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a run die when it has written its offsets, before it proves them."""
+    """Let a run die when it has written its offsets, before it reads them back."""
     plan = read_plan(run)
 
     class Dying(Faults):

@@ -118,7 +118,7 @@ def test_one_that_fails_right_after_its_start_is_deleted_again(sandbox: Sandbox,
 def test_what_is_invalid_is_refused_before_anything_is_created(
     sandbox: Sandbox, target_changer: Changer, changed: dict[str, object], said: str
 ) -> None:
-    """With one sentence that names the connector."""
+    """The error is one sentence that names the connector."""
     sink = NewSink.ready(sandbox, target_changer).but(**changed)
 
     with pytest.raises(InvalidRequest, match=f"Nothing was created: .*{said}"):
@@ -171,7 +171,7 @@ def test_a_cleared_task_does_not_call_done_what_was_taken_back(
 
 
 def test_a_connector_of_someone_else_is_not_deleted(sandbox: Sandbox, target_changer: Changer) -> None:
-    """Created by us, then deleted and created with other settings by someone: undoing ours leaves theirs alone."""
+    """If someone replaces a connector that we created, our undo leaves theirs alone."""
     sink = NewSink.ready(sandbox, target_changer)
 
     class Theirs:

@@ -51,7 +51,7 @@ def there(spark: SparkSession, tmp_path: Path, flowing: Flowing) -> FailingOver:
 
 
 def test_groups_go_home_from_remote_topics_and_from_what_was_produced_meanwhile(there: FailingOver) -> None:
-    """At random positions of the remote topic, two of each three groups in a topic of the target too; all exact."""
+    """All offsets are exact; two of each three groups have read the target's own topic as well."""
     flowing = there.flowing
     sandbox, random = flowing.sandbox, Random(flowing.mark)
     sandbox.connect.stop(flowing.source_connector)

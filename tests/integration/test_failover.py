@@ -85,7 +85,7 @@ def going(translated: Translated) -> Iterator[Translated]:
 
 
 def test_every_group_goes_on_with_its_next_record(going: Translated) -> None:
-    """Compared by content: none is lost, none is read twice after an exact offset, and nearly all are exact."""
+    """By content, no record is lost, none is read again after an exact offset, and nearly all offsets are exact."""
     moved = going.moving.commit(going.directory, going.summary["digest"])
 
     summary = going.summary
@@ -104,7 +104,7 @@ def test_every_group_goes_on_with_its_next_record(going: Translated) -> None:
 
 
 def test_a_commit_that_is_killed_ends_complete_when_it_is_run_again(going: Translated) -> None:
-    """And the prior offsets are still those from before the first attempt."""
+    """The kept prior offsets are still those from before the first attempt."""
     bootstrap = going.flowing.sandbox.target.bootstrap
     program = ["-m", commit_process.__name__, bootstrap, going.directory.uri, going.summary["digest"], str(GROUPS // 2)]
 

@@ -259,7 +259,7 @@ def test_failback(case: Case, tmp_path: Path) -> None:
 
 
 def test_unplanned(case: Case, lost: Both, tmp_path: Path) -> None:
-    """By checkpoints and offset syncs alone."""
+    """Offsets are translated from checkpoints and offset syncs alone, and no unread record is lost."""
     directory, summary = case.moving(tmp_path.as_uri()).preview(min_coverage=0, **case.lost)
 
     assert (summary["errors"], summary["by_ledger"]) == ([], 0)

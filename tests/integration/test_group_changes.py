@@ -84,7 +84,7 @@ def test_a_group_takes_the_offsets_of_another(changer: GroupChanger, group: Plai
 def test_a_group_with_members_is_refused_by_plan_and_commit(
     changer: GroupChanger, group: PlainGroup, protocol: str
 ) -> None:
-    """Of both protocols: the plan has an error, and a plan made before is refused with nothing written."""
+    """With either protocol the plan has an error, and a plan made before is refused with nothing written."""
     run, _ = changer.plan(group.name, "earliest", topics=group.topic)
     with member(group.broker, group.name, group.topic, protocol=protocol):
         _, summary = changer.plan(group.name, "earliest", topics=group.topic)

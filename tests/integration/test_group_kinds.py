@@ -115,7 +115,7 @@ def test_a_failover_leaves_them_alone_and_moves_the_others(
 
 
 def test_groups_whose_positions_no_failover_moves_are_observed(sandbox: Sandbox, others: OtherGroups) -> None:
-    """Those with positions of their own; a group of Connect's workers has none."""
+    """Only groups that have positions are reported; a group of Connect's workers has none."""
     mark = others.share.partition("-")[2]
     with cluster(sandbox.target) as target:
         assert lost_positions(target, f".*-{mark}") == {others.share: UNNAMED, others.streams: UNNAMED}
@@ -126,7 +126,7 @@ def test_groups_whose_positions_no_failover_moves_are_observed(sandbox: Sandbox,
 def test_a_stopped_group_of_another_protocol_is_changed_as_any_consumer_group(
     changer: GroupChanger, others: OtherGroups, kind: str
 ) -> None:
-    """A group of KIP-848 and a classic one of Kafka Streams, once without members: set, removed, and read back."""
+    """Offsets of a KIP-848 group, or a classic Kafka Streams group, without members are set, removed and read back."""
     group = PlainGroup.start(changer.kafka)
     if kind == "KIP-848":
         name = f"next-{group.name}"

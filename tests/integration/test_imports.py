@@ -132,7 +132,7 @@ def test_the_same_import_again_completes(run: Shell, config: Path, document: Pat
 
 
 def test_a_person_takes_it_back(run: Shell, config: Path, document: Path, topic: str) -> None:
-    """Without another import: it is listed, and undone once."""
+    """No other import is needed: ``recover --list`` names it, and ``recover`` undoes it once."""
     killed("after", "import", "--config", config, "--file", document)
 
     listed = run("recover", "--list")
@@ -147,7 +147,7 @@ def test_a_person_takes_it_back(run: Shell, config: Path, document: Path, topic:
 
 
 def test_two_imports_never_overlap(run: Shell, config: Path, document: Path) -> None:
-    """Nor with other connectors: the second fails at once, names the first, and leaves nothing behind."""
+    """Even an import of other connectors fails at once, names the first, and leaves nothing behind."""
     with under_way(config, document) as first:
         there = sorted(Path().iterdir())
         refused = run("import", "--config", config, stdin=json.dumps({"other": [at("a", 2)]}))
@@ -234,7 +234,7 @@ def _records(sandbox: Sandbox, topic: str, key: bytes) -> list[Any]:
 
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_a_removal_of_orphans_that_was_killed_is_finished_by_the_next(config: Path, run: Shell, moment: str) -> None:
-    """No connector exists any more; what was kept before the first tombstone is all of it."""
+    """The next removal finds no connector left; the backup made before the first tombstone is complete."""
     killed(moment, "orphans", "--config", config, "--remove", "--backup", "first.json")
 
     left = run("recover", "--list")

@@ -67,7 +67,7 @@ def test_a_moment_in_the_log(logs: KafkaLogs, topic: str, milliseconds: float, o
 
 
 def test_partitions_that_are_not_there_are_named(logs: KafkaLogs, topic: str) -> None:
-    """One error for all of them, and only for them."""
+    """One error names all of them, and no other partition."""
     requested = [TopicPartition(topic, 0), TopicPartition(topic, 7), TopicPartition("no-such-topic", 0)]
 
     with pytest.raises(StoreError, match="no-such-topic") as caught:
@@ -145,7 +145,7 @@ def test_many_consumer_groups(sandbox: Sandbox, topic: str) -> None:
 
 
 def test_the_first_record_that_is_left_to_read(sandbox: Sandbox, topic: str) -> None:
-    """At or after a position, with its time; out of range it starts over; transaction markers are no records."""
+    """It is at or after the position, or at the log start if that is out of range; transaction markers don't count."""
     where, empty = TopicPartition(topic, 0), TopicPartition(topic, 1)
     producer = confluent_kafka.Producer(sandbox.target.client_settings() | {"transactional.id": topic})
     producer.init_transactions(30)

@@ -109,7 +109,7 @@ def test_the_retry_of_a_killed_restore_says_itself_who_was_in_a_deleted_group(
 def test_a_person_commits_what_a_killed_restore_has_deleted(
     made_up: MadeUpFailover, target: KafkaCluster, workspace: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without another failover: the list names it, and the command mends it."""
+    """No other failover is needed: ``recover --list`` names it, and ``recover`` commits the offsets."""
     name = killed_after_the_delete(made_up, workspace)
     shell = ["recover", "--workspace", workspace]
     groups = [*shell, "--groups", "--target-kafka", made_up.sandbox.target.bootstrap, "--run", "dag/dead"]

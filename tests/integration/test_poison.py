@@ -124,7 +124,7 @@ def test_it_gives_up_after_max_skips(start: Start) -> None:
 
 
 def test_another_failure_skips_nothing(start: Start) -> None:
-    """A sink whose file can't be created: no record is to blame, and the sink is left alone."""
+    """If a sink's file can't be created, no record is to blame, and the sink is left alone."""
     sink = start(rows(0, 3), {"file": "/no/such/folder/file.txt"})
     with ExitStack() as stack, pytest.raises(NotSkipped, match="has not failed on converting or transforming a record"):
         sink.work(stack).skip()

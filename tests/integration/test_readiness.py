@@ -89,7 +89,7 @@ def tasks(flow: WatchedFlow, connector: str) -> list[str]:
 
 
 def test_a_flow_that_is_well_is_ready(story: Story) -> None:
-    """No error, no warning; nothing lags, every position is covered, and nothing would be read again."""
+    """It has no error, warning or lag; every position is covered, and nothing would be read again."""
     well = story.well.summary
 
     assert (well["ready"], well["worst"], story.well.errors, story.well.warnings) == (True, None, {}, {})
@@ -113,7 +113,7 @@ def test_a_flow_that_is_well_is_ready(story: Story) -> None:
 
 
 def test_lag_is_found(story: Story) -> None:
-    """In records, against the threshold; and how old the first of them is."""
+    """The error counts the records; the dataset has the age of the first of them, too."""
     late = story.broken.partitions[story.flow.topic("late")]
 
     assert (late["position"], late["log_end"], late["lag"]) == (RECORDS, RECORDS + LATE, LATE)
@@ -146,7 +146,7 @@ def test_a_topic_that_was_created_again_is_found(story: Story) -> None:
 
 
 def test_a_remote_topic_that_is_gone_is_found(story: Story) -> None:
-    """Deleted; and, created again, shorter than an offset sync says."""
+    """It was deleted, or created again and is shorter than an offset sync says."""
     [gone] = story.broken.errors["remote_topic_lost"]
     [shorter] = story.stuck.errors["remote_topic_lost"]
 
@@ -195,7 +195,7 @@ def test_a_group_without_checkpoint_or_remote_topic_is_found(story: Story) -> No
 
 
 def test_settings_that_make_a_failover_worse_are_named(story: Story) -> None:
-    """With Kafka's own names, and the values found."""
+    """Warnings have Kafka's own names, and the values found."""
     [latest] = story.broken.warnings["from_latest"]
     settings = " ".join(story.broken.warnings["failover_setting"])
 
@@ -222,7 +222,7 @@ def test_the_history_keeps_so_many_runs(story: Story) -> None:
 
 
 def test_the_report_shows_all_of_it(story: Story) -> None:
-    """The headline, the worst, a class for each kind of finding, the plots, and the settings."""
+    """It has the headline, a section for each kind of finding, the plots and the settings."""
     html = Path(Readiness.read(story.broken.directory).write().removeprefix("file://")).read_text()
     assert "Not ready: 9 errors" in html
     for text in ("Lost or created again", "Connectors and their tasks", "Groups after a failover", "offset.lag.max"):

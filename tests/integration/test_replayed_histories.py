@@ -32,7 +32,7 @@ def replay(sandbox: Sandbox) -> Iterator[Replay]:
 
 
 def test_the_logs_are_those_of_the_model(replay: Replay) -> None:
-    """Record by record: content, timestamp and offset."""
+    """Each record has the content, timestamp and offset of the model."""
     target_topic, sandbox = replay.flowing.flow.target_topic, replay.sandbox
     source = {one.topic: replay.seen(sandbox.source, one.topic) for one in replay.played}
     target = {one.topic: replay.seen(sandbox.target, target_topic(one.topic)) for one in replay.played}
@@ -55,7 +55,7 @@ def test_so_are_the_offset_syncs(replay: Replay) -> None:
 
 
 def test_answers_are_true_of_the_model(replay: Replay, spark: SparkSession, tmp_path: Path) -> None:
-    """Of groups anywhere, by a planned failover as it reads real logs."""
+    """Groups at any position are translated by a planned failover, which reads real logs."""
     random = Random(SEED)
     positions = {
         f"{replay.flowing.mark}-{number}": {

@@ -43,7 +43,7 @@ def topic_of_anything(sandbox: Sandbox) -> Iterator[OffsetsTopic]:
 
 
 def test_a_mirror_resumes_exactly_where_it_was(sandbox: Sandbox, mirror: MirrorFlow, run: Shell) -> None:
-    """Exported, deleted, imported, started: nothing is replicated again. Refused while it runs."""
+    """After an export, a reset and an import nothing is replicated again. A RUNNING mirror refuses imports."""
     config = sandbox.connect.settings
     exported = run("--export", "--config", config, "--connectors", mirror.name)
     moved = exported.out.replace(f'"offset":{RECORDS - 1}', '"offset":0')
@@ -153,7 +153,7 @@ def test_a_standalone_file_is_gone_on_from(sandbox: Sandbox, run: Shell, tmp_pat
 def test_whatever_is_written_to_a_topic_is_read(
     topic_of_anything: OffsetsTopic, offsets: list[tuple[JsonMap, JsonMap]]
 ) -> None:
-    """Any map of primitives, through a real topic and back; then none is left."""
+    """Any map of primitives can be written to a real topic, read and removed."""
     requested = Offsets.of(Entry.of(partition, offset) for partition, offset in offsets)
 
     topic_of_anything.write_offsets("größe", requested)

@@ -19,7 +19,7 @@ HOUR = 3_600_000
 
 
 def test_records_by_their_age(sandbox: Sandbox) -> None:
-    """By the topic's own settings or the brokers' defaults (here: no limit), whoever has given them their time."""
+    """The topic's own settings count, or the brokers' defaults (here: no limit), for any timestamp type."""
     mark, now = uuid4().hex[:8], round(time.time() * 1000)
     own = {"retention.ms": str(HOUR)}
     topics = {

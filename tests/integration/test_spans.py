@@ -56,7 +56,7 @@ def test_single_records(sandbox: Sandbox, topic: str, isolation: Isolation, ther
 
 
 def test_single_records_of_many_partitions(sandbox: Sandbox) -> None:
-    """Also where they are more than are read at the same time: each requested record, once."""
+    """Each requested record is read once, even if there are more than can be read at the same time."""
     name, count = f"spans-{uuid4().hex[:8]}", 2 * _TOGETHER + 3
     sandbox.source.create_topic(name, partitions=count)
     for number in range(count):
@@ -72,7 +72,7 @@ def test_single_records_of_many_partitions(sandbox: Sandbox) -> None:
 
 
 def test_batches_hold_records_only(sandbox: Sandbox, topic: str) -> None:
-    """Also where a batch ends with the end of a partition, which librdkafka reports by a message that is an error."""
+    """At the end of a partition librdkafka reports an error as a message, which is left out."""
     requested = {TopicPartition(topic, 0): range(RECORDS), TopicPartition(topic, 1): range(6)}
     with Spans({"bootstrap.servers": sandbox.source.bootstrap}) as spans:
         messages = [message for batch in spans.batches(requested) for message in batch]

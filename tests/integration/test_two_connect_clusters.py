@@ -58,7 +58,7 @@ def states(clusters: dict[str, Connect]) -> dict[str, str]:
 
 
 def test_each_gets_its_own_state_back(clusters: dict[str, Connect], members: list[stopped.Member]) -> None:
-    """In order, at the end of the run."""
+    """States are restored in order, at the end of the run."""
     owner = Owner.here(run="dag/run", task="begin")
 
     assert stopped.stop_for_run(members, owner, seconds=60) == [(NAME, State.RUNNING), (NAME, State.PAUSED)]

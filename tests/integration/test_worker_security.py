@@ -153,7 +153,7 @@ def mutual(site: Site, home: Path, kind: str, **more: str) -> dict[str, str]:
 
 
 def test_a_client_certificate_of_pkcs12(site: Site, tmp_path: Path) -> None:
-    """With the certificate that leads to the root."""
+    """A PKCS12 store has the certificate and its chain up to the root."""
     assert topics(site.worker("pkcs12", "MUTUAL", mutual(site, tmp_path, "PKCS12"))) == {}
 
 
@@ -165,7 +165,7 @@ def test_a_client_certificate_of_jks_with_a_password_of_its_key(site: Site, tmp_
 
 
 def test_a_client_without_certificate_is_refused(site: Site, tmp_path: Path) -> None:
-    """The broker requires one."""
+    """The broker requires a certificate."""
     settings = {name: value for name, value in mutual(site, tmp_path, "PKCS12").items() if "keystore" not in name}
 
     with pytest.raises(Unreachable, match="no answer from Kafka"):
@@ -174,7 +174,7 @@ def test_a_client_without_certificate_is_refused(site: Site, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("one_line", [False, True])
 def test_a_client_certificate_inline(site: Site, *, one_line: bool) -> None:
-    """In PEM, with an encrypted key; also on one line each, as it is often written in a properties file."""
+    """Certificates and an encrypted key may be PEM in the settings, on several lines or on one."""
     shape = (lambda pem: " ".join(pem.split("\n"))) if one_line else str
     settings = {
         "security.protocol": "SSL",

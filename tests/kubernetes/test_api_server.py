@@ -48,7 +48,7 @@ with ApiServer() as server:
 def test_the_example_roles_allow_what_is_needed(
     strimzi: Strimzi, verb: str, group: str, resource: str, name: str, *, allowed: bool
 ) -> None:
-    """And nothing else: no secrets, no Connect clusters, no statuses."""
+    """They allow nothing else: no secrets, no Connect clusters, no statuses."""
     if strimzi.reconciler is None:
         pytest.skip("Whom KUBECONFIG names may have other rights.")
     kind, _, part = resource.partition("/")
@@ -63,7 +63,7 @@ def test_the_example_roles_allow_what_is_needed(
 
 
 def test_what_the_definitions_do_not_allow_is_refused(strimzi: Strimzi) -> None:
-    """Strimzi's own definitions: a state that there is not."""
+    """Strimzi's own definitions refuse a state that does not exist."""
     body = {"metadata": {"name": "wrong"}, "spec": {"class": "c", "state": "halted"}}
 
     with pytest.raises(ApiException) as refused:
@@ -84,7 +84,7 @@ def test_a_patch_of_an_outdated_resource_is_a_conflict(strimzi: Strimzi) -> None
 
 
 def test_both_servers_end_with_a_killed_owner(api_server: ApiServer) -> None:
-    """And their files with them."""
+    """Their processes end, and their files are removed."""
     assert api_server.processes[0].is_alive  # the programs are there, and need not be built here
     owner = subprocess.Popen(
         [sys.executable, "-c", _STARTING], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

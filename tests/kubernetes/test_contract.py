@@ -20,7 +20,7 @@ OLD = pytest.mark.parametrize("release", [Release.V1BETA2], indirect=True, scope
 
 
 def test_offsets_are_listed_while_it_runs(connector: Managed) -> None:
-    """They are in the ConfigMap as the REST API has them; both annotations are removed."""
+    """The ConfigMap has them in the REST API's form; both annotations are removed."""
     resource = connector.ask(Operation.LIST).done()
 
     assert connector.strimzi.offsets_in(connector.listed, connector.data_key) == []
@@ -81,7 +81,7 @@ def test_the_annotation_goes_before_the_status_is_written(connector: Managed) ->
 
 
 def test_a_changed_config_leaves_the_offsets_for_the_next_pass(connector: Managed) -> None:
-    """Config and annotation in one request: the pass that writes the config does nothing else."""
+    """If one request has configuration and annotation, the pass that writes the configuration does nothing else."""
     connect = connector.strimzi.connect
     assert connect is not None
     connector.in_state("RUNNING")
@@ -96,7 +96,7 @@ def test_a_changed_config_leaves_the_offsets_for_the_next_pass(connector: Manage
 
 
 def test_a_connector_goes_with_its_resource_and_without_one(strimzi: Strimzi, reconciler: Reconciler) -> None:
-    """On a managed cluster only what a resource describes stays."""
+    """On a managed cluster only connectors with a resource stay."""
     connect = strimzi.connect
     assert connect is not None
     with managed(strimzi, "KafkaConnector") as there:
@@ -126,7 +126,7 @@ def test_a_kafka_connect_lists_its_plugins(strimzi: Strimzi) -> None:
 
 
 def test_a_mirror_maker_has_each_of_its_connectors(strimzi: Strimzi) -> None:
-    """In its status, by name; the annotation concerns only the one that it names."""
+    """Its status lists them by name; the annotation concerns only the connector that it names."""
     with managed(strimzi, "KafkaMirrorMaker2") as flow:
         mirrors = flow.read()["spec"]["mirrors"]
         mirrors[0]["checkpointConnector"] = {"tasksMax": 1, "config": {"checkpoints.topic.replication.factor": 1}}

@@ -138,7 +138,7 @@ def test_the_same_failure_is_not_written_again(connector: Managed, reconciler: R
 
 
 def test_after_a_conflict_the_operation_is_run_again(connector: Managed, reconciler: Reconciler) -> None:
-    """Someone wrote to the resource between the annotation and its removal."""
+    """A conflict: someone wrote to the resource between the annotation and its removal."""
     connector.to_state("stopped")
     connector.alter([connector.offset(3)])
     runs: list[int] = []
@@ -172,7 +172,7 @@ def test_an_operator_that_dies_does_the_operation_when_it_is_back(connector: Man
 
 
 def test_a_lost_event_is_made_up_for_by_the_next_interval(connector: Managed, reconciler: Reconciler) -> None:
-    """Nobody hears of the annotation before."""
+    """Until then the operator does not notice the annotation."""
     with connector.strimzi.without_intervals():
         reconciler.sweep()  # the last one, if another one was on the way
         reconciler.drop_events(1)

@@ -43,7 +43,7 @@ def test_the_operator_owns_a_listing_in_its_own_version_of_the_api(release: Rele
 @ALL
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_client_changes_offsets_in_each_release_and_leaves_no_config_map(strimzi: Strimzi, kind: str) -> None:
-    """Also where the operator owns the ConfigMap that the client has created, and takes over its label."""
+    """In some releases the operator owns the ConfigMap that the client has created, and takes over its label."""
     with plain(strimzi, kind) as made:
         change_offsets(made)
 

@@ -36,7 +36,7 @@ def sink(sandbox: Sandbox, owned: Owned) -> Iterator[SinkFlow]:
 
 @EACH_RELEASE
 def test_a_mirror_source_resumes_where_requested(mirror: MirrorFlow, owned: Owned, run_dag: RunDag) -> None:
-    """By stop, list, alter, list; only partition 0 is replicated again, and the resource is as it was."""
+    """The task stops, lists, alters and lists; only partition 0 is replicated again, the resource is unchanged."""
     for to, value, again in (("offset", "70", RECORDS - 70), ("shift", "-10", 10), ("earliest", "", RECORDS)):
         before = mirror.target_ends()
 

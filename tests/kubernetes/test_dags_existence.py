@@ -61,7 +61,7 @@ def test_a_connector_is_copied_created_and_deleted(
 def test_a_renamed_connector_keeps_what_a_person_has_set(
     sandbox: Sandbox, owned: Owned, run_dag: RunDag, control: str
 ) -> None:
-    """Labels, annotations and restarts; and no state appears that nobody has set."""
+    """It keeps labels, annotations and restarts; and no state appears that nobody has set."""
     flow = SinkFlow.start(sandbox, create=owned.create)
     resources, new = owned.strimzi.resources, f"{flow.name}-new"
     metadata = {"labels": {"team": "payments"}, "annotations": {"owner": "me"}}

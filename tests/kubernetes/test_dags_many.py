@@ -39,7 +39,7 @@ def sinks(sandbox: Sandbox, owned: Owned) -> Iterator[list[SinkFlow]]:
 
 @ONE_RELEASE
 def test_a_fleet(sinks: list[SinkFlow], owned: Owned, run_dag: RunDag) -> None:
-    """Three connectors, two at a time; each delivers its last ten records again."""
+    """A fleet changes three connectors, two at a time; each delivers its last ten records again."""
     names = [flow.name for flow in sinks]
     with owned.kept(*names):
         ran = run_dag(
@@ -84,7 +84,7 @@ def test_a_snapshot_is_restored(sinks: list[SinkFlow], owned: Owned, run_dag: Ru
 
 @ONE_RELEASE
 def test_a_day_is_delivered_again(sandbox: Sandbox, owned: Owned, run_dag: RunDag, tmp_path: Path) -> None:
-    """By rewinding the connector to the start of the data interval."""
+    """The DAG rewinds the connector to the start of the data interval."""
     name, file = start_daily_sink(sandbox, owned.create)
     path = tmp_path / "connector_offsets_backfill.py"
     path.write_text(BACKFILL.format(start=START.isoformat(), connector=name))

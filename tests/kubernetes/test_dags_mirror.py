@@ -77,7 +77,7 @@ def test_one_connector_of_a_mirror_maker_is_changed(
 def test_a_flow_of_a_mirror_maker_is_reset(
     sandbox: Sandbox, owned: Owned, run_dag: RunDag, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both connectors, one at a time: every record once more, syncs of the new copies only."""
+    """Both connectors are changed, one at a time: each record is replicated again, and only new copies have syncs."""
     with flow_of_mirror_maker(sandbox, owned, monkeypatch) as (cell, name):
         [topic] = cell.topics
         cell.wait_until_synced()
@@ -92,7 +92,7 @@ def test_a_flow_of_a_mirror_maker_is_reset(
 @ONE_RELEASE
 @pytest.mark.parametrize("control", ["strimzi", "strimzi+rest"])
 def test_a_flow_of_connectors_is_reset(sandbox: Sandbox, owned: Owned, run_dag: RunDag, control: str) -> None:
-    """As Cloudera's operator runs MirrorMaker 2; with strimzi+rest states alone are set in the resources."""
+    """Cloudera runs MirrorMaker 2 so; with strimzi+rest only states are set in the resources."""
     cell = ResetCell.start(sandbox, create=owned.create)
     [topic] = cell.topics
     cell.wait_until_synced()

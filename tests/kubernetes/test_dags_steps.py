@@ -121,7 +121,7 @@ def test_a_triggerer_watches_the_resource(
 @pytest.mark.usefixtures("connections")
 @pytest.mark.parametrize("control", ["strimzi", "strimzi+rest"])
 def test_sensors_observe_states_and_positions(sink: SinkFlow, control: str) -> None:
-    """States as the resource has them, positions as they are listed; in a slot and in a triggerer."""
+    """Sensors read states from the resource and positions from a listing, in a slot and in a triggerer."""
     state: dict[str, Any] = {"task_id": "wait", "connector": sink.name, "state": "STOPPED", "control": control}
     position: dict[str, Any] = {"task_id": "wait", "connector": sink.name, "control": control}
     assert not ConnectorStateSensor(**state).poke({})

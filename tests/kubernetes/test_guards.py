@@ -96,7 +96,7 @@ def test_what_counts_is_a_conflict(
 def test_a_warning_that_appears_at_the_last_moment_is_none_of_this_operation(
     strimzi: Strimzi, reconciler: Reconciler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A late pass of an earlier one has written it; the operation is requested anew once it is gone."""
+    """A late pass of an earlier one has written it; the operation is requested again once it is gone."""
     with plain(strimzi) as made, opened(strimzi, made) as client:
         late, patch = [CONDITION], client._api.patch
 

@@ -80,7 +80,7 @@ def test_an_operator_that_comes_back_carries_on(strimzi: Strimzi, reconciler: Re
 
 
 def test_a_config_map_that_is_deleted_under_way_is_written_again(strimzi: Strimzi, reconciler: Reconciler) -> None:
-    """Of an alteration, before the operator reads it."""
+    """It has the offsets of an alteration, and is deleted before the operator reads it."""
     with plain(strimzi) as made, opened(strimzi, made) as client:
         reach(client, made.connector, State.STOPPED)
         deleted: list[str] = []

@@ -28,7 +28,7 @@ REASON = "returned 400 (Bad Request): Connector configuration is invalid"
 
 @pytest.mark.parametrize("state", [State.RUNNING, State.STOPPED])
 def test_a_refused_configuration_is_named_and_the_prior_one_restored(strimzi: Strimzi, state: State) -> None:
-    """With Connect's reason; the operator would not even stop the connector as long as it is there."""
+    """The error has Connect's reason. With that configuration the operator would not even stop the connector."""
     with plain(strimzi) as made, opened(strimzi) as client:
         name = made.connector
         reach(client, name, state)

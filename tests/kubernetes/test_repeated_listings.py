@@ -46,7 +46,7 @@ def heartbeats(strimzi: Strimzi, owned: Owned) -> Iterator[str]:
 
 
 def test_offsets_are_listed_twice_and_nothing_is_left(owned: Owned, client: ConnectStrimzi, heartbeats: str) -> None:
-    """Also if no ConfigMap was there: Strimzi would create it without our label."""
+    """Without a ConfigMap, Strimzi would create one without our label."""
     with owned.kept(heartbeats):
         first = client.read_offsets(heartbeats)
         assert client.read_offsets(heartbeats) == first

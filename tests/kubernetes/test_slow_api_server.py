@@ -75,7 +75,7 @@ def test_an_answer_has_a_size(content: bytes) -> None:
 
 
 def test_an_ordinary_answer_is_read() -> None:
-    """Also a compressed one, and as a whole."""
+    """An answer is read as a whole, even if it is compressed."""
     body = json.dumps({"items": [RESOURCE.body] * 3}).encode()
     for content in (HEAD + b"\r\n" + body, HEAD + b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(body)):
         with opened(fixed(content)) as api:

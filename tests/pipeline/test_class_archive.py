@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
 
 def test_a_file_that_is_missing_is_not_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor where none is configured; one that is there is named after our options, and before the user's."""
+    """An existing archive is named after our options and before the user's."""
     archive = tmp_path / "classes.jsa"
     assert class_archive.quick_start("") == {"SPARK_SUBMIT_OPTS": QUICK_START}
     assert class_archive.quick_start(str(archive)) == {"SPARK_SUBMIT_OPTS": QUICK_START}

@@ -180,7 +180,7 @@ def test_an_answer_is_a_bound_where_bytes_were_changed(
     "traits", [Traits(exactly_once=True), Traits(transactions=True)], ids=["exactly once", "transactional source"]
 )
 def test_what_can_be_proved_by_single_records_is_proved(spark: SparkSession, traits: Traits) -> None:
-    """With markers of transactions at the end of the remote topic, or between records of the source."""
+    """Transaction markers may be at the end of the remote topic, or between records of the source."""
     world = World(traits)
     for start in range(0, 40, 8):
         world.produce(*range(start, start + 8))

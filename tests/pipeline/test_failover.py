@@ -41,7 +41,7 @@ def answer_of(row: dict[str, Any]) -> Row:
 
 
 def test_each_group_gets_its_offset_or_a_reason(spark: SparkSession, directory: FailoverDirectory) -> None:
-    """Between two mappings, at the end, behind all syncs, with members, ahead, there already, and not replicated."""
+    """Groups are between mappings, at the end, behind all syncs, active, ahead, there already, or not replicated."""
     write_observation(directory, min_coverage=0.3)
 
     summary = translate_job.run(spark, directory)

@@ -38,6 +38,6 @@ def test_groups_that_no_failover_moves_are_warned_of() -> None:
 
 
 def test_a_snapshot_of_an_earlier_version_names_none() -> None:
-    """And without a checkpoint connector no group is judged."""
+    """Without a checkpoint connector no group is judged either."""
     assert list(kind_verdicts(CHECKPOINT, {})) == []
     assert list(kind_verdicts(None, {"unmovable": {"clicks": KIND}})) == []

@@ -45,7 +45,7 @@ def test_not_where_too_little_will_be_read(spark: SparkSession, tmp_path: Path, 
 
 
 def test_records_tell_each_of_them(spark: SparkSession) -> None:
-    """Whatever happened, and whatever came before the lowest position: the remote topic read whole is enough."""
+    """Reading the whole remote topic is enough, whatever happened, and whatever came before the lowest position."""
     random = Random(5)
     endings = [Ending.DRAINED, Ending.STOPPED]
     worlds = [history(random, ending=random.choice(endings)) for _ in range(HISTORIES)]

@@ -146,7 +146,7 @@ def shortest(wrong: Iterable[Answer]) -> str:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_ordinary_flows_are_exact(spark: SparkSession, seed: int) -> None:
-    """With restarts, rewinds and pauses: nothing is skipped, and 95 of 100 answers are exact, with or without syncs."""
+    """With restarts, rewinds and pauses nothing is skipped, and 95 of 100 answers are exact, with or without syncs."""
     found = answered_with_ledger(spark, lost(seed, ordinary=True))
 
     assert not shortest(one for one in found if one.wrong)

@@ -116,7 +116,7 @@ def test_broken_entries(planner: Planner, tmp_path: Path) -> None:
 
 
 def test_broken_json_columns(planner: Planner, tmp_path: Path) -> None:
-    """The same for columns of JSON."""
+    """Each row whose JSON columns can't be read gets a verdict of its own."""
     cells = ['"{""a"":', '"[1]"', '"{""a"": {}}"', '"{""a"":1,""a"":2}"']
     uri = text(tmp_path / "o.csv", "partition,offset\n" + "\n".join(f"{cell},{cells[1]}" for cell in cells[1:]) + "\n")
 

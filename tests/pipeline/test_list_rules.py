@@ -43,7 +43,7 @@ OFFSET_KEYS = (
 
 
 def test_wrong_keys(planner: Planner, tmp_path: Path) -> None:
-    """A key too many or too few makes another partition, which nothing reads."""
+    """With an extra or missing key it is a different source partition, which no task reads."""
     uri = written(
         tmp_path / "o.json",
         ({**in_mirror(0), "x": 1}, {"offset": 5}),

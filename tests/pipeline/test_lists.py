@@ -82,7 +82,7 @@ def test_text_formats(planner: Planner, tmp_path: Path, name: str) -> None:
     ids=["positions", "json", "a snapshot"],
 )
 def test_parquet(planner: Planner, tmp_path: Path, columns: dict[str, list[Any]]) -> None:
-    """Parquet, as positions or as JSON; where a snapshot has both, the JSON is what was stored."""
+    """Parquet may have positions or JSON; where a snapshot has both, the JSON is what was stored."""
     uri = str(tmp_path / "offsets")
     pq.write_table(pa.table(columns), uri)
 

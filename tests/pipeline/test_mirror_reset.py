@@ -138,7 +138,7 @@ def test_a_refused_plan_has_its_topics_too(planner: Planner, written: ResetDirec
     ],
 )
 def test_replicas_are_called_as_the_flow_calls_them(spark: SparkSession, config: dict[str, str]) -> None:
-    """By Catalyst as by ``Flow.target_topic``."""
+    """Spark's expression gives the same remote topics as ``Flow.target_topic``."""
     flow, names = Flow.of(config), ["orders", "heartbeats", "a.heartbeats", "a_heartbeats", "x.y"]
 
     rows = frame_of(spark, [(name,) for name in names], "topic string")

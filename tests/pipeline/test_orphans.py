@@ -47,7 +47,7 @@ class Search:
         self.directory = OrphansDirectory(str(path))
 
     def run(self, records: Sequence[Record], known: Sequence[str] = (), **requested: str) -> dict[str, Any]:
-        """Give the summary."""
+        """Run the job on these records and return its summary."""
         self.prepare(records, known, **requested)
         return orphans_job.run(self.spark, self.directory)
 
@@ -87,7 +87,7 @@ def search(spark: SparkSession, tmp_path: Path) -> Search:
 
 
 def test_the_last_record_of_each_key_of_a_connector_that_is_gone(search: Search) -> None:
-    """Column by column; the summary counts exactly these rows."""
+    """Every column is right, and the summary counts exactly these rows."""
     records = [
         Record(key("gone"), b'{"position":1}', 2, 0, 1),
         Record(key("gone"), b'{"position":22}', 2, 7, 2),
@@ -149,7 +149,7 @@ def test_the_last_record_of_each_key_of_a_connector_that_is_gone(search: Search)
 
 @pytest.mark.parametrize("nothing", [None, b"null"])
 def test_a_tombstone_is_no_offset(search: Search, nothing: bytes | None) -> None:
-    """Whatever stood there before it; and an offset after it is one again."""
+    """A tombstone removes the offset before it; a later record is an offset again."""
     summary = search.run(
         [
             Record(key("removed"), b'{"position":1}', offset=0),
@@ -164,7 +164,7 @@ def test_a_tombstone_is_no_offset(search: Search, nothing: bytes | None) -> None
 
 
 def test_keys_of_another_shape_are_passed_over(search: Search) -> None:
-    """As a worker passes over them; they are counted."""
+    """A worker passes over them, too; they are counted."""
     others = [
         b"",
         b"no json",
@@ -219,7 +219,7 @@ def test_a_key_in_two_partitions(search: Search) -> None:
 
 
 def test_only_connectors_whose_whole_name_matches(search: Search) -> None:
-    """Java's patterns."""
+    """The pattern must match the whole name, in Java's syntax."""
     records = [
         Record(key(name), b"{}", offset=place) for place, name in enumerate(["files-a", "files-b", "my-files-a"])
     ]
@@ -254,7 +254,7 @@ def test_only_connectors_of_which_nothing_was_written_since(search: Search) -> N
 
 
 def test_nothing_at_all(search: Search) -> None:
-    """An empty topic, and no connectors."""
+    """An empty topic and no connectors give empty counts."""
     summary = search.run([])
 
     assert (summary["records"], summary["keys"], summary["orphaned"], summary["size_bytes"]) == (0, 0, 0, 0)
@@ -262,7 +262,7 @@ def test_nothing_at_all(search: Search) -> None:
 
 
 def test_the_summary_lists_the_largest(search: Search) -> None:
-    """And says how many more there are."""
+    """It also says how many more there are."""
     records = [Record(key(f"gone-{n:03d}"), b"%d" % 10**n, offset=n) for n in range(103)]
 
     summary = search.run(records)

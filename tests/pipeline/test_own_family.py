@@ -49,7 +49,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
 
 
 def test_the_documented_family_has_the_connectors_of_its_class(install: Install) -> None:
-    """By class name or alias; without the distribution, the class is unknown."""
+    """A class name and its alias both lead to it; without the distribution, the class is unknown."""
     load_own_families.cache_clear()
     assert family_of(ConnectorType.SOURCE, CLASS).name == "generic_source"
     install()

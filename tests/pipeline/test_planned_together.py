@@ -104,7 +104,7 @@ def test_one_table_for_all(planner: Planner, tmp_path: Path) -> None:
 
 
 def test_a_file_without_connectors_is_for_each(planner: Planner, tmp_path: Path) -> None:
-    """The same positions for every connector of a fleet."""
+    """Its positions count for every connector of a fleet."""
     path = tmp_path / "offsets.csv"
     path.write_text("topic,partition,position\norders,0,33\n")
     requests = [

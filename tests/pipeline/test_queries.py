@@ -96,7 +96,7 @@ def test_a_path_is_no_table(spark: SparkSession, landed: Path, table: str) -> No
 
 @pytest.mark.usefixtures("landed")
 def test_a_place_that_names_no_catalog_runs_no_query(spark: SparkSession) -> None:
-    """Nor one that names another than that of the table."""
+    """The table's own catalog must be named."""
     with pytest.raises(InvalidDocument, match="to=query is off"):
         queries.run(spark, "SELECT 1", [])
     with pytest.raises(

@@ -121,7 +121,7 @@ def judged_partitions(spark: SparkSession) -> DataFrame:
 
 
 def test_lag_and_loss_of_a_partition(rows: DataFrame) -> None:
-    """Offsets from the position on; 0 where no record is left; from the log start where MirrorMaker 2 starts over."""
+    """Lag counts offsets from the position on, or from the log start where MirrorMaker 2 starts over."""
     found = {row["topic"]: row for row in rows.collect()}
 
     assert {topic: (row["position"], row["lag"], row["lag_ms"], row["lost"]) for topic, row in found.items()} == {
@@ -158,7 +158,7 @@ def test_without_an_offset_and_from_latest_nobody_knows(spark: SparkSession) -> 
 
 
 def test_what_is_found_of_partitions(spark: SparkSession, rows: DataFrame) -> None:
-    """Each with its numbers; what is not known, or at a threshold, is not found."""
+    """Each finding has its numbers; a value that is unknown, or at a threshold, is no finding."""
     calm = with_progress(rows, frame(spark, LAG_HISTORY, []), stuck_after=300)
     thresholds = Thresholds(max_lag_seconds=29, max_sync_age=59)
 
@@ -203,7 +203,7 @@ def test_what_is_found_of_partitions(spark: SparkSession, rows: DataFrame) -> No
 
 
 def test_a_group_without_progress_is_found_in_the_history(spark: SparkSession, rows: DataFrame) -> None:
-    """One with a lag now and long enough ago, at the same position; not one whose lag is new, nor one that moved."""
+    """It had a lag at this position long enough ago; a group that has moved, or has a new lag, is not found."""
 
     def then(topic: str, position: int, lag: int, seconds: float, **ids: str) -> dict[str, Any]:
         seen = {"run_uri": f"run-{seconds}", "observed_at": ago(seconds), "lag_ms": 0}
@@ -283,7 +283,7 @@ def test_a_remote_topic_that_was_created_again_is_found(spark: SparkSession) -> 
 
 
 def test_history_and_trend(spark: SparkSession, rows: DataFrame) -> None:
-    """The sum of all partitions, and those that lag most."""
+    """The trend has the sum of all partitions, and the partitions that lag most."""
     earlier = frame(
         spark,
         LAG_HISTORY,

@@ -59,7 +59,7 @@ def begin(position: int) -> tuple[int, int]:
     ],
 )
 def test_nearest_to_the_end_first(spark: SparkSession, total: int, read: list[int | None]) -> None:
-    """All records of a position, or none: a part of them proves nothing."""
+    """A position gets all of its records, or none: a part of them proves nothing."""
     expected = [
         (None, None, needed(at), True, False) if chosen_one is None else (*begin(at), 0, False, False)
         for at, chosen_one in zip([9_000, 8_000, 5_000], read, strict=True)

@@ -22,7 +22,7 @@ AT_DB = '{"server":"db"}'
 
 
 def test_an_lsn_is_stored_alone(planner: Planner) -> None:
-    """In either notation: the connector then delivers each transaction that commits from there on, from its start."""
+    """Both notations work. The connector delivers each transaction that commits from the LSN on, from its start."""
     for value in ("0/400", str(0x400)):
         plan = planner.plan(ORDERS, logs={}, slots=[SLOT], to="offset", value=value)
 

@@ -92,7 +92,7 @@ def test_nobody_is_stuck_who_had_no_reason_to_move(comparison: Comparison, earli
 
 
 def test_a_position_beyond_the_end_of_its_log(comparison: Comparison) -> None:
-    """Found in the first snapshot already, and a jump if it moved there."""
+    """It is found in the first snapshot already; if the position has moved there, it is a jump, too."""
     comparison.run(Taken(at(50), [100]), Taken(at(150), [100]))
 
     assert comparison.changes == {0: "jumped"}
@@ -161,7 +161,7 @@ def test_the_first_snapshot_has_nothing_to_compare_with(comparison: Comparison) 
 
 
 def test_the_report_names_findings_worst_first(comparison: Comparison) -> None:
-    """An error before a warning, each with the rule's sentence; connectors with odd changes first."""
+    """It lists errors before warnings, each with the rule's sentence, and connectors with odd changes first."""
     names: Iterable[str] = ("calm", SINK)
     calm = [At(0, 1, "calm")]
     states = dict.fromkeys(names, "RUNNING")

@@ -46,7 +46,7 @@ def test_a_file_with_the_last_offsets(planner: Planner, tmp_path: Path, name: st
 
 
 def test_a_mirror_source_stores_the_last_offset_itself(planner: Planner, tmp_path: Path) -> None:
-    """And none at all to resume at 0. JSON lines need no columns if theirs are called so."""
+    """To resume at 0 it stores no offset. JSON lines need no ``columns`` if theirs have the expected names."""
     lines = [
         f'{{"topic": "orders", "partition": {number}, "position": {position}}}'
         for number, position in ((0, 0), (1, 10))
@@ -67,7 +67,7 @@ AS landed(connector, t, p, max_offset)"""
 
 @pytest.mark.parametrize(("query", "columns"), [(AGGREGATED, ""), (OF_SEVERAL, COLUMNS)])
 def test_a_query(planner: Planner, query: str, columns: str) -> None:
-    """Of any form; rows of other connectors do not count."""
+    """A query may have any form; rows of other connectors do not count."""
     plan = planner.plan(SINK, to="query", value=query, columns=columns)
 
     assert [(row.partition, row.after) for row in plan.rows] == [(at_sink(0), read(40)), (at_sink(1), read(10))]
@@ -128,7 +128,7 @@ def test_rows_that_are_no_positions(planner: Planner) -> None:
 def test_what_is_no_query_of_positions(
     planner: Planner, monkeypatch: pytest.MonkeyPatch, query: str, said: str
 ) -> None:
-    """Refused in one sentence; what would change a table is no query."""
+    """It is refused in one sentence, above all a statement that would change a table."""
     monkeypatch.setattr(tables, "MOST_ROWS", 10)
 
     plan = planner.plan(SINK, to="query", value=query)

@@ -217,7 +217,7 @@ def test_the_digest_is_that_of_the_plan_read_back(planner: Planner) -> None:
 
 
 def test_the_largest_shift_is_a_verdict(planner: Planner) -> None:
-    """No number overflows."""
+    """The largest shift overflows no number: it is an error for each partition."""
     plan = planner.plan(sink(READ), logs=LOGS, to="shift", value=str(2**63 - 1))
 
     assert {(found.rule, found.partition) for found in plan.of(Rule.BEYOND_LOG_END)} == {

@@ -88,7 +88,7 @@ def test_an_id_that_another_process_got_is_no_sandbox(state: Path) -> None:
 
 
 def test_a_start_that_fails_says_why(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In one sentence, not in a traceback."""
+    """The reason is one sentence, not a traceback."""
     monkeypatch.setenv("JAVA_HOME", str(state))
 
     up = command("up", state)

@@ -129,7 +129,7 @@ def test_a_broker_gets_the_settings_of_the_sandbox(tmp_path: Path) -> None:
 
 
 def test_the_clusters_differ_in_their_name_alone() -> None:
-    """And have ids of their own: what tells two clusters apart."""
+    """Each also has its own id, by which two clusters can be told apart."""
     source, target = (environment(name) for name in BROKERS)
     own = {"CLUSTER_ID", "KAFKA_ADVERTISED_LISTENERS"}
 

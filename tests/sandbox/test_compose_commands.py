@@ -32,7 +32,7 @@ def scene(sandbox: Sandbox) -> Iterator[list[str]]:
 
 
 def test_the_scene_is_set_once(sandbox: Sandbox, scene: list[str]) -> None:
-    """Also after an attempt that was broken off; set again, it changes nothing that someone has done since."""
+    """An attempt that was broken off is completed; set again, it changes nothing that someone has done since."""
     sandbox.source.create_topic(TOPIC)
     sandbox.source.produce(TOPIC, ["half of it"])
 

@@ -90,7 +90,7 @@ def test_interrupted_it_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sentence and exit code 1, no traceback."""
+    """The demo prints a sentence without a traceback, and exits with 1."""
     monkeypatch.setitem(ENVIRONMENT, "JAVA_HOME", str(tmp_path))
 
     with start(tmp_path / "demo") as demo:

@@ -24,7 +24,7 @@ def fake_jdk(home: Path, version: str, *, compiler: bool = True) -> Path:
 
 @pytest.mark.parametrize(("platform", "command"), [("linux", "apt-get install"), ("darwin", "brew install")])
 def test_no_java(platform: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One sentence, with the command of this platform."""
+    """The error is one sentence with the command that installs Java on this platform."""
     monkeypatch.setattr("sys.platform", platform)
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))

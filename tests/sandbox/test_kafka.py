@@ -28,7 +28,7 @@ def test_records_come_back_as_they_were_written(sandbox: Sandbox) -> None:
 
 
 def test_records_without_a_time_get_the_present_one(sandbox: Sandbox) -> None:
-    """As with any producer."""
+    """Like those of any producer, they have the time of their production."""
     sandbox.source.create_topic("now")
     before = time.time_ns() // 1_000_000
     sandbox.source.produce("now", ["a"])
@@ -89,7 +89,7 @@ def test_topics_appear_and_go(sandbox: Sandbox) -> None:
 
 
 def test_many_records_fit_through_a_full_queue(sandbox: Sandbox) -> None:
-    """More than librdkafka queues at a time, in order."""
+    """More records than librdkafka can queue arrive in order."""
     sandbox.source.create_topic("many")
 
     assert sandbox.source.produce("many", map(str, range(150_000)), partition=0) == 150_000

@@ -34,7 +34,7 @@ def program(path: Path, text: str) -> None:
 
 
 def java_of(home: Path, version: str) -> Path:
-    """A Java that only tells its version."""
+    """A fake ``java`` that only prints its version."""
     printed = f"echo '    java.specification.version = {version}' >&2"
     program(home / "bin" / "java", f"#!/bin/sh\n{printed}\n")
     return home / "bin" / "java"

@@ -59,7 +59,7 @@ def test_what_airflow_runs_by_itself_is_not_red(playing: Playing) -> None:
 
 
 def test_told_to_end_it_leaves_nothing(playing: Playing) -> None:
-    """No process and no file; it stands last in this module, as nothing is left to play with afterwards."""
+    """No process and no file is left. This test is the last of the module, as nothing is left to play with."""
     started = psutil.Process(playing.process.pid).children(recursive=True)
     root = Path(playing.match(r"topic to (\S+)/data/"))
 

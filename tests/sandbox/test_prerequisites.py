@@ -32,7 +32,7 @@ def check(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_missing_jdk_is_named_with_the_command_that_brings_it(bare: dict[str, str]) -> None:
-    """And nothing else is."""
+    """Nothing else is named."""
     done = check(bare)
 
     assert done.returncode == 1
@@ -54,7 +54,7 @@ def test_a_jdk_of_another_version_is_named(bare: dict[str, str], tmp_path: Path)
 
 
 def test_a_missing_python_is_named_with_the_command_that_brings_it(bare: dict[str, str]) -> None:
-    """Also where there is one of another name."""
+    """A Python of another name does not count."""
     done = check({**bare, "PYTHON": "python3.99"})
 
     assert done.returncode == 1

@@ -154,7 +154,7 @@ def test_a_worker_that_ends_early_says_why(own: Sandbox) -> None:
 
 
 def test_a_lost_port_is_replaced(own: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Someone else binds the chosen port first: the server starts with others."""
+    """If someone else binds the chosen port first, the server starts with other ports."""
     with socket.create_server(("127.0.0.1", 0)) as rival:
         taken: int = rival.getsockname()[1]
         chosen = process.free_ports(3)
@@ -182,7 +182,7 @@ def test_free_ports_are_different() -> None:
 
 
 def test_logs_are_kept_on_request(own: Sandbox) -> None:
-    """One file for each server."""
+    """There is one file for each server."""
     assert {path.name for path in own.keep_logs_now().iterdir()} >= {"source.log", "target.log", "connect.log"}
 
 
@@ -202,7 +202,7 @@ def test_a_failed_start_keeps_the_logs_and_leaves_nothing_else(tmp_path: Path) -
 
 
 def test_a_directory_with_something_in_it_is_refused(tmp_path: Path) -> None:
-    """A sandbox removes its root at the end, so it must be its own."""
+    """A sandbox deletes its root directory at the end, so it accepts only an empty one."""
     (tmp_path / "precious").touch()
     with pytest.raises(SandboxError, match="not empty"):
         Sandbox(root=tmp_path)

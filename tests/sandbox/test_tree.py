@@ -29,7 +29,7 @@ def start(directory: Path, *command: str, **environment: str) -> subprocess.Pope
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_all_descendants_end_with_it(tmp_path: Path, number: signal.Signals) -> None:
-    """Also those that no signal to the command or its group would reach."""
+    """Even those end that no signal to the command or its group would reach."""
     with start(tmp_path, "sh", "-c", FAMILY) as running:
         me = psutil.Process(running.pid)
         wait_until(lambda: len(me.children(recursive=True)) == 3, 60, "the family is not complete")

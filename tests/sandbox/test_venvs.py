@@ -34,7 +34,7 @@ def test_a_missing_python_is_named_with_the_command_that_brings_it(tmp_path: Pat
 
 
 def test_an_environment_is_made_of_the_requested_python(tmp_path: Path) -> None:
-    """Also where there is one already."""
+    """It may exist already."""
     version = "{}.{}".format(*sys.version_info)
 
     first, again = (make_venv(version, tmp_path / "venv") for _ in range(2))

@@ -118,7 +118,7 @@ def test_what_can_not_be_observed_does_not_end_a_wait(clock: Clock) -> None:
 
 
 def test_a_value_is_waited_for_and_named(clock: Clock) -> None:
-    """Any answer that differs from the one before is progress; the message has the last one and the expected one."""
+    """A changed answer counts as progress; the error names the last answer and the expected answer."""
     began = clock.now
 
     wait_for(lambda: (clock.now - began) // 50, 4, 60, "it is not there", interval=1)

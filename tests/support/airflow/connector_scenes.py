@@ -29,7 +29,7 @@ def _changer(sandbox: Sandbox, runs: Runs) -> Changer:
 
 @dataclass
 class Poisons(Scene):
-    """A sink that has failed on a record which only a run with one record a poll finds; each run gets a new one."""
+    """A FAILED sink whose poison record can be found only by polling one record at a time. Each run gets a new sink."""
 
     # Its search is what a teardown has most to restore of: the sink is stopped and has another configuration.
     dies = "poison.find"

@@ -43,7 +43,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.fixture
 def connection(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Set an Airflow connection, as JSON in its environment variable; a text is set as it is."""
+    """Set an Airflow connection, as JSON in its environment variable; a string is set as it is."""
 
     def set_connection(conn_id: str = "kafka_connect_default", uri: str | None = None, **fields: Any) -> None:
         value = uri or json.dumps({"conn_type": "kafka_connect", **fields})

@@ -58,7 +58,10 @@ class Shape:
 
 @dataclass(frozen=True)
 class Cell:
-    """A task that breaks; ``after_death``: one that changes something was killed before, half-way and for good."""
+    """A task and the fault that breaks it.
+
+    ``after_death``: before that, the task that makes the changes is killed half-way, and so is each of its retries.
+    """
 
     dag_id: str
     task: str
@@ -172,6 +175,9 @@ def _has_its_turn(index: int) -> bool:
 
 
 def _executed(dag_id: str) -> list[str]:
-    """The tasks that a worker executes, in order; the scheduler marks an ``EmptyOperator`` without a worker."""
+    """The tasks that run on a worker, in order.
+
+    An ``EmptyOperator`` does not run: the scheduler itself marks it as successful.
+    """
     tasks = _dag(dag_id).topological_sort()  # type: ignore[no-untyped-call]
     return [task.task_id for task in tasks if not task.inherits_from_empty_operator]

@@ -31,7 +31,7 @@ class Time:
         self.slept += seconds
 
     def age(self, uri: str) -> float:
-        """How long ago a lease was renewed, as a store would say by its own clock."""
+        """Seconds since the lease was renewed, by the store's clock."""
         return self.now - float(files.read_json(uri)["heard_at"])
 
     @property

@@ -67,7 +67,7 @@ class Generated(Broken):
     """Broken at each call; and run again after it has ended."""
 
     def test_run_again(self, request: pytest.FixtureRequest, row: type[Row]) -> None:
-        """By hand, after its success, as an operator of Airflow's UI clears a task: it says again what is so."""
+        """Someone clears the task after its success, as in Airflow's UI: it reports the same result."""
         with row.opened(request) as one:
             one.ready(0)
             by, again = owner(), Faults()
@@ -81,7 +81,7 @@ class Generated(Broken):
                 assert not CHANGES.intersection(again.calls)
 
     def test_run_again_after_someone_elses_change(self, request: pytest.FixtureRequest, row: type[Row]) -> None:
-        """It is no success that is none any more: an error, and theirs stays; or it is made anew."""
+        """A success that no longer holds is not reported again: it is an error, or the change is made again."""
         with row.opened(request) as one:
             one.ready(0)
             by, again, error = owner(), Faults(), None

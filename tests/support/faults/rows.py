@@ -29,7 +29,7 @@ class Row(ABC):
         share: Of its calls one in so many is broken, another one in each run.
         faults: Those that it can meet.
         successors: Who comes after a fault, in turns.
-        is_made_once: False if each attempt of a run makes it anew.
+        is_made_once: False if each attempt of a run makes it again.
         is_slow: True if there is never the time to break all of its calls.
         is_one_task: False if a run makes it in several tasks, which are never all run again.
     """

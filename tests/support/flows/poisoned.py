@@ -94,7 +94,7 @@ class Poisoned:
 
     @property
     def settings(self) -> dict[str, str]:
-        """Its configuration as Connect has it."""
+        """Its configuration in Connect."""
         return {name: value for name, value in self.sandbox.connect.config(self.name).items() if name != "name"}
 
     @property

@@ -82,7 +82,7 @@ def answered_together(spark: SparkSession, questions: Sequence[Question]) -> dic
 
 
 def _translated(spark: SparkSession, cases: Sequence[_Case], *, are_unread: bool) -> Iterator[tuple[int, Answer]]:
-    """Yield the answers, each with the number of its case."""
+    """Translate the groups of all cases in one job; yield each answer with the number of its case."""
     worlds = [world for world, _question in cases]
     partitions = frame_of(spark, list(map(_partition, range(len(cases)), cases)), struct_type(MIRROR_PARTITIONS))
     digests = [row for number, (world, asked) in enumerate(cases) for row in digest_rows(number, world, asked.read)]

@@ -62,7 +62,7 @@ def looks_alike(world: World) -> bool:
 
 
 def mistaken(world: World) -> bool:
-    """Whether a copy, with another timestamp than its record, looks like another record of the source."""
+    """Whether a copy, whose timestamp is not its record's, looks like another record of the source."""
     if Event.TIMESTAMP_TYPE not in world.happened:
         return False
     own = {one.origin: digest_of(world, one) for one in world.source.written.values()}

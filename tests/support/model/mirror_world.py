@@ -199,7 +199,8 @@ class Flow:
     def replicate(self, count: int | None = None) -> None:
         """Read ``count`` records (None: all) and write the transformed ones.
 
-        None of a partition that the remote topic lacks: MirrorMaker 2 adds it there before it reads it.
+        Does nothing while the remote topic lacks the partition: MirrorMaker 2 creates the remote partition before it
+        reads the source.
         """
         world, random, before = self.world, self.random.random, self._sent
         if world.absent:
@@ -227,18 +228,18 @@ class Flow:
         self._send()
 
     def crash(self, in_vain: int = 0) -> None:
-        """Start anew without storing; with exactly-once ``in_vain`` copies and their abort marker stay unseen."""
+        """Start again without storing; with exactly-once ``in_vain`` copies and their abort marker stay unseen."""
         if self.world.traits.exactly_once and self.left() and not self.world.absent:
             self.world.target.append_unseen(1 + min(in_vain, len(self.left())))
         self.start()
 
     def restart(self) -> None:
-        """Stop in order and start anew."""
+        """Stop in order and start again."""
         self.commit()
         self.start()
 
     def move(self, position: int) -> None:
-        """Stop, store by hand that ``position`` comes next, and start anew."""
+        """Stop, store by hand that ``position`` comes next, and start again."""
         self.commit()
         self.stored = position - 1 if position else None
         self.start()

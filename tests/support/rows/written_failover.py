@@ -36,7 +36,7 @@ GROUPS: Sequence[tuple[str, int, int, int | None]] = (
 
 
 def text(content: str) -> bytes:
-    """A text as Java's DataOutput writes it."""
+    """A string in the format of Java's DataOutput."""
     raw = content.encode()
     return struct.pack(">h", len(raw)) + raw
 

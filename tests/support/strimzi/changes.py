@@ -79,7 +79,7 @@ def _clients(made: Managed, faults: Faults, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def _plan(made: Managed, stored: dict[str, str]) -> OffsetPlan:
-    """The plan to resume after the record AFTER, made from what is stored."""
+    """The plan to resume after record ``AFTER``, based on the stored offsets."""
     before, after = made.offset(BEFORE), made.offset(AFTER)
     entry = Entry.of(after["partition"], after["offset"])
     now = stored.get(entry.partition)

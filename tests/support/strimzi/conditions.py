@@ -53,5 +53,5 @@ def _without_times(status: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def now() -> str:
-    """The time, as a status has it."""
+    """The time, in the format of a status."""
     return datetime.now(UTC).isoformat().replace("+00:00", "Z")

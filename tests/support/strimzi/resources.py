@@ -1,4 +1,4 @@
-"""Custom resources and ConfigMaps of one namespace, as JSON has them."""
+"""Custom resources and ConfigMaps of one namespace, as parsed JSON."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def server(answer: Answer) -> Iterator[str]:
 
 
 def trickling(begin: bytes, piece: bytes) -> Answer:
-    """An answer of which a piece comes every 0.05 s, for ever."""
+    """A response that sends ``piece`` every 0.05 s and never ends."""
 
     def answer(opened: socket.socket, ended: Event) -> None:
         opened.sendall(begin)
