@@ -50,27 +50,29 @@ BUILD = Path(__file__).parents[1] / "build"
 def main() -> int:
     """Measure, and write the table after each row."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    # With a list as one of the choices, argparse accepts that none is given.
     parser.add_argument("module", nargs="*", choices=[*MEASURED, []], help="all by default")
     parser.add_argument("--runs", type=int, default=3, help="of each side of a row")
     parser.add_argument("--scale", type=float, default=1.0, help="a part of the rows, records and partitions")
+    parser.add_argument("--output", type=Path, default=BUILD, help="directory of the table; build/ by default")
     options = parser.parse_args()
     rows: list[Row] = []
     for name in options.module or MEASURED:
         for row in MEASURED[name](options.runs, options.scale):
             rows.append(row)
-            _write(rows, options.runs, options.scale)
+            _write(rows, options)
             print(" | ".join(row.cells().values()), flush=True)
     print(f"\n{markdown([row.cells() for row in rows])}")
     return 0 if all(row.holds for row in rows) else 1
 
 
-def _write(rows: Sequence[Row], runs: int, scale: float) -> None:
-    BUILD.mkdir(exist_ok=True)
-    here = {**machine(), "runs": runs, "scale": scale}
+def _write(rows: Sequence[Row], options: argparse.Namespace) -> None:
+    options.output.mkdir(exist_ok=True)
+    here = {**machine(), "runs": options.runs, "scale": options.scale}
     facts = " · ".join(f"{name} {value}" for name, value in here.items())
-    (BUILD / "bench.md").write_text(f"{facts}\n\n{markdown([row.cells() for row in rows])}\n")
+    (options.output / "bench.md").write_text(f"{facts}\n\n{markdown([row.cells() for row in rows])}\n")
     listed = [{**asdict(row), "ratio": row.ratio, "holds": row.holds} for row in rows]
-    (BUILD / "bench.json").write_text(json.dumps({"machine": here, "rows": listed}, indent=2))
+    (options.output / "bench.json").write_text(json.dumps({"machine": here, "rows": listed}, indent=2))
 
 
 def machine() -> dict[str, str]:
