@@ -52,5 +52,9 @@ class Row:
 
 def _seconds(runs: Sequence[float]) -> str:
     """Write the median, and from least to most if there are several."""
-    spread = f" ({min(runs):.3g} to {max(runs):.3g})" if len(runs) > 1 else ""
-    return f"{statistics.median(runs):.3g} s{spread}"
+    least, middle, most = (_short(one) for one in (min(runs), statistics.median(runs), max(runs)))
+    return f"{middle} s ({least} to {most})" if len(runs) > 1 else f"{middle} s"
+
+
+def _short(seconds: float) -> str:
+    return f"{seconds:,.0f}" if seconds >= 100 else f"{seconds:.3g}"
