@@ -17,7 +17,7 @@ from rows import Row
 
 from sandbox import Broker, Sandbox
 
-PARTITIONS, RECORDS, MANY = 25, 113_000, 1_000_000
+PARTITIONS, RECORDS, FEWER, MANY = 25, 113_000, 5_000, 1_000_000
 # Default settings, except that the consumer reports the end of a partition.
 FLOOR = """
 import sys
@@ -36,7 +36,7 @@ def rows(runs: int, scale: float) -> Iterator[Row]:
     """Return a row for each topic."""
     few, many = round(RECORDS * scale), round(MANY * scale)
     with Sandbox() as sandbox:
-        for records, distinct in ((few, few), (few, min(few, 5_000)), (many, many)):
+        for records, distinct in ((few, few), (few, max(1, round(FEWER * scale))), (many, many)):
             topic = _filled(sandbox.target, records, distinct=distinct)
             theirs, ours = zip(*[(_floor(sandbox, topic), _export(sandbox, topic)) for _ in range(runs)], strict=True)
             yield Row(

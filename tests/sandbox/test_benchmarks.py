@@ -32,7 +32,7 @@ def test_both_ways_are_measured(name: str, tmp_path: Path) -> None:
 
     done = subprocess.run(command, check=False, capture_output=True, text=True)
 
-    assert done.returncode in (0, 1), done.stderr[-3000:]  # 1: a goal is missed
+    assert done.returncode in (0, 3), done.stderr[-3000:]  # 3: a goal is missed
     measured = json.loads((tmp_path / "bench.json").read_text())["rows"]
     assert len(measured) == ROWS[name], [row["name"] for row in measured]
     assert all(seconds > 0 for row in measured for seconds in (*row["ours"], *row["theirs"]))
