@@ -30,6 +30,7 @@ from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.observe.cluster_snapshot import AT_ONCE, SnapshotClients, take_cluster_snapshot
 from airflow_provider_connect_offsets.observe.snapshot import take_snapshots
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
+from airflow_provider_connect_offsets.offsets.requests.guards import Guards
 from airflow_provider_connect_offsets.offsets.requests.snapshots import SnapshotRequest
 from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
 from airflow_provider_connect_offsets.operations.connector.plans import read_plan
@@ -156,7 +157,8 @@ class _Work:
         config = {"bootstrap.servers": self.sandbox.target.bootstrap}
         with self._rest() as rest, RemainingRecords(config) as logs, ConsumerGroups(config) as groups:
             workspace = self.scratch.as_uri()
-            yield Clients(rest, rest, logs=logs, groups=groups, cluster="sandbox", workspace=workspace)
+            guards = Guards(readable=(workspace,))
+            yield Clients(rest, rest, logs=logs, groups=groups, cluster="sandbox", workspace=workspace, guards=guards)
 
     def _job(self, *arguments: str) -> None:
         submit("--py-files", str(self.shipped), str(job_path()), *arguments)
