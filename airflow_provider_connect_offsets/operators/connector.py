@@ -213,8 +213,10 @@ class RestartConnectorOperator(ConnectorOperator):
         from airflow_provider_connect_offsets.operations.connector import stepwise
 
         given = self.parse_as(RestartParams)
-        failed = stepwise.restart(self.connector, clients, owner_of(context), failed_only=given.failed_only)
-        self.log.info("%r is as it was before; of it and its tasks %d had failed.", self.connector, failed)
+        failed = stepwise.restart(
+            self.connector, clients, owner_of(context), failed_only=given.failed_only, seconds=LEASE_SECONDS
+        )
+        self.log.info("%r: of the connector and its tasks, %d had failed and none has now.", self.connector, failed)
         return failed
 
 

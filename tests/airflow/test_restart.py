@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 
-from airflow_provider_connect_offsets.exceptions import NotRunning, Unsupported
+from airflow_provider_connect_offsets.exceptions import NotRunning, Overlap, Unsupported
+from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.operations.connector import stepwise
+from airflow_provider_connect_offsets.operations.connector.plans import read_plan
 from airflow_provider_connect_offsets.operations.groups.group_clients import group_clients
 from airflow_provider_connect_offsets.operators import RestartConnectorOperator
 from sandbox import Sandbox
 from tests.airflow.test_single_steps import run
 from tests.support.flows.existence import owner
-from tests.support.flows.flows import SinkFlow
+from tests.support.flows.flows import Changer, SinkFlow, world
 from tests.support.flows.groups import cluster
 
 pytestmark = pytest.mark.usefixtures("connections")
@@ -74,4 +78,32 @@ def test_what_is_started_elsewhere_is_not_restarted(sandbox: Sandbox, workspace:
         groups = group_clients(kafka, workspace)
 
         with pytest.raises(Unsupported, match=r"Nothing was changed.*where only its offsets are stored"):
-            stepwise.restart("orders", groups, owner(), failed_only=True)
+            stepwise.restart("orders", groups, owner(), failed_only=True, seconds=60)
+
+
+def test_what_only_strimzi_reaches_is_not_restarted() -> None:
+    """Before anything is read; the message names the control that can."""
+    nobody: Any = None
+    strimzi = Clients(nobody, nobody, origin=Origin.STRIMZI)
+
+    with pytest.raises(Unsupported, match=r"Nothing was restarted: for 'orders' .*Use control=strimzi\+rest"):
+        stepwise.restart("orders", strimzi, owner(), failed_only=True, seconds=60)
+
+
+def test_a_run_may_restart_what_it_has_begun_to_change(sink: SinkFlow, target_changer: Changer) -> None:
+    """Its plan is neither carried out nor undone by that, and no other run may restart the connector meanwhile."""
+    run, _summary = target_changer.plan(sink.name, "offset", "50")
+    plan, mine, journal = read_plan(run), owner(), target_changer.journal(sink.name)
+    before = world(sink.sandbox)
+
+    with target_changer.clients() as clients:
+        stepwise.begin(plan, clients, mine, seconds=60)
+
+        assert stepwise.restart(sink.name, clients, mine, failed_only=False, seconds=60) == 0
+        with pytest.raises(Overlap, match=f"'{sink.name}' is being changed by run '{mine.run}'"):
+            stepwise.restart(sink.name, clients, owner(), failed_only=False, seconds=60)
+
+        before.assert_stands()
+        assert journal.is_open_for(mine.run)
+        stepwise.undo(plan, clients, replace(mine, task="restore"))
+    assert journal.read_left() is None

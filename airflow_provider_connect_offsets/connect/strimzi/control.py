@@ -29,7 +29,6 @@ from airflow_provider_connect_offsets.exceptions import (
     Rejected,
     UnknownConnector,
     Unreachable,
-    Unsupported,
 )
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
 
@@ -128,18 +127,6 @@ class StrimziControl:
     def resume(self, connector: str) -> None:
         """Request RUNNING in the resource; if it had no state before we set one, remove the state again."""
         self._request(connector, State.RUNNING)
-
-    def restart(self, name: str, *, failed_only: bool) -> None:
-        """Refuse it: Strimzi's annotations restart all of a connector or one task, and nothing tells when that is done.
-
-        Raises:
-            Unsupported: Always; the message names the control that can.
-        """
-        del failed_only
-        raise Unsupported(
-            f"{name!r} was not restarted: that needs Connect's REST API. Use control=strimzi+rest, or "
-            "autoRestart in its resource."
-        )
 
     def _request(self, connector: str, state: State) -> None:
         self.require_state_changes()

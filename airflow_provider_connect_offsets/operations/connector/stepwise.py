@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 
 from airflow_provider_connect_offsets.connect.protocols import State
-from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotStopped
-from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotStopped, Unsupported
+from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.operations.connector import outcomes
@@ -70,18 +70,13 @@ def set_state(connector: str, state: State, clients: Clients, owner: Owner, *, s
         Overlap: Another run changes the connector.
         StoreError: Connect does not answer, or refuses.
     """
-    stage = SetState(connector, clients, state=state.value)
-    if journal_of(clients, connector).is_open_for(owner.run):
-        with _continue_saga(connector, clients, owner, seconds):
-            stage.do({})
-    else:
-        operate(operation_on_connector(clients, connector, f"the request for {state}", lambda _left: [stage]), owner)
+    _request(SetState(connector, clients, state=state.value), f"the request for {state}", clients, owner, seconds)
 
 
-def restart(connector: str, clients: Clients, owner: Owner, *, failed_only: bool) -> int:
+def restart(connector: str, clients: Clients, owner: Owner, *, failed_only: bool, seconds: float) -> int:
     """Restart a connector and its tasks, or what of them has failed, and wait until it has its state again.
 
-    What a dead run left of the connector is undone first.
+    Like :func:`set_state`, as a saga of one stage or within the saga that the run has begun.
 
     Returns:
         How many had failed: the connector itself counts as one.
@@ -94,15 +89,31 @@ def restart(connector: str, clients: Clients, owner: Owner, *, failed_only: bool
         StoreError: Connect does not answer, or refuses.
     """
     clients.registry()
+    if clients.origin is Origin.STRIMZI:
+        raise Unsupported(
+            f"Nothing was restarted: for {connector!r} that needs Connect's REST API. Use control=strimzi+rest, or "
+            "autoRestart in its resource."
+        )
     status = steps.await_lasting_status(clients, connector)
     if status.state is State.STOPPED:
         raise InvalidRequest(f"Nothing was restarted: {connector!r} is STOPPED. Resume it instead.")
     failed = [status.state, *(task.state for task in status.tasks)].count(State.FAILED)
     if failed or not failed_only:
         stage = RestartConnector(connector, clients, failed_only=failed_only)
-        operate(operation_on_connector(clients, connector, "the restart", lambda _left: [stage]), owner)
-        steps.await_restarted(clients, connector, tasks=len(status.tasks))
+        _request(stage, "the restart", clients, owner, seconds)
+        steps.await_restarted(clients, connector, status)
     return failed
+
+
+def _request(
+    stage: SetState | RestartConnector, operation: str, clients: Clients, owner: Owner, seconds: float
+) -> None:
+    """Make a stage that is not undone, within the saga that the run has begun, or else as a saga of its own."""
+    if journal_of(clients, stage.subject).is_open_for(owner.run):
+        with _continue_saga(stage.subject, clients, owner, seconds):
+            stage.do({})
+    else:
+        operate(operation_on_connector(clients, stage.subject, operation, lambda _left: [stage]), owner)
 
 
 def refuse_unless_stopped(clients: Clients, connector: str) -> None:

@@ -195,8 +195,8 @@ def request_restart(clients: Clients, connector: str, *, failed_only: bool) -> N
     clients.make_attempts(_ANSWER_LOST)(clients.registry().restart, connector, failed_only=failed_only)
 
 
-def await_restarted(clients: Clients, connector: str, *, tasks: int) -> ConnectorStatus:
-    """Wait until a connector that was requested to restart has its state again, with ``tasks`` tasks.
+def await_restarted(clients: Clients, connector: str, before: ConnectorStatus) -> ConnectorStatus:
+    """Wait until a connector that was requested to restart has the requested state and the tasks of ``before`` again.
 
     A worker answers before it restarts anything, so for a while FAILED is the state from before.
 
@@ -204,15 +204,15 @@ def await_restarted(clients: Clients, connector: str, *, tasks: int) -> Connecto
         NotRunning: Something has failed again, or is not restarted in time.
         StoreError: Connect does not answer, or refuses.
     """
-    patience = min(_RESTART_BEGINS, clients.timeout)
+    timeout = min(_RESTART_BEGINS, clients.timeout)
     status = clients.control.await_status(
-        connector, lambda one: not one.has_failed, timeout=patience, clock=clients.clock
+        connector, lambda one: not one.has_failed, timeout=timeout, clock=clients.clock
     )
     if status.has_failed:
         raise NotRunning(
-            f"{connector!r} has still or again failed, {patience:.0f} s after its restart was requested: {status.cause}"
+            f"{connector!r} has failed again, or was not restarted in {timeout:.0f} s after the request: {status.cause}"
         )
-    return await_state(clients, connector, intended_state(status), tasks=tasks)
+    return await_state(clients, connector, intended_state(before), tasks=len(before.tasks))
 
 
 def attempts_to_restore(clients: Clients) -> tenacity.Retrying:
