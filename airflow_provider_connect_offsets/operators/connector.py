@@ -198,7 +198,8 @@ class RestartConnectorOperator(ConnectorOperator):
     """Restart the failed tasks of a connector, and the connector if it has failed, and wait until all run again.
 
     Returns how many had failed; if none had, nothing is restarted. With ``failed_only=False`` everything is restarted;
-    Connect does not tell when that happens to a task that runs. Fails if something fails again.
+    when that happens to a task that runs can't be observed. Fails if something fails again. Needs Connect's REST API:
+    ``control`` is rest or strimzi+rest.
     """
 
     parameters: ClassVar[Models] = (*ConnectorOperator.parameters, RestartParams)
