@@ -73,8 +73,8 @@ pictures:  ## the pictures that README and docs show, and the words that they sh
 test-mirror: setup  ## flows of MirrorMaker 2 as a whole: failovers at full scale, killed sources, readiness
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m mirror
 
-test-cluster: setup  ## each Spark job on a standalone cluster whose workers have none of our packages
-	$(BIN)/python -m pytest -m cluster tests/pipeline
+test-cluster: setup  ## each Spark job on a standalone cluster whose workers have none of our packages, on a folder and on an object store
+	$(BIN)/python -m pytest -m cluster
 
 test-jobs: setup databases  ## the jobs that people come with, from end to end: schedules, poison records, replays, databases
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m jobs

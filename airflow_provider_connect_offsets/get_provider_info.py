@@ -160,7 +160,7 @@ def _options() -> dict[str, Any]:
             "all Airflow workers can reach. Spark's executors need not reach it.\n",
             "version_added": "1.0.0",
             "type": "string",
-            "example": "s3://connect-offsets-journal/prod",
+            "example": "s3a://connect-offsets-journal/prod",
             "default": "",
         },
         "journal_key": {
@@ -180,7 +180,7 @@ def _options() -> dict[str, Any]:
             "who triggers a DAG can't read any other file with it.\n",
             "version_added": "1.0.0",
             "type": "string",
-            "example": "s3://lake/positions file:///mnt/exports",
+            "example": "s3a://lake/positions file:///mnt/exports",
             "default": "",
         },
         "queries": {

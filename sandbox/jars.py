@@ -29,6 +29,14 @@ CONNECTORS = {
     "debezium-postgres-3.4.3": ("io.debezium:debezium-connector-postgres:3.4.3.Final",),
 }
 
+# Hadoop's client of S3 for the Hadoop of Spark 4.0. Its own choice, all of Amazon's services in one jar, has 600 MB.
+_AWS_SDK = "2.29.52"
+_S3A = (
+    "org.apache.hadoop:hadoop-aws:3.4.1",
+    *(f"software.amazon.awssdk:{name}:{_AWS_SDK}" for name in ("s3", "s3-transfer-manager", "sts")),
+)
+_NEVER = '<exclude org="software.amazon.awssdk" module="bundle"/>'
+
 _MANIFEST = "manifest.json"
 _ATTEMPTS = 3
 
@@ -70,6 +78,11 @@ def kafka_jars(version: str = KAFKA_VERSION) -> Path:
 def connector_plugins(name: str) -> Path:
     """A directory for ``plugin.path`` with one of ``CONNECTORS``; missing jars are fetched, like Kafka's."""
     return jars_of(user_cache() / f"plugins-{name}" / name, CONNECTORS[name]).parent
+
+
+def s3a_jars() -> Path:
+    """The directory with what Spark needs for ``s3a://``; missing jars are fetched, like Kafka's."""
+    return jars_of(user_cache() / "hadoop-s3a", _S3A)
 
 
 def jars_of(directory: Path, expected: Sequence[str]) -> Path:
@@ -150,7 +163,7 @@ def _ivy_file(expected: Sequence[str]) -> str:
         '<dependency org="{}" name="{}" rev="{}" conf="default->default"/>'.format(*module.split(":"))
         for module in expected
     )
-    return _IVY.format(dependencies=dependencies)
+    return _IVY.format(dependencies=dependencies, never=_NEVER)
 
 
 _SETTINGS = """\
@@ -167,6 +180,6 @@ _IVY = """\
 <ivy-module version="2.0">
   <info organisation="sandbox" module="kafka"/>
   <configurations><conf name="default"/></configurations>
-  <dependencies>{dependencies}</dependencies>
+  <dependencies>{dependencies}{never}</dependencies>
 </ivy-module>
 """

@@ -21,6 +21,8 @@ from tests.support.shares import Share
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from tests.support.programs.object_store import ObjectStore
+
 # How long an example takes says how busy the machine is, and nothing about the code.
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
@@ -127,6 +129,24 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def spark_master() -> Iterator[str]:
+    """The master of a Spark cluster with two workers."""
+    from tests.support.programs.spark_cluster import spark_cluster
+
+    with spark_cluster() as master:
+        yield master
+
+
+@pytest.fixture(scope="session")
+def store() -> Iterator[ObjectStore]:
+    """An object store, to which the environment leads."""
+    from tests.support.programs.object_store import object_store
+
+    with object_store() as started:
+        yield started
 
 
 @pytest.fixture

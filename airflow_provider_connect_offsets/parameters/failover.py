@@ -140,5 +140,5 @@ class RestoredRunParams(Parameters, section=Section.WHAT):
     run_uri: Uri = required(
         "Run",
         "Directory of the failover's final translation. The failover's message and report show it.",
-        example="s3://offsets/…/final",
+        example="s3a://offsets/…/final",
     )

@@ -62,7 +62,7 @@ class RestoreSnapshotParams(Parameters, section=Section.WHAT):
         "Snapshot",
         "URI of a kept snapshot, of the run that took it, or of a run of connector_offsets_change, which restores "
         "what was stored before that change.",
-        example="s3://offsets/…/_snapshots/…",
+        example="s3a://offsets/…/_snapshots/…",
     )
     connectors: Text = optional(
         "Connectors",

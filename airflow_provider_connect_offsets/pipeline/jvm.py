@@ -137,9 +137,17 @@ def root_cause(error: Exception) -> str:
 
 
 def _locate(spark: SparkSession, uri: str) -> tuple[Any, Any]:
+    """Return the file system of a URI and the path on it; raises :class:`DatasetError` if Hadoop can't reach it."""
     path = _jvm(spark).org.apache.hadoop.fs.Path(uri)
     configuration = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001
-    return path.getFileSystem(configuration), path
+    try:
+        return path.getFileSystem(configuration), path
+    except JVM_ERRORS as error:
+        spelling = " Use s3a:// in [connect_offsets] workspace." if uri.startswith("s3://") else ""
+        raise DatasetError(
+            f"Spark can't reach {uri}: {root_cause(error)}. Give the job a Hadoop client of this store, such as "
+            f"hadoop-aws for s3a://, with the task's argument 'packages', and what it needs to sign in.{spelling}"
+        ) from error
 
 
 def _jvm(spark: SparkSession) -> Any:

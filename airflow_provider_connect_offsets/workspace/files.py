@@ -19,7 +19,7 @@ from airflow_provider_connect_offsets.masking import mask_text
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.settings import umask
 
-# File systems on which only one of two callers can create a file: the package of each protocol, since 2024.12.0
+# Object stores on which only one of two callers can create a file: the package of each protocol, since 2024.12.0
 # (``mode="create"``: If-None-Match of S3, ifGenerationMatch of GCS, overwrite=False of Azure). All others use fsspec's
 # default, which checks whether the file exists before it writes.
 _CREATES_ONCE: Mapping[str, str] = {
@@ -96,7 +96,7 @@ def write_bytes(uri: str, content: bytes) -> None:
             disk.make(Path(path).parent, umask=umask())
             disk.replace(Path(path), content, umask=umask())
         else:
-            file_system.makedirs(path.rpartition("/")[0], exist_ok=True)
+            _make_parent(file_system, path)
             file_system.pipe_file(path, content)
 
 
@@ -117,7 +117,7 @@ def create_bytes(uri: str, content: bytes) -> bool:
             return disk.create(Path(path), content, umask=umask())
     _refuse_unless_it_creates_once(file_system, uri)
     with _written(uri):
-        file_system.makedirs(path.rpartition("/")[0], exist_ok=True)
+        _make_parent(file_system, path)
         try:
             file_system.pipe_file(path, content, mode="create")
         except FileExistsError:
@@ -263,8 +263,18 @@ def remove(uri: str) -> None:
         file_system.rm_file(path)
 
 
+def _make_parent(file_system: fsspec.AbstractFileSystem, path: str) -> None:
+    """Make the directory of a file. An object store has none, and s3fs would make a bucket that is missing."""
+    if not any(name in _CREATES_ONCE for name in _protocols_of(file_system)):
+        file_system.makedirs(path.rpartition("/")[0], exist_ok=True)
+
+
+def _protocols_of(file_system: fsspec.AbstractFileSystem) -> list[str]:
+    return [file_system.protocol] if isinstance(file_system.protocol, str) else list(file_system.protocol)
+
+
 def _refuse_unless_it_creates_once(file_system: fsspec.AbstractFileSystem, uri: str) -> None:
-    protocols = [file_system.protocol] if isinstance(file_system.protocol, str) else list(file_system.protocol)
+    protocols = _protocols_of(file_system)
     package = next((_CREATES_ONCE[name] for name in protocols if name in _CREATES_ONCE), None)
     try:
         installed = None if package is None else version(package)

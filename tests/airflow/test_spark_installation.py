@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
+import pyspark
 import pytest
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
@@ -166,3 +169,55 @@ def test_the_task_fails_in_one_sentence(
 
     with pytest.raises(AirflowFailException, match=r"Spark in .* is 3\.5\.1, but the jobs need 4\.0\.0 or later"):
         execute(plan)
+
+
+@pytest.fixture
+def submitted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str | None, dict[str, str]]]:
+    """The program and the variables of each spark-submit, none of which is on the path, and none of which runs."""
+    seen: list[tuple[str | None, dict[str, str]]] = []
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/java").symlink_to(str(shutil.which("java")))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.delenv("SPARK_HOME", raising=False)
+
+    def execute_nothing(operator: SparkSubmitOperator, context: object) -> None:
+        del context
+        seen.append((operator._spark_binary, dict(operator.env_vars or {})))
+        raise AirflowFailException("not started")
+
+    monkeypatch.setattr(SparkSubmitOperator, "execute", execute_nothing)
+    return seen
+
+
+@pytest.mark.parametrize("mode", ["client", "cluster"])
+def test_the_spark_of_pip_needs_no_path(
+    workspace: str,
+    connection: Callable[..., None],
+    submitted: list[tuple[str | None, dict[str, str]]],
+    mode: str,
+) -> None:
+    """Its spark-submit would ask the first python3 on the path where Spark is, and run the driver with it."""
+    connection("spark_default", conn_type="spark", host="yarn", extra={"deploy-mode": mode})
+
+    with pytest.raises(AirflowFailException, match="not started"):
+        execute(PlanConnectorOffsetsOperator(task_id="plan", run_uri=f"{workspace}/run"))
+
+    [(program, variables)] = submitted
+    assert program == str(BY_PIP)
+    assert variables["SPARK_HOME"] == str(Path(pyspark.__file__).parent)
+    assert variables.get("PYSPARK_DRIVER_PYTHON") == (sys.executable if mode == "client" else None)
+    assert "PYSPARK_PYTHON" not in variables
+
+
+def test_the_program_of_the_connection_comes_first(
+    workspace: str,
+    connection: Callable[..., None],
+    submitted: list[tuple[str | None, dict[str, str]]],
+) -> None:
+    """Though pip has installed another one beside this Python. Here it is missing, and so it is refused."""
+    connection("spark_default", conn_type="spark", host="yarn", extra={"spark-binary": "spark3-submit"})
+
+    with pytest.raises(AirflowFailException, match="there is no spark3-submit on the path"):
+        execute(PlanConnectorOffsetsOperator(task_id="plan", run_uri=f"{workspace}/run"))
+
+    assert submitted == []

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.programs.spark_cluster import spark_cluster
+from tests.support.programs.submitting import Cluster
 from tests.support.rows.planning import Planner
 
 # The workers must be the Python that runs the tests, whatever "python3" on the path is.
@@ -23,8 +23,8 @@ def planner(spark: SparkSession) -> Iterator[Planner]:
     spark.catalog.clearCache()
 
 
-@pytest.fixture(scope="session")
-def cluster() -> Iterator[str]:
-    """The master of a Spark cluster with two workers."""
-    with spark_cluster() as master:
-        yield master
+@pytest.fixture(scope="session", params=["folder", "object store"])
+def cluster(request: pytest.FixtureRequest, spark_master: str) -> Cluster:
+    """A Spark cluster with two workers, and where its jobs find their datasets."""
+    is_store = request.param == "object store"
+    return Cluster(spark_master, request.getfixturevalue("store") if is_store else None)

@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.exceptions import DatasetError
-from airflow_provider_connect_offsets.pipeline import session
+from airflow_provider_connect_offsets.pipeline import jvm, session
 from airflow_provider_connect_offsets.pipeline.frames import make_frame, read_dataset, struct_type, write_dataset
 from airflow_provider_connect_offsets.pipeline.shipping import PACKAGE
 from airflow_provider_connect_offsets.workspace import datasets, files, paths
@@ -147,3 +147,16 @@ def test_few_rows_are_just_those(spark: SparkSession) -> None:
     assert [tuple(row) for row in found.collect()] == rows
     assert make_frame(spark, [], shape).schema.simpleString() == found.schema.simpleString()
     assert make_frame(spark, [], shape).collect() == []
+
+
+@pytest.mark.parametrize(
+    ("uri", "why"),
+    [
+        ("s3://offsets/run", 'No FileSystem for scheme "s3".*hadoop-aws.*Use s3a://'),
+        ("s3a://offsets/run", "S3AFileSystem not found.*hadoop-aws for s3a://, with the task's argument 'packages'"),
+    ],
+)
+def test_a_store_that_spark_cannot_reach(spark: SparkSession, uri: str, why: str) -> None:
+    """The first line that reads from it says what the job lacks."""
+    with pytest.raises(DatasetError, match=f"Spark can't reach {uri}: .*{why}"):
+        jvm.size_of(spark, uri)

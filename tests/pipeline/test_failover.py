@@ -19,7 +19,7 @@ from airflow_provider_connect_offsets.workspace.flow_schemas import (
 )
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import GROUP_OFFSETS
-from tests.support.programs.submitting import UserSettings, assert_same_on_cluster, submit
+from tests.support.programs.submitting import Cluster, UserSettings, assert_same_on_cluster, submit
 from tests.support.rows.frames import as_for_large_datasets
 from tests.support.rows.written_failover import write_checked_claims, write_digests, write_observation
 
@@ -308,7 +308,7 @@ def test_spark_submit(directory: FailoverDirectory, tmp_path: Path) -> None:
 
 
 @pytest.mark.cluster
-def test_on_a_cluster(spark: SparkSession, directory: FailoverDirectory, tmp_path: Path, cluster: str) -> None:
+def test_on_a_cluster(spark: SparkSession, directory: FailoverDirectory, tmp_path: Path, cluster: Cluster) -> None:
     """The datasets are those that one machine gives."""
     write_observation(directory, min_coverage=0.3)
     write_digests(directory)

@@ -26,7 +26,7 @@ from airflow_provider_connect_offsets.workspace.schemas import (
     STORED_RECORDS,
     VERDICTS,
 )
-from tests.support.programs.submitting import assert_same_on_cluster
+from tests.support.programs.submitting import Cluster, assert_same_on_cluster
 from tests.support.rows.frames import assert_same_rows, frame_of
 from tests.support.rows.planning import Planner, mirror
 
@@ -149,7 +149,7 @@ def test_replicas_are_called_as_the_flow_calls_them(spark: SparkSession, config:
 
 
 @pytest.mark.cluster
-def test_on_a_cluster(spark: SparkSession, written: ResetDirectory, tmp_path: Path, cluster: str) -> None:
+def test_on_a_cluster(spark: SparkSession, written: ResetDirectory, tmp_path: Path, cluster: Cluster) -> None:
     """The datasets are those that one machine gives."""
     mirror_reset_job.run(spark, written)
 

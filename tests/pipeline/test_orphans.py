@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.workspace.datasets import read_dataset, wr
 from airflow_provider_connect_offsets.workspace.files import read_bytes, read_json, write_json
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 from airflow_provider_connect_offsets.workspace.schemas import ORPHANS, STORED_RECORDS
-from tests.support.programs.submitting import UserSettings, assert_same_on_cluster, submit
+from tests.support.programs.submitting import Cluster, UserSettings, assert_same_on_cluster, submit
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 TOPIC = "connect-offsets"
@@ -292,7 +292,7 @@ def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.cluster
-def test_on_a_cluster(search: Search, tmp_path: Path, cluster: str) -> None:
+def test_on_a_cluster(search: Search, tmp_path: Path, cluster: Cluster) -> None:
     """The datasets are those that one machine gives."""
     search.run([Record(key("gone"), b"{}"), Record(key("kept"), b"{}")], ["kept"])
 

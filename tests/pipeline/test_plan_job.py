@@ -20,7 +20,7 @@ from airflow_provider_connect_offsets.workspace import schemas
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.files import read_bytes, read_json, write_json
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
-from tests.support.programs.submitting import UserSettings, assert_same_on_cluster, submit
+from tests.support.programs.submitting import Cluster, UserSettings, assert_same_on_cluster, submit
 from tests.support.rows.planning import NOW, Connector, Log, Logs, Planner, at_mirror, mirror, replicated, sink
 
 LOGS = {("orders", 0): Log(0, 100), ("orders", 1): Log(0, 100), ("orders", 2): Log(0, 100)}
@@ -216,7 +216,7 @@ def test_packing_needs_no_pyspark() -> None:
 
 
 @pytest.mark.cluster
-def test_on_a_cluster(spark: SparkSession, tmp_path: Path, cluster: str) -> None:
+def test_on_a_cluster(spark: SparkSession, tmp_path: Path, cluster: Cluster) -> None:
     """The datasets are those that one machine gives."""
     directory = snapshot(tmp_path / "run", FLOW, to="shift", value="-10")
     plan_job.run_all(spark, [directory])

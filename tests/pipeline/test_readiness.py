@@ -31,7 +31,7 @@ from airflow_provider_connect_offsets.workspace.schemas import CONNECTOR_OFFSETS
 from tests.support.model.mirror_events import history
 from tests.support.model.mirror_observations import flow_of, write_readiness_observation
 from tests.support.model.mirror_world import Ending
-from tests.support.programs.submitting import assert_same_on_cluster
+from tests.support.programs.submitting import Cluster, assert_same_on_cluster
 from tests.support.rows.readiness_frames import NOON, ago, frame, joined, messages
 
 NONE = Thresholds(
@@ -306,7 +306,7 @@ def test_history_and_trend(spark: SparkSession, rows: DataFrame) -> None:
 
 
 @pytest.mark.cluster
-def test_on_a_cluster(spark: SparkSession, tmp_path: Path, cluster: str) -> None:
+def test_on_a_cluster(spark: SparkSession, tmp_path: Path, cluster: Cluster) -> None:
     """The datasets are those that one machine gives."""
     random = Random(3)
     directory = ReadinessDirectory(tmp_path.as_uri())

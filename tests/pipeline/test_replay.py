@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.workspace.datasets import read_dataset, wr
 from airflow_provider_connect_offsets.workspace.files import write_json
 from airflow_provider_connect_offsets.workspace.layout import ReplayDirectory
 from airflow_provider_connect_offsets.workspace.schemas import CONNECTORS, REPLAY_PLAN, REPLAY_RANGES, VERDICTS
-from tests.support.programs.submitting import assert_same_on_cluster
+from tests.support.programs.submitting import Cluster, assert_same_on_cluster
 from tests.support.rows.snapshots import connector_row
 
 HOUR_MS = 3_600_000
@@ -132,7 +132,7 @@ def test_retention_is_judged_by_what_the_log_still_has(
 
 
 @pytest.mark.cluster
-def test_on_a_cluster(planning: Planning, tmp_path: Path, cluster: str) -> None:
+def test_on_a_cluster(planning: Planning, tmp_path: Path, cluster: Cluster) -> None:
     """The datasets are those that one machine gives."""
     planning.plan({}, {"kafka_partition": 1, "begins": 30, "ends": 30, "first_record": None})
 

@@ -12,7 +12,7 @@ from airflow_provider_connect_offsets.offsets.requests.snapshots import COMPARED
 from airflow_provider_connect_offsets.offsets.verdicts import Rule
 from airflow_provider_connect_offsets.report import SnapshotChanges
 from airflow_provider_connect_offsets.workspace.files import read_bytes
-from tests.support.programs.submitting import assert_same_on_cluster
+from tests.support.programs.submitting import Cluster, assert_same_on_cluster
 from tests.support.rows.snapshots import SINK, At, Comparison, Taken, at
 
 
@@ -192,7 +192,7 @@ def test_every_rule_of_a_comparison_is_documented() -> None:
 
 
 @pytest.mark.cluster
-def test_on_a_cluster(comparison: Comparison, tmp_path: Path, cluster: str) -> None:
+def test_on_a_cluster(comparison: Comparison, tmp_path: Path, cluster: Cluster) -> None:
     """The datasets are those that one machine gives."""
     comparison.run(Taken(at(50, 50, 50), [100] * 3), Taken(at(30, 60, None), [120] * 3))
 

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -71,29 +72,37 @@ class OffsetsJobOperator(GuardedParameters, SparkSubmitOperator):
             connection = connection_of(
                 self._conn_id, conn_type=None, example="--conn-type spark --conn-host 'local[*]'"
             )
-            here: dict[str, str] = {}
-            quiet: dict[str, str] = {}
+            is_local = str(connection.host).startswith("local")
+            named = self._spark_binary or connection.extra_dejson.get("spark-binary")
+            by_pip = None if named or shutil.which("spark-submit") else spark_submit_path()
+            self._spark_binary = self._spark_binary or by_pip
+            here = _home_of_pip() if by_pip else {}
             if (self._deploy_mode or connection.extra_dejson.get("deploy-mode")) != "cluster":
                 here |= quick_start(class_archive()) | _without_secrets()
-            if str(connection.host).startswith("local"):
-                # The Python that runs this task has what the job needs; the path may lead to another one.
-                here |= {"PYSPARK_PYTHON": sys.executable}
-                # Otherwise a task's log has 500 lines from Spark and ten from us. On a cluster, the hook reads some.
-                quiet = {"spark.log.level": "WARN"}
+                here |= {"PYSPARK_DRIVER_PYTHON": sys.executable} if by_pip else {}
+            # The Python that runs this task has what the job needs; the path may lead to another one.
+            here |= {"PYSPARK_PYTHON": sys.executable} if is_local else {}
+            # Otherwise a task's log has 500 lines from Spark and ten from us. On a cluster, the hook reads some.
+            quiet = {"spark.log.level": "WARN"} if is_local else {}
             self.env_vars = {**here, **(self.env_vars or {})}
             self.conf = {_UMASK: f"{umask():03o}", **quiet, **(self.conf or {})}
             self.application = str(job_path())
             self.py_files = str(write_py_files(Path(scratch, "connect_offsets.zip")))
             self.parse_as(RunParams)  # refuses a directory that may not be read
             self.application_args = [self.job, *self.job_arguments()]
-            # If spark-submit is on the path, it is left to the connection, which may name another program.
-            beside = None if shutil.which("spark-submit") else spark_submit_path()
-            self._spark_binary = self._spark_binary or beside
-            program = self._spark_binary or connection.extra_dejson.get("spark-binary", "spark-submit")
-            refuse_unfit_spark(program, {**os.environ, **self.env_vars})
+            refuse_unfit_spark(named or by_pip or "spark-submit", {**os.environ, **self.env_vars})
             super().execute(context)
         with fail_clearly():
             return self.judge()
+
+
+def _home_of_pip() -> dict[str, str]:
+    """Return where the Spark is that pip has installed for this Python, unless the environment names another.
+
+    The ``spark-submit`` of pip asks the first ``python3`` on the path, which may be another Python without Spark.
+    """
+    found = None if os.environ.get("SPARK_HOME") else find_spec("pyspark")
+    return {"SPARK_HOME": str(Path(found.origin).parent)} if found is not None and found.origin else {}
 
 
 def _without_secrets() -> dict[str, str]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
-from pathlib import Path
+from io import BytesIO
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 import pyarrow.parquet as pq
+
+from airflow_provider_connect_offsets.workspace.files import locate
 
 SECRET = "hunter2Planted"
 #: Settings that a FileStream connector ignores: named like secrets, in addresses, in those that a workspace keeps.
@@ -55,9 +55,10 @@ def planted_connection(value: str) -> str:
 
 def leaks(*, workspace: str, printed: str, stored: Mapping[str, Any]) -> list[str]:
     """Where the secret is found: files of the workspace, what was printed, what Airflow has stored."""
-    root = Path(url2pathname(urlsplit(workspace).path))
+    file_system, root = locate(workspace)
     texts = {"the log": printed, **{name: json.dumps(value, default=str) for name, value in stored.items()}}
-    texts |= {str(path.relative_to(root)): _text(path) for path in root.rglob("*") if path.is_file()}
+    found = {str(path): file_system.cat_file(path) for path in file_system.find(root)}
+    texts |= {path.removeprefix(f"{root}/"): _text(path, content) for path, content in found.items()}
     return [f"{name}: …{_around(text)}…" for name, text in texts.items() if any(form in text for form in _FORMS)]
 
 
@@ -79,10 +80,10 @@ def _stored(dag_id: str, run_id: str) -> Iterator[tuple[str, Any]]:
                 yield f"{row.task_id}: {name}", getattr(row, "value", getattr(row, "rendered_fields", None))
 
 
-def _text(path: Path) -> str:
-    if path.suffix == ".parquet":
-        return str(pq.read_table(path).to_pylist())
-    return path.read_bytes().decode(errors="replace")
+def _text(path: str, content: bytes) -> str:
+    if path.endswith(".parquet"):
+        return str(pq.ParquetFile(BytesIO(content)).read(use_threads=False).to_pylist())
+    return content.decode(errors="replace")
 
 
 def _around(text: str) -> str:

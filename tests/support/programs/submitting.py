@@ -18,10 +18,12 @@ import pyarrow.parquet as pq
 import pyspark
 
 from airflow_provider_connect_offsets.pipeline import shipping
+from airflow_provider_connect_offsets.workspace.paths import join
+from tests.support.programs.object_store import ObjectStore, download, upload
 from tests.support.programs.output import read_to_end
 
 # The driver's address must be one that the workers can reach.
-_ON_CLUSTER = {"spark.driver.host": "127.0.0.1", "spark.executor.memory": "512m"}
+ON_CLUSTER = {"spark.driver.host": "127.0.0.1", "spark.executor.memory": "512m"}
 
 
 def bare_python(path: Path) -> Path:
@@ -78,14 +80,38 @@ def submit(
     assert submitted.returncode == 0, printed[-5000:]
 
 
-def assert_same_on_cluster(job: str, folder: Path, master: str) -> None:
+@dataclass(frozen=True)
+class Cluster:
+    """A Spark cluster, whose jobs read and write a folder that all share, or an object store.
+
+    Attributes:
+        master: its address
+        store: the object store; None for a folder
+    """
+
+    master: str
+    store: ObjectStore | None = None
+
+    def run(self, job: str, folder: Path) -> dict[str, object]:
+        """Run a job on the datasets in ``folder``; what its directory has then."""
+        with tempfile.TemporaryDirectory() as name:
+            scratch = Path(name)
+            if self.store is None:
+                submit(job, folder.as_uri(), scratch, ON_CLUSTER, master=self.master)
+                return _contents(folder)
+            uri = join(self.store.create_bucket(), "workspace", "run")
+            upload(folder, uri)
+            submit(job, uri, scratch, {**ON_CLUSTER, **self.store.spark_settings}, master=self.master)
+            download(uri, scratch / "run")
+            return _contents(scratch / "run")
+
+
+def assert_same_on_cluster(job: str, folder: Path, cluster: Cluster) -> None:
     """Assert that a job that has run in ``folder`` writes the same datasets when it runs there on a cluster."""
     on_one_machine = _contents(folder)
 
-    with tempfile.TemporaryDirectory() as scratch:
-        submit(job, folder.as_uri(), Path(scratch), _ON_CLUSTER, master=master)
+    on_cluster = cluster.run(job, folder)
 
-    on_cluster = _contents(folder)
     names = on_cluster.keys() | on_one_machine.keys()
     found = {name: (on_cluster.get(name), on_one_machine.get(name)) for name in sorted(names)}
     differing = {name: both for name, both in found.items() if both[0] != both[1]}
