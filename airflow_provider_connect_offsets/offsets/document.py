@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -26,6 +26,7 @@ JsonPrimitive: TypeAlias = str | int | float | bool | None
 JsonMap: TypeAlias = Mapping[str, JsonPrimitive]
 
 MAX_LONG = 2**63 - 1
+_OFFSETS = "offsets"  # the only field of a REST document
 
 
 def canonical_json(value: JsonMap) -> str:
@@ -153,7 +154,7 @@ class Offsets:
 
 def parse_rest(body: object) -> Offsets:
     """Read the body of ``GET /connectors/{c}/offsets``; raises :class:`InvalidDocument`."""
-    if not isinstance(body, dict) or set(body) != {"offsets"} or not isinstance(body["offsets"], list):
+    if not isinstance(body, dict) or set(body) != {_OFFSETS} or not isinstance(body[_OFFSETS], list):
         raise InvalidDocument('an offsets document must look like {"offsets": [{"partition": {…}, "offset": {…}}, …]}')
     return Offsets.of(_entry(item, where=f"entry {number}") for number, item in enumerate(body["offsets"], start=1))
 
@@ -172,8 +173,10 @@ def parse_kip199(body: object) -> dict[str, Offsets]:
     }
 
 
-def parse_text(text: str, connector: str) -> Offsets:
-    """Read REST or KIP-199 JSON and return the offsets of ``connector``.
+def parse_text(text: str, connectors: Collection[str]) -> dict[str, Offsets]:
+    """Read REST or KIP-199 JSON, and return the offsets of those of these connectors that it has.
+
+    A REST document names no connector, so it is for each of them.
 
     Raises:
         InvalidDocument: The text is empty, truncated, no JSON, has nested values, or only other connectors' offsets.
@@ -184,13 +187,23 @@ def parse_text(text: str, connector: str) -> Offsets:
         body = load_json(text)
     except (ValueError, RecursionError) as error:
         raise InvalidDocument(f"the file is not valid JSON, or was cut off: {error}") from error
-    if isinstance(body, dict) and set(body) == {"offsets"} and connector != "offsets":
-        return parse_rest(body)
-    by_connector = parse_kip199(body)
-    if connector not in by_connector:
-        names = ", ".join(repr(name) for name in sorted(by_connector)[:5]) or "none"
-        raise InvalidDocument(f"the file has no offsets of connector {connector!r} (its connectors: {names})")
-    return by_connector[connector]
+    # A connector may be called offsets, too: for it, the file is KIP-199's.
+    nameless = [name for name in connectors if name != _OFFSETS]
+    if isinstance(body, dict) and set(body) == {_OFFSETS} and nameless:
+        return dict.fromkeys(nameless, parse_rest(body)) | _select(body, set(connectors) & {_OFFSETS})
+    found = _select(body, set(connectors))
+    if not found and connectors:
+        names = ", ".join(repr(name) for name in sorted(body)[:5]) or "none"
+        raise InvalidDocument(f"the file has no offsets of {_named(connectors)} (its connectors: {names})")
+    return found
+
+
+def _select(body: object, connectors: Collection[str]) -> dict[str, Offsets]:
+    return {name: offsets for name, offsets in parse_kip199(body).items() if name in connectors} if connectors else {}
+
+
+def _named(connectors: Collection[str]) -> str:
+    return f"connector {next(iter(connectors))!r}" if len(connectors) == 1 else "any of these connectors"
 
 
 def kip199_document(offsets: Mapping[str, Offsets]) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from airflow_provider_connect_offsets.observe.slots import Slot
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
 from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.pipeline.plan import plan_job
@@ -73,6 +76,90 @@ def test_each_plan_is_that_of_the_connector_alone(
     assert sorted(name for one in together for name in one.counts) == sorted(requests)
     for name in compared:
         assert found(together, name) == found([plan(planner.spark, snapshot, requests[name])], name)
+
+
+SINKS = [
+    sink({("orders", 0): 40, ("orders", 1): 90}, name="orders"),
+    sink({("orders", 0): 70}, name="any", topics_regex="(or|pay).*"),
+    sink({("payments", 0): 40}, name="payments", topics="payments"),
+]
+OF_EACH = """SELECT * FROM VALUES ('orders', 'orders', 1, 9L), ('orders', 'orders', 1, 8L), ('any', 'payments', 0, 5L)
+AS landed(connector, topic, partition, last)"""
+FOR_ALL = "SELECT 'orders' AS reads, 0 AS partition, CAST(19 AS STRING) AS last"
+DOCUMENT = {"orders": [{"partition": {"kafka_topic": "orders", "kafka_partition": 1}, "offset": {"kafka_offset": 20}}]}
+DOCUMENT |= {"any": [{"partition": {"kafka_topic": "payments", "kafka_partition": 0}, "offset": None}], "else": []}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"to": "query", "value": OF_EACH},
+        {"to": "query", "value": FOR_ALL, "columns": "topic=reads"},
+        {"to": "query", "value": "SELECT 1 AS nothing"},
+        {"to": "connector", "value": "template"},
+        {"to": "connector", "value": "nobody"},
+        {"to": "file", "value": "kip199.json"},
+        {"to": "file", "value": "rest.json"},
+        {"to": "file", "value": "cut.json"},
+        {"to": "file", "value": "table.csv", "columns": "last=max_offset"},
+        {"to": "file", "value": "lines.jsonl"},
+    ],
+    ids=lambda asked: f"{asked['to']} {asked['value'][:10]}",
+)
+def test_one_list_is_read_once_for_all(planner: Planner, tmp_path: Path, asked: Mapping[str, str]) -> None:
+    """Each connector's plan is that of the connector alone, whichever list it is, and whatever is wrong with it."""
+    text(tmp_path / "kip199.json", json.dumps(DOCUMENT))
+    text(tmp_path / "rest.json", json.dumps({"offsets": DOCUMENT["orders"]}))
+    text(tmp_path / "cut.json", json.dumps(DOCUMENT)[:-9])
+    text(tmp_path / "table.csv", "connector,topic,partition,max_offset\nany,orders,0,5\norders,orders,0,x\n")
+    text(tmp_path / "lines.jsonl", '{"topic": "orders", "partition": 0, "position": 5}\n')
+    given = {**asked, "value": str(tmp_path / asked["value"])} if asked["to"] == "file" else asked
+    parsed = [Request.parse(connector=one.name, now=NOW, **given) for one in SINKS]
+    requests = [replace(request, catalogs=("spark_catalog",)) for request in parsed]
+    snapshot = planner.snapshot([*SINKS, sink({("orders", 1): 33, ("gone", 0): 1}, name="template")], LOGS)
+
+    together = list(plans(planner.spark, snapshot, requests))
+
+    assert len(together) == 1
+    for request in requests:
+        alone = found([plan(planner.spark, snapshot, request)], request.connector)
+        rows, verdicts, counts = found(together, request.connector)
+        unlisted = f"`{request.connector}`: the file {given['value']} has no offsets of this connector."
+        if given["value"].endswith("kip199.json") and request.connector == "payments":
+            # Alone, it is told whose offsets the file has.
+            assert any(unlisted in verdict for verdict in verdicts)
+            assert any("its connectors: 'any', 'else', 'orders'" in verdict for verdict in alone[1])
+            continue
+        assert (rows, verdicts, counts) == alone
+
+
+def test_databases_are_planned_together(planner: Planner) -> None:
+    """Each with its own replication slot, and with the partition that its own configuration names."""
+    fleet = [
+        source(DATABASE.java_class, ({"server": f"db{number}"}, {"lsn": 0x500}), name=f"db{number}", **settings)
+        for number, settings in enumerate(
+            (
+                {"topic_prefix": "db0", "slot_name": "orders"},
+                {"topic_prefix": "renamed", "slot_name": "payments"},
+                {"topic_prefix": "db2"},
+            )
+        )
+    ]
+    slots = [
+        Slot("orders", 0x200, 0x300, "reserved", active=True, current_wal_lsn=0x900),
+        Slot("payments", 0x200, 0x450, "lost", active=True, current_wal_lsn=0x900),
+    ]
+    snapshot = planner.snapshot(fleet, LOGS, slots)
+    for asked in ({"to": "offset", "value": "0/400"}, {"to": "clear"}):
+        requests = [Request.parse(connector=one.name, now=NOW, **asked) for one in fleet]
+
+        together = list(plans(planner.spark, snapshot, requests))
+
+        assert len(together) == 1
+        for request in requests:
+            assert found(together, request.connector) == found(
+                [plan(planner.spark, snapshot, request)], request.connector
+            )
 
 
 def test_one_table_for_all(planner: Planner, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ functions once per row, so each does all that a row needs.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyspark.sql import Column
@@ -30,7 +30,8 @@ def _struct(**fields: T.DataType) -> T.StructType:
 
 PROBLEMS = T.ArrayType(_struct(rule=T.StringType(), message=T.StringType()))
 _ENTRY = _struct(partition=T.StringType(), after=T.StringType(), problem=T.StringType())
-_DOCUMENT = _struct(entries=T.ArrayType(_ENTRY), problem=T.StringType())
+_ENTRY_OF = T.StructType([T.StructField("connector", T.StringType()), *_ENTRY])
+_DOCUMENT = _struct(entries=T.ArrayType(_ENTRY_OF), problem=T.StringType())
 _POSITION = _struct(topic=T.StringType(), kafka_partition=T.IntegerType(), position=T.LongType(), problems=PROBLEMS)
 _TARGET = _struct(partition=T.StringType(), after=T.StringType(), problems=PROBLEMS)
 
@@ -94,18 +95,19 @@ def _problems(family_name: str, config: dict[str, str], partition: JsonMap, offs
     return [(problem.rule.value, problem.message) for problem in found]
 
 
-def document_entries(connector: str) -> ColumnFunction:
-    """Make a column function that reads the text of a REST or KIP-199 document.
+def document_entries(connectors: Sequence[str]) -> ColumnFunction:
+    """Make a column function that reads the text of a REST or KIP-199 document once for all these connectors.
 
-    It gives the document's entries for ``connector``, or its problem.
+    It gives the document's entries for them, or its problem.
     """
 
-    def parse_entries(text: str) -> tuple[list[tuple[str, str | None, None]], str | None]:
+    def parse_entries(text: str) -> tuple[list[tuple[str, str, str | None, None]], str | None]:
         try:
-            offsets = parse_text(text, connector)
+            parsed = parse_text(text, connectors)
         except InvalidDocument as error:
             return [], str(error)
-        return [(entry.partition, entry.offset, None) for entry in offsets], None
+        listed = [(name, one.partition, one.offset, None) for name, offsets in parsed.items() for one in offsets]
+        return listed, None
 
     return _udf(parse_entries, _DOCUMENT)
 

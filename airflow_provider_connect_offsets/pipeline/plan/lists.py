@@ -75,13 +75,13 @@ def from_file(spark: SparkSession, uri: str, subjects: Subjects) -> Listed:
         raise InvalidDocument(f"the file {uri} can't be used: {error}") from error
 
 
-def from_connector(offsets: DataFrame, other: str, subject: Subject) -> DataFrame:
+def from_connector(offsets: DataFrame, other: str, subjects: Subjects) -> DataFrame:
     """Take the offsets of another connector from the snapshot.
 
     Raises:
         InvalidDocument: the other connector has no offsets, or has another type or family
     """
-    listed = offsets.where(F.col("connector") == other)
+    listed, subject = offsets.where(F.col("connector") == other), subjects.kind
     kind = listed.select("connector_type", "family").first()
     if kind is None:
         raise InvalidDocument(f"{subject.noun} `{other}` has no offsets to copy")
@@ -90,49 +90,51 @@ def from_connector(offsets: DataFrame, other: str, subject: Subject) -> DataFram
             f"the offsets of {subject.noun} `{other}` are of kind {kind['family']}, but this {subject.noun} needs kind "
             f"{subject.family.name}, so they can't be copied"
         )
-    return _select_sound(listed.select("partition", F.col("offset").alias("after")), subject)
+    return _select_sound(subjects.repeat(listed.select("partition", F.col("offset").alias("after"))))
 
 
-def at_source_position(spark: SparkSession, offsets: DataFrame, value: str, subject: Subject) -> DataFrame:
-    """List the offset of a position in the source system for the connector's partitions.
+def at_source_position(spark: SparkSession, offsets: DataFrame, value: str, subjects: Subjects) -> DataFrame:
+    """List the offset of a position in the source system for the partitions of each connector.
 
-    If the connector can have only one partition, the list has that one, else all that have an offset.
+    If a connector can have only one partition, the list has that one, else all that have an offset.
 
     Raises:
         InvalidRequest: the value is not a position in the source system
     """
-    after = canonical_json(subject.family.offset_from(value))
-    only = subject.family.only_partition(subject.config)
-    if only is None:
-        partitions = offsets.where((F.col("connector") == subject.name) & F.col("offset").isNotNull())
-    else:
-        partitions = make_frame(spark, [(canonical_json(only),)], "partition string")
-    return _select_sound(partitions.select("partition", F.lit(after).alias("after")), subject)
+    family = subjects.kind.family
+    only = [(one.name, family.only_partition(one.config)) for one in subjects.members]
+    after = F.lit(canonical_json(family.offset_from(value)))
+    known = [(name, canonical_json(partition)) for name, partition in only if partition is not None]
+    listed = make_frame(spark, known, "connector string, partition string")
+    if others := [name for name, partition in only if partition is None]:
+        stored = offsets.where(F.col("connector").isin(others) & F.col("offset").isNotNull())
+        listed = listed.unionByName(stored.select("connector", "partition"))
+    return _select_sound(listed.withColumn("after", after))
 
 
-def _select_sound(entries: DataFrame, subject: Subject) -> DataFrame:
-    return entries.select(F.lit(subject.name).alias("connector"), "*", F.lit(None).cast("string").alias("problem"))
+def _select_sound(entries: DataFrame) -> DataFrame:
+    return entries.select("connector", "partition", "after", F.lit(None).cast("string").alias("problem"))
 
 
 def _read(spark: SparkSession, uri: str, subjects: Subjects) -> DataFrame:
     suffix = suffix_of(uri)
     if suffix == ".json":
-        return _read_document(spark, uri, subjects.kind)
+        return _read_document(spark, uri, subjects)
     table = _read_csv(spark, uri) if suffix == ".csv" else spark.read.parquet(uri)
     columns = set(table.columns)
-    return _entries_of_table(subjects.of(table) if "connector" in columns else subjects.each(table), columns, subjects)
+    rows = subjects.of(table) if "connector" in columns else subjects.repeat(table)
+    return _entries_of_table(rows, columns, subjects)
 
 
-def _read_document(spark: SparkSession, uri: str, subject: Subject) -> DataFrame:
-    parse = family_columns.document_entries(subject.name)
+def _read_document(spark: SparkSession, uri: str, subjects: Subjects) -> DataFrame:
+    parse = family_columns.document_entries(subjects.names)
     # An empty file has no rows; the aggregate makes one.
     text = spark.read.text(uri, wholetext=True).agg(F.coalesce(F.first("value"), F.lit("")).alias("value"))
     parsed = text.select(parse("value").alias("document")).cache()
     problem = parsed.select(F.col("document.problem").alias("problem")).first()
     if problem is not None and problem["problem"] is not None:
         raise InvalidDocument(problem["problem"])
-    entries = parsed.select(F.explode("document.entries").alias("entry"))
-    return entries.select(F.lit(subject.name).alias("connector"), "entry.*")
+    return parsed.select(F.explode("document.entries").alias("entry")).select("entry.*")
 
 
 def _read_csv(spark: SparkSession, uri: str) -> DataFrame:

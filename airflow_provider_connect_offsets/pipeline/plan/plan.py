@@ -105,22 +105,24 @@ def _read_listed(
         listed = _read_list(spark, snapshot, request, subjects)
     except InvalidDocument as error:
         return None, [overall.verdict_on_unreadable(one, str(error)) for one in subjects.members]
-    missing = [one for one in subjects.members if request.to is To.FILE and one.name not in listed.flawed]
-    problem = f"the file {request.reference} has no offsets of this {subjects.kind.noun}"
+    of_whom = {To.FILE: f"the file {request.reference}", To.QUERY: "the query"}.get(request.to)
+    missing = [one for one in subjects.members if of_whom is not None and one.name not in listed.flawed]
+    what = "offsets" if request.to is To.FILE and not request.reads_table else "rows"
+    problem = f"{of_whom} has no {what} of this {subjects.kind.noun}"
     return listed, [overall.verdict_on_unreadable(one, problem) for one in missing]
 
 
 def _read_list(spark: SparkSession, snapshot: PlanFrames, request: Request, subjects: Subjects) -> Listed:
-    subject, reference = subjects.kind, request.reference or ""
-    if is_in_source(request, subject):
-        return Listed.of(lists.at_source_position(spark, snapshot.offsets, request.value, subject))
+    reference = request.reference or ""
+    if is_in_source(request, subjects.kind):
+        return Listed.of(lists.at_source_position(spark, snapshot.offsets, request.value, subjects))
     if request.to is To.QUERY:
-        return tables.from_query(spark, request, subject)
+        return tables.from_query(spark, request, subjects)
     if request.reads_table:
-        return tables.from_table(spark, reference, request.columns, subject)
+        return tables.from_table(spark, reference, request.columns, subjects)
     if request.to is To.FILE:
         return lists.from_file(spark, reference, subjects)
-    return Listed.of(lists.from_connector(snapshot.offsets, reference, subject))
+    return Listed.of(lists.from_connector(snapshot.offsets, reference, subjects))
 
 
 def _judge(
@@ -136,7 +138,7 @@ def _judge(
     counts = {name: Counts() for name in subjects.names} | count(decided)
     verdicts = rules.row_verdicts(overall.with_existence(decided, snapshot, subjects, counts), request, kind)
     if kind.reads_slot:
-        verdicts = verdicts.unionByName(slots.slot_verdicts(snapshot, kind, decided))
+        verdicts = verdicts.unionByName(slots.slot_verdicts(snapshot, subjects, decided))
     flawed = {} if listed is None else listed.flawed
     whole = overall.judge_whole(snapshot, request, subjects, counts, flawed=flawed)
     planned = Planned(conform(decided, OFFSET_PLAN), verdicts, counts, decided, (decided,))

@@ -13,34 +13,34 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.families.postgres import slot_of
 from airflow_provider_connect_offsets.offsets.plan import Action
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
-from airflow_provider_connect_offsets.pipeline.frames import PlanFrames
-from airflow_provider_connect_offsets.pipeline.plan.subjects import Subject
+from airflow_provider_connect_offsets.pipeline.frames import PlanFrames, make_frame
+from airflow_provider_connect_offsets.pipeline.plan.subjects import Subjects
 from airflow_provider_connect_offsets.pipeline.verdicts import finding, sentence, verdicts
 
 
-def slot_verdicts(snapshot: PlanFrames, subject: Subject, rows: DataFrame) -> DataFrame:
-    """Compare the LSNs that a plan sets with the slot in the snapshot.
+def slot_verdicts(snapshot: PlanFrames, subjects: Subjects, rows: DataFrame) -> DataFrame:
+    """Compare the LSNs that plans set with the slots in the snapshot.
 
     Args:
-        snapshot: the snapshot; its ``slots`` has at most one row for the connector
-        subject: the connector
+        snapshot: the snapshot; its ``slots`` has at most one row for each connector
+        subjects: the connectors
         rows: the frame of ``effects``
 
     Returns:
         dataset ``verdicts``
     """
-    lsns = rows.where(F.col("action") == Action.SET.value).select("partition", _lsn("before"), _lsn("after"))
+    changed = rows.where(F.col("action") == Action.SET.value)
     # Another rule reports an offset without an LSN.
-    lsns = lsns.where("after_lsn is not null")
-    slot = snapshot.slots.where(F.col("connector") == subject.name).drop("connector")
-    # A cross join, but ``slot`` has at most one row.
-    judged = lsns.join(slot, F.expr("true"), "left")
+    lsns = changed.select("connector", "partition", _lsn("before"), _lsn("after")).where("after_lsn is not null")
+    names = [(one.name, slot_of(one.config) or "in slot.name") for one in subjects.members]
+    configured = make_frame(rows.sparkSession, names, "connector string, slot_name string")
+    judged = lsns.join(configured, "connector").join(snapshot.slots, "connector", "left")
     return verdicts(
         judged,
-        _findings(subject),
-        connector=F.lit(subject.name),
+        _findings(),
+        connector=F.col("connector"),
         partition=F.col("partition"),
-        prefix=sentence("`{connector}`, partition `{partition}`: ", connector=subject.name),
+        prefix=sentence("`{connector}`, partition `{partition}`: "),
     )
 
 
@@ -48,14 +48,14 @@ def _lsn(column: str) -> Column:
     return F.get_json_object(column, "$.lsn").try_cast("long").alias(f"{column}_lsn")
 
 
-def _findings(subject: Subject) -> list[Column]:
+def _findings() -> list[Column]:
     requested, stored = F.col("after_lsn"), F.col("before_lsn")
     confirmed, current = F.col("confirmed_flush_lsn"), F.col("current_wal_lsn")
     observed = current.isNotNull()
     lost = observed & (confirmed.isNull() | F.coalesce(F.col("wal_status") == "lost", F.expr("false")))
     behind, ahead = observed & (requested < confirmed), observed & (requested > current)
     words = {
-        "slot": F.lit(f"the replication slot `{slot_of(subject.config) or 'in slot.name'}`"),
+        "slot": sentence("the replication slot `{slot_name}`"),
         "requested": _text(requested),
         "stored": _text(stored),
         "confirmed": _text(confirmed),

@@ -19,7 +19,7 @@ from airflow_provider_connect_offsets.offsets.families import (
 )
 from airflow_provider_connect_offsets.offsets.family import Noun
 from airflow_provider_connect_offsets.offsets.requests.place import To
-from airflow_provider_connect_offsets.offsets.requests.request import Request, suffix_of
+from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.offsets.verdicts import Verdict
 from airflow_provider_connect_offsets.pipeline.frames import make_frame
 
@@ -130,6 +130,13 @@ class Subjects:
             return self._with_literals(frame)
         return frame.crossJoin(F.broadcast(self._patterns(frame.sparkSession)))
 
+    def repeat(self, frame: DataFrame) -> DataFrame:
+        """Repeat a frame for each member, with the column ``connector``."""
+        if len(self.members) == 1:
+            return frame.withColumn("connector", F.lit(self.kind.name))
+        names = make_frame(frame.sparkSession, [(name,) for name in self.names], "connector string")
+        return frame.crossJoin(F.broadcast(names))
+
     def with_patterns(self, frame: DataFrame) -> DataFrame:
         """Add the columns that ``is_consumed`` needs to a frame with a column ``connector``."""
         if len(self.members) == 1:
@@ -200,19 +207,13 @@ def group_subjects(requests: Iterable[Request], subjects: Mapping[str, Subject])
 def _likeness(request: Request, subject: Subject) -> Hashable:
     """Return a key that is equal for connectors that can be planned together."""
     return (
-        replace(request, connector=subject.name if _is_by_itself(request, subject) else ""),
+        replace(request, connector=""),
         subject.type,
         subject.family.name,
         subject.reset,
         subject.consumed_topics is None,
         subject.poll_may_hold_good_records,
     )
-
-
-def _is_by_itself(request: Request, subject: Subject) -> bool:
-    """Whether expressions depend on this connector: by its own list, a position in a database's log, or its slot."""
-    is_for_many = request.to is To.FILE and not request.reads_table and suffix_of(request.value) != ".json"
-    return (request.to.by_list and not is_for_many) or is_in_source(request, subject) or subject.reads_slot
 
 
 def _match_whole(pattern: str | None) -> str | None:

@@ -16,13 +16,13 @@ from airflow_provider_connect_offsets.offsets.requests.request import Request, s
 from airflow_provider_connect_offsets.pipeline.jvm import JVM_ERRORS, root_cause
 from airflow_provider_connect_offsets.pipeline.plan import family_columns, queries
 from airflow_provider_connect_offsets.pipeline.plan.lists import Listed
-from airflow_provider_connect_offsets.pipeline.plan.subjects import Subject, Subjects
+from airflow_provider_connect_offsets.pipeline.plan.subjects import Subjects
 
 #: More partitions than any Connect cluster has: a table with more rows was not reduced to one row per partition.
 MOST_ROWS = 1_000_000
 
 
-def from_query(spark: SparkSession, request: Request, subject: Subject) -> Listed:
+def from_query(spark: SparkSession, request: Request, subjects: Subjects) -> Listed:
     """Take the rows of the Spark SQL query that a request names.
 
     Raises:
@@ -30,10 +30,10 @@ def from_query(spark: SparkSession, request: Request, subject: Subject) -> Liste
             people
     """
     query = request.reference or ""
-    return _check_columns(lambda: queries.run(spark, query, request.catalogs), "the query", request.columns, subject)
+    return _check_columns(lambda: queries.run(spark, query, request.catalogs), "the query", request.columns, subjects)
 
 
-def from_table(spark: SparkSession, uri: str, columns: TableColumns | None, subject: Subject) -> Listed:
+def from_table(spark: SparkSession, uri: str, columns: TableColumns | None, subjects: Subjects) -> Listed:
     """Read a table: a name that ends with ``.csv`` is CSV with a header, with ``.json`` or ``.jsonl`` JSON lines.
 
     Anything else must be Parquet (a file or a directory).
@@ -41,7 +41,7 @@ def from_table(spark: SparkSession, uri: str, columns: TableColumns | None, subj
     Raises:
         InvalidDocument: the table can't be read, or its rows are not positions; the message is shown to the user
     """
-    return _check_columns(lambda: _read(spark, uri), f"the file {uri}", columns, subject)
+    return _check_columns(lambda: _read(spark, uri), f"the file {uri}", columns, subjects)
 
 
 def _read(spark: SparkSession, uri: str) -> DataFrame:
@@ -53,15 +53,16 @@ def _read(spark: SparkSession, uri: str) -> DataFrame:
     return spark.read.parquet(uri)
 
 
-def _check_columns(read: Callable[[], DataFrame], named: str, columns: TableColumns | None, subject: Subject) -> Listed:
+def _check_columns(
+    read: Callable[[], DataFrame], named: str, columns: TableColumns | None, subjects: Subjects
+) -> Listed:
+    most = MOST_ROWS * len(subjects.members)
     try:
         # Spark runs the query here, within the try, and only once.
-        listed = Listed.of(_entries(read(), named, columns or TableColumns(), subject).limit(MOST_ROWS + 1))
+        listed = Listed.of(_entries(read(), named, columns or TableColumns(), subjects).limit(most + 1))
     except JVM_ERRORS as error:
         raise InvalidDocument(f"{named} can't be read: {root_cause(error)}") from error
-    if not listed.size:
-        raise InvalidDocument(f"{named} has no rows of this {subject.noun}")
-    if listed.size > MOST_ROWS:
+    if listed.size > most:
         raise InvalidDocument(
             f"{named} has more than {MOST_ROWS:,} rows. It must have one row for each partition, like SELECT topic, "
             "partition, max(offset) AS last … GROUP BY topic, partition"
@@ -69,18 +70,21 @@ def _check_columns(read: Callable[[], DataFrame], named: str, columns: TableColu
     return listed
 
 
-def _entries(table: DataFrame, named: str, columns: TableColumns, subject: Subject) -> DataFrame:
-    if not subject.family.has_positions:
+def _entries(table: DataFrame, named: str, columns: TableColumns, subjects: Subjects) -> DataFrame:
+    family = subjects.kind.family
+    if not family.has_positions:
         raise InvalidDocument(
-            f"{named} has positions in topics, which this connector does not have: {subject.family.why_no_position}"
+            f"{named} has positions in topics, which this connector does not have: {family.why_no_position}"
         )
-    if "connector" in table.columns:
-        table = table.where(F.col("connector") == subject.name)
     position, is_last = _position_column(table, named, columns)
     names = [_find_column(table, named, column) for column in (columns.topic, columns.partition, position)]
-    connector, texts = F.lit(subject.name), [F.col(name).cast("string") for name in names]
-    entry = family_columns.position_entry(Subjects((subject,)), is_last=is_last)(connector, *texts)
-    return table.select(entry.alias("entry")).select(connector.alias("connector"), "entry.*")
+    texts = [F.col(name).cast("string").alias(f"_{number}") for number, name in enumerate(names)]
+    if "connector" in table.columns:
+        rows = subjects.of(table).select("connector", *texts)
+    else:
+        rows = subjects.repeat(table.select(*texts))
+    entry = family_columns.position_entry(subjects, is_last=is_last)("connector", "_0", "_1", "_2")
+    return rows.select("connector", entry.alias("entry")).select("connector", "entry.*")
 
 
 def _position_column(table: DataFrame, named: str, columns: TableColumns) -> tuple[str, bool]:

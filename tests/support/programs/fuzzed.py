@@ -40,10 +40,10 @@ _ENDPOINT = ConnectEndpoint(("http://worker",), read_timeout=0.1, connect_timeou
 def document(content: bytes) -> None:
     """Documents of offsets, in both formats."""
     try:
-        offsets = parse_text(content.decode(errors="replace"), "c")
+        offsets = parse_text(content.decode(errors="replace"), ["c"])["c"]
     except InvalidDocument:
         return
-    again = parse_text(kip199_document({"c": offsets}), "c")
+    again = parse_text(kip199_document({"c": offsets}), ["c"])["c"]
     assert sorted(map(repr, again)) == sorted(map(repr, offsets))
 
 

@@ -181,7 +181,9 @@ class Planner:
     spark: SparkSession
 
     def snapshot(self, connectors: Iterable[Connector], logs: Logs, slots: Iterable[Slot] = ()) -> PlanFrames:
+        """The frames of a snapshot; a slot is that of the connector whose configuration names it, or of the first."""
         listed = list(connectors)
+        of_slot = {one.config.get("slot.name"): one.name for one in listed}
         bounds = [
             {
                 "kafka_cluster": "kafka",
@@ -208,7 +210,9 @@ class Planner:
             self._frame(schemas.CONNECTORS, [connector.row() for connector in listed]),
             self._frame(schemas.CONNECTOR_OFFSETS, [row for connector in listed for row in connector.offset_rows()]),
             self._frame(schemas.LOG_BOUNDS, bounds),
-            self._frame(schemas.REPLICATION_SLOTS, [slot.row(listed[0].name, NOW) for slot in slots]),
+            self._frame(
+                schemas.REPLICATION_SLOTS, [slot.row(of_slot.get(slot.name, listed[0].name), NOW) for slot in slots]
+            ),
             self._frame(schemas.NEXT_RECORDS, next_records),
         )
 

@@ -49,7 +49,7 @@ def test_rest_body_is_read_back(offsets: Offsets) -> None:
     sent = json.dumps(offsets.as_json())
 
     assert parse_rest(json.loads(sent)) == offsets
-    assert parse_text(sent, "any") == offsets
+    assert parse_text(sent, ["any", "other"]) == {"any": offsets, "other": offsets}
 
 
 @given(st.dictionaries(TEXTS, OFFSETS, max_size=3))
@@ -109,7 +109,17 @@ def test_a_connector_may_be_called_offsets() -> None:
     """Then the connector's name decides which of the two documents it is."""
     document = kip199_document({"offsets": Offsets.of([AT_5])})
 
-    assert parse_text(document, "offsets") == Offsets.of([AT_5])
+    assert parse_text(document, ["offsets"]) == {"offsets": Offsets.of([AT_5])}
+    assert parse_text(document, ["offsets", "other"]) == dict.fromkeys(("offsets", "other"), Offsets.of([AT_5]))
+
+
+def test_many_connectors_of_one_document() -> None:
+    """Those that it lacks are left out; if it lacks all of them, it is the wrong file."""
+    document = kip199_document({"a": Offsets.of([AT_5]), "b": Offsets()})
+
+    assert parse_text(document, ["b", "a", "c"]) == {"a": Offsets.of([AT_5]), "b": Offsets()}
+    with pytest.raises(InvalidDocument, match=r"no offsets of any of these connectors \(its connectors: 'a', 'b'\)"):
+        parse_text(document, ["c", "d"])
 
 
 @pytest.mark.parametrize(
@@ -147,7 +157,7 @@ def test_a_connector_may_be_called_offsets() -> None:
 def test_what_is_no_document(text: str, sentence: str) -> None:
     """One sentence explains what is wrong with a file."""
     with pytest.raises(InvalidDocument) as caught:
-        parse_text(text, "sink")
+        parse_text(text, ["sink"])
 
     assert sentence in str(caught.value)
 
@@ -183,4 +193,4 @@ def test_a_number_beyond_64_bits_is_refused(number: int, of: str) -> None:
 
 def test_a_byte_order_mark_is_no_damage() -> None:
     """Editors put it in front of UTF-8 text."""
-    assert parse_text('\ufeff{"c": []}', "c") == Offsets()
+    assert parse_text('\ufeff{"c": []}', ["c"]) == {"c": Offsets()}
