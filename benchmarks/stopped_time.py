@@ -3,8 +3,9 @@
 One topic of many partitions and its remote topic are on one broker; at one offset of each remote partition, records
 were copied twice. Compaction has deleted the offset syncs, so only the ends of the logs are known. In half of the
 partitions a group has a few hundred records left to read, as groups have that keep up; in the others almost all. While
-the flow is stopped, the last observation and the final translation run, as whole programs; the first ones, which search
-those offsets, are timed, too. Each offset must be proved whose records are within ``compared_total``.
+the flow is stopped, the last observation and the final translation run, the latter by a driver that was ready before;
+the first ones, which search those offsets, are timed, too. Each offset must be proved whose records are within
+``compared_total``.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -25,7 +27,8 @@ from timing import run, submit
 from airflow_provider_connect_offsets.offsets.requests.failover import DEFAULT_COMPARED_TOTAL
 from airflow_provider_connect_offsets.pipeline.shipping import job_path, write_py_files
 from airflow_provider_connect_offsets.pipeline.translate.records import MARGIN
-from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from airflow_provider_connect_offsets.workspace.files import exists, write_bytes
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory, StandbyDirectory
 from sandbox import Broker
 
 FEW, MANY = (100, 10_000), (1_000, 100_000)
@@ -151,6 +154,22 @@ class Failover:
         submit("--py-files", str(shipped), str(job_path()), "translation", *map(self._uri, (name, *before)))
         return time.perf_counter() - began
 
+    def stopped(self, name: str, before: str) -> tuple[float, float, int]:
+        """Observe and translate while a driver stands by; seconds of both, and megabytes of the observation."""
+        shipped, standby = self.scratch / "standby.zip", StandbyDirectory(self._uri(f"{name}/standby"))
+        write_py_files(shipped)
+        arguments = (*map(self._uri, (before, name)), standby.uri, "3600")
+        write_bytes(standby.wanted, b"")
+        with ThreadPoolExecutor(1) as pool:
+            driver = pool.submit(submit, "--py-files", str(shipped), str(job_path()), "standby", *arguments)
+            while not exists(standby.ready) and not driver.done():
+                wait([driver], 0.1)
+            seconds, megabytes = self.observe(name, before)
+            began = time.perf_counter()
+            write_bytes(standby.observed, b"")
+            driver.result()
+        return seconds, time.perf_counter() - began, megabytes
+
     def exact(self, name: str) -> int:
         """Number of partitions with an exact offset."""
         summary = json.loads(Path(FailoverDirectory(self._uri(name)).summary.removeprefix("file://")).read_text())
@@ -179,8 +198,7 @@ def rows(runs: int, scale: float) -> Iterator[Row]:
 def _measured(flow: Replicated, failover: Failover) -> Row:
     first, memory_first = failover.observe("before")
     preview = failover.translate("before")
-    last, memory = failover.observe("after", "before")
-    final = failover.translate("after", "before")
+    last, final, memory = failover.stopped("after", "before")
     floor, exact, provable = flow.read_by_consumer(), failover.exact("after"), flow.provable()
     if exact < provable:
         raise SystemExit(f"{exact} partitions are proved, but {provable} are within compared_total")

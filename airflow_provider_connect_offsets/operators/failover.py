@@ -16,9 +16,9 @@ from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOp
 from airflow_provider_connect_offsets.parameters.connections import FailoverClientsParams
 from airflow_provider_connect_offsets.parameters.failover import FailoverParams
 from airflow_provider_connect_offsets.parameters.taking import Models
-from airflow_provider_connect_offsets.parameters.tasks import PartParams, PreviewParams
+from airflow_provider_connect_offsets.parameters.tasks import PartParams, PreviewParams, RunParams
 from airflow_provider_connect_offsets.words import quantify
-from airflow_provider_connect_offsets.workspace.files import read_json
+from airflow_provider_connect_offsets.workspace.files import exists, read_json
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
 if TYPE_CHECKING:
@@ -122,6 +122,16 @@ class TranslateGroupOffsetsOperator(OffsetsJobOperator):
         """Return the run's directory, and the directory of its preview if there is one."""
         preview = self.parse_as(PreviewParams).preview_uri
         return [self.run_uri, *([preview] if preview else [])]
+
+    def submit(self, context: Context) -> None:
+        """Submit the job, unless the driver that stood by while the flow was stopped has translated already."""
+        with fail_clearly():
+            is_final = bool(self.parse_as(PreviewParams).preview_uri)
+            translated = is_final and exists(FailoverDirectory(self.parse_as(RunParams).run_uri).summary)
+        if translated:
+            self.log.info("Spark translated this observation as soon as it was written.")
+        else:
+            super().submit(context)
 
     def judge(self) -> dict[str, Any]:
         """Log and report the translation; raises :class:`PlanRefused` if it must not be committed."""

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
+from uuid import uuid4
 
 from airflow_provider_connect_offsets.hooks.failover import flow_connectors, open_failover
 from airflow_provider_connect_offsets.hooks.failures import fail_clearly
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest, Mode
 from airflow_provider_connect_offsets.operators.shared.common import LEASE_SECONDS, owner_of
 from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
+from airflow_provider_connect_offsets.operators.shared.spark import SparkJobOperator
+from airflow_provider_connect_offsets.operators.shared.standby import STANDS_BY, Standby
 from airflow_provider_connect_offsets.parameters.connections import FailoverClientsParams
 from airflow_provider_connect_offsets.parameters.failover import DrainingParams
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import RunParams, WaitingParams
-from airflow_provider_connect_offsets.workspace.files import read_json
-from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from airflow_provider_connect_offsets.workspace.files import read_json, remove
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory, StandbyDirectory
 from airflow_provider_connect_offsets.workspace.paths import join
 
 if TYPE_CHECKING:
@@ -75,36 +79,58 @@ class OpenFailoverOperator(FailoverOperator):
                     self.log.info("%r is %s.", name, await_lasting_status(connect, name).state)
 
 
-class BeginFailoverOperator(FailoverOperator):
-    """Let replication catch up and stop the flow's connectors, then observe the flow again.
+class BeginFailoverOperator(FailoverOperator, SparkJobOperator):
+    """Let replication catch up and stop the flow's connectors, observe the flow again, and translate on Spark.
 
-    An unplanned failover only observes again. Nothing is stopped before replication has caught up; fails if it does not
-    within ``drain_timeout``. Reads the records that prove translated offsets, and those that the preview has sampled.
-    Returns the URI of the directory of this observation, which the final translation and the commit take as
-    ``run_uri``.
+    An unplanned failover only observes again. Nothing is stopped before replication has caught up and a Spark driver is
+    ready; fails if replication does not catch up within ``drain_timeout``. Reads the records that prove translated
+    offsets, and those that the preview has sampled. If the driver does not translate them, the next task does.
+
+    All other arguments are those of ``SparkSubmitOperator``, for the driver. Returns the URI of the directory of this
+    observation, which the final translation and the commit take as ``run_uri``.
     """
 
     parameters: ClassVar[Models] = (RunParams, *FailoverOperator.parameters, DrainingParams)
+    template_fields: Sequence[str] = (*FailoverOperator.template_fields, *SparkJobOperator.template_fields)
+    job = "standby"
 
-    def execute(self, context: Context) -> str:
+    def execute(self, context: Context) -> str:  # type: ignore[override]
         """Wait for replication, stop the connectors, and observe the flow."""
-        from airflow_provider_connect_offsets.observe.flow import failover
-        from airflow_provider_connect_offsets.operations.connector import stopped
+        from airflow_provider_connect_offsets.observe.flow.failover import observe_failover
 
         before = FailoverDirectory(self.parse_as(RunParams).run_uri)
         after = FailoverDirectory(join(before.uri, "final"))
         with fail_clearly():
             request = request_in(before)
-            planned = request.mode is Mode.PLANNED
-            with self.open_flow(planned=planned) as clients:
-                if planned:
-                    failover.await_drained(request, clients, timeout=self.parse_as(DrainingParams).drain_timeout)
-                members = flow_connectors(clients, request)
-                prior = stopped.stop_for_run(members, owner_of(context), seconds=LEASE_SECONDS)
-                for name, state in prior:
-                    self.log.info("%r was %s, and is STOPPED now.", name, state)
-                failover.observe_failover(request, clients, after, ranges=before if planned else None)
+            remove(after.summary)  # of an earlier attempt, which belongs to another observation
+            if request.mode is Mode.PLANNED:
+                self._observe_stopped(context, request, before, after)
+            else:
+                with self.open_flow(planned=False) as clients:
+                    observe_failover(request, clients, after)
         return after.uri
+
+    def _observe_stopped(
+        self, context: Context, request: FailoverRequest, before: FailoverDirectory, after: FailoverDirectory
+    ) -> None:
+        from airflow_provider_connect_offsets.observe.flow import failover
+        from airflow_provider_connect_offsets.operations.connector import stopped
+
+        seconds = self.parse_as(DrainingParams).drain_timeout
+        directory = StandbyDirectory(join(after.uri, "standby", uuid4().hex))
+        self._arguments = [before.uri, after.uri, directory.uri, str(seconds + STANDS_BY)]
+        with self.open_flow(planned=True) as clients, Standby(directory, self, context) as driver:
+            failover.await_drained(request, clients, timeout=seconds)
+            driver.await_ready()
+            prior = stopped.stop_for_run(flow_connectors(clients, request), owner_of(context), seconds=LEASE_SECONDS)
+            for name, state in prior:
+                self.log.info("%r was %s, and is STOPPED now.", name, state)
+            failover.observe_failover(request, clients, after, ranges=before)
+            driver.translate()
+
+    def job_arguments(self) -> list[str]:
+        """Return the directories of preview, observation and messages, and how long the driver waits."""
+        return self._arguments
 
 
 class ReleaseFlowOperator(FailoverOperator):

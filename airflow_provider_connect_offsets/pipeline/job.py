@@ -6,6 +6,7 @@ Usage:
 - ``job.py replay RUN_DIRECTORY``: plan a bounded replay
 - ``job.py mirror-reset RUN_DIRECTORY``: plan the reset of a flow
 - ``job.py translation RUN_DIRECTORY [PREVIEW_DIRECTORY]``: translate the positions of consumer groups
+- ``job.py standby PREVIEW_DIRECTORY RUN_DIRECTORY STANDBY_DIRECTORY SECONDS``: the same, started before it is needed
 - ``job.py readiness RUN_DIRECTORY [KEEP]``: judge how ready a flow is for a failover
 - ``job.py orphans RUN_DIRECTORY``: find orphaned offsets
 - ``job.py offset-changes RUN_DIRECTORY``: compare two snapshots of a Connect cluster
@@ -32,6 +33,7 @@ JOBS = {
     "replay": "replay_job",
     "mirror-reset": "flow.mirror_reset_job",
     "translation": "failover.translate_job",
+    "standby": "failover.standby_job",
     "readiness": "flow.readiness_job",
     "orphans": "orphans_job",
     "offset-changes": "snapshots.changes_job",

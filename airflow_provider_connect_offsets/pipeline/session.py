@@ -126,6 +126,9 @@ def fit(spark: SparkSession, uri: str, *, tasks: int = 0) -> None:
         tasks: fewest tasks on one machine, unless the datasets are small; 0: one per core
     """
     context = spark.sparkContext
+    for setting in SMALL:  # the datasets may have been small when this session began
+        if not context.getConf().contains(setting):
+            spark.conf.unset(setting)
     cores, is_local = context.defaultParallelism, str(context.master).startswith("local")
     size = jvm.size_of(spark, uri)
     if is_local and size <= SMALL_BYTES:

@@ -14,6 +14,7 @@ from airflow.sdk import TaskGroup
 
 from airflow_provider_connect_offsets.offsets.requests.fields import Parameters, fields_of
 from airflow_provider_connect_offsets.operators.shared.approval import AskOperator
+from airflow_provider_connect_offsets.operators.shared.spark import SparkJobOperator
 from airflow_provider_connect_offsets.parameters.taking import document_args, select_accepted
 
 #: How tasks that may be run again are retried.
@@ -104,7 +105,8 @@ def wire(operation: Tasks, values: Mapping[str, Any], *, group_id: str) -> TaskG
             setup = operation.check.make(values, run_uri=run_uri, **RETRIES).as_setup()
             last = last >> setup
         if operation.begin:
-            begin = operation.begin.make(values, run_uri=run_uri, **RETRIES)
+            submits = issubclass(operation.begin.operator, SparkJobOperator)
+            begin = operation.begin.make(values, run_uri=run_uri, **(spark if submits else RETRIES))
             setup = setup or begin.as_setup()
             last = last >> begin
         final_uri = run_uri

@@ -180,6 +180,18 @@ class FailoverDirectory(Directory):
     table = MemberPath("translation.csv")
 
 
+@dataclass(frozen=True, slots=True)
+class StandbyDirectory(Directory):
+    """Where an operator and a Spark driver that waits for it leave each other messages, which are empty files."""
+
+    #: The operator needs a driver, as long as this file exists.
+    wanted = MemberPath()
+    #: The driver is ready.
+    ready = MemberPath()
+    #: The operator has written the datasets.
+    observed = MemberPath()
+
+
 def run_directory(workspace: str, *, dag_id: str, run_id: str, part: str = "") -> RunDirectory:
     """Return the directory of a run.
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from airflow_provider_connect_offsets.pipeline.failover import translate_job
+from airflow_provider_connect_offsets.pipeline.failover import standby_job, translate_job
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.files import read_json
@@ -16,8 +17,9 @@ from airflow_provider_connect_offsets.workspace.flow_schemas import (
     MIRROR_PARTITIONS,
     TRANSLATION,
 )
-from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory, StandbyDirectory
 from airflow_provider_connect_offsets.workspace.schemas import GROUP_OFFSETS
+from sandbox import wait_until
 from tests.support.rows.written_failover import write_observation
 
 pytestmark = pytest.mark.jobs
@@ -95,3 +97,59 @@ def test_more_rereads_than_the_preview_said_close_the_gate(
         request = {**read_json(final.request), "max_rereads": allowed}
         files.write_json(final.request, request)
         assert len(translate_job.run(spark, final, directory)["errors"]) == errors
+
+
+@pytest.fixture
+def waiting(directory: FailoverDirectory) -> StandbyDirectory:
+    """Where a driver that waits for the final observation leaves its messages."""
+    return StandbyDirectory(f"{directory.uri}/final/standby/1")
+
+
+def test_a_driver_that_waited_translates_as_one_that_did_not(
+    spark: SparkSession, directory: FailoverDirectory, final: FailoverDirectory, waiting: StandbyDirectory
+) -> None:
+    """It leaves the preview alone, and reads nothing of the final observation before that is whole."""
+    write_observation(directory, min_coverage=0.3)
+    translate_job.run(spark, directory)
+    preview = {name: files.read_bytes(f"{directory.uri}/{name}") for name in ("summary.json", "request.json")}
+    arguments = [directory.uri, final.uri, waiting.uri, "600"]
+    files.write_bytes(waiting.wanted, b"")
+
+    with ThreadPoolExecutor(1) as pool:
+        standing_by = pool.submit(standby_job.JOB.run, spark, arguments)
+        wait_until(lambda: files.exists(waiting.ready) or standing_by.done(), 600, "the driver is not ready")
+        write_observation(final, min_coverage=0.3)
+        files.write_bytes(waiting.observed, b"")
+        standing_by.result()
+
+    assert preview == {name: files.read_bytes(f"{directory.uri}/{name}") for name in preview}
+    other = FailoverDirectory(f"{directory.uri}/other")
+    write_observation(other, min_coverage=0.3)
+    summary = translate_job.run(spark, other, directory)
+    assert _untimed(read_json(final.summary)) == _untimed(summary)
+    assert rows(final) == rows(other)
+
+
+@pytest.mark.parametrize(("seconds", "told"), [("600", []), ("0", ["wanted"])], ids=["not wanted", "too late"])
+def test_a_driver_that_nobody_needs_ends(
+    spark: SparkSession,
+    directory: FailoverDirectory,
+    final: FailoverDirectory,
+    waiting: StandbyDirectory,
+    seconds: str,
+    told: list[str],
+) -> None:
+    """It has translated nothing then."""
+    write_observation(directory, min_coverage=0.3)
+    translate_job.run(spark, directory)
+    for name in told:
+        files.write_bytes(f"{waiting.uri}/{name}", b"")
+
+    standby_job.JOB.run(spark, [directory.uri, final.uri, waiting.uri, seconds])
+
+    assert not files.exists(final.summary)
+    assert files.exists(waiting.ready) == bool(told)
+
+
+def _untimed(summary: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in summary.items() if name != "translated_at"}

@@ -35,8 +35,8 @@ _NAMED = 3
 _UMASK = "spark.hadoop.fs.permissions.umask-mode"
 
 
-class OffsetsJobOperator(GuardedParameters, SparkSubmitOperator):
-    """Run one of this package's jobs on a run directory, then judge what it found; a ``SparkSubmitOperator``.
+class SparkJobOperator(GuardedParameters, SparkSubmitOperator):
+    """Run one of this package's jobs on a run directory; a ``SparkSubmitOperator``.
 
     All other arguments are those of ``SparkSubmitOperator``, except ``application``, ``py_files`` and
     ``application_args``, which are the job's own. Fails if the Spark connection is missing: the Spark hook would go to
@@ -50,19 +50,15 @@ class OffsetsJobOperator(GuardedParameters, SparkSubmitOperator):
     job: str
 
     def __init__(self, *, run_uri: str, **kwargs: Any) -> None:
-        super().__init__(**{"name": f"connect-offsets-{self.job}", "multiple_outputs": True, **kwargs})
+        super().__init__(**{"name": f"connect-offsets-{self.job}", **kwargs})
         self.run_uri = run_uri
-
-    @abstractmethod
-    def judge(self) -> dict[str, Any]:
-        """Log and report what the job found, and return what the task returns; raises if the run must not go on."""
 
     def job_arguments(self) -> list[str]:
         """Return the arguments of the job after its name; the first is the run's directory."""
         return [self.run_uri]
 
-    def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]
-        """Submit the job, then show and judge what it found."""
+    def submit(self, context: Context) -> None:
+        """Submit the job, and wait for its end."""
         from airflow_provider_connect_offsets.operators.shared.spark_installation import refuse_unfit_spark
         from airflow_provider_connect_offsets.pipeline.class_archive import quick_start
         from airflow_provider_connect_offsets.pipeline.shipping import job_path, spark_submit_path, write_py_files
@@ -91,7 +87,21 @@ class OffsetsJobOperator(GuardedParameters, SparkSubmitOperator):
             self.parse_as(RunParams)  # refuses a directory that may not be read
             self.application_args = [self.job, *self.job_arguments()]
             refuse_unfit_spark(named or by_pip or "spark-submit", {**os.environ, **self.env_vars})
-            super().execute(context)
+            SparkSubmitOperator.execute(self, context)
+
+
+class OffsetsJobOperator(SparkJobOperator):
+    """Run a job as ``SparkJobOperator`` does, then judge what it found."""
+
+    preset: ClassVar[dict[str, Any]] = {"multiple_outputs": True}
+
+    @abstractmethod
+    def judge(self) -> dict[str, Any]:
+        """Log and report what the job found, and return what the task returns; raises if the run must not go on."""
+
+    def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]
+        """Submit the job, then show and judge what it found."""
+        self.submit(context)
         with fail_clearly():
             return self.judge()
 

@@ -61,10 +61,20 @@ def run(spark: SparkSession, directory: FailoverDirectory, preview: FailoverDire
     document = begin(spark, directory)
     request = FailoverRequest.from_json(document)
     problem = jvm.why_pattern_is_refused(spark, groups=request.groups, topics=request.topics, rewind=request.rewind)
-    summary = {"errors": [problem]} if problem else _translate(spark, request, directory)
+    summary = {"errors": [problem]} if problem else _translate(spark, request, directory, directory)
     if preview is not None and not problem:
         summary["errors"] += _list_beyond_preview(spark, request, directory, preview, summary)
     return write_summary(spark, directory.summary, {"request": document, "translated_at": now(), **summary})
+
+
+def rehearse(spark: SparkSession, directory: FailoverDirectory, outputs: FailoverDirectory) -> None:
+    """Translate a preview's observation again, so that the JVM has loaded and compiled what a final translation needs.
+
+    Writes to ``outputs``, and never to ``directory``: the preview stays what was approved.
+    """
+    request = FailoverRequest.from_json(jvm.read_json(spark, directory.request))
+    summary = _translate(spark, request, directory, outputs)
+    _list_beyond_preview(spark, request, outputs, directory, summary)
 
 
 def read(spark: SparkSession, directory: FailoverDirectory, request: FailoverRequest) -> ObservedFlow:
@@ -125,7 +135,9 @@ def _members(spark: SparkSession, members: dict[str, dict[str, str]]) -> DataFra
     return make_frame(spark, rows, MEMBERS)
 
 
-def _translate(spark: SparkSession, request: FailoverRequest, directory: FailoverDirectory) -> dict[str, Any]:
+def _translate(
+    spark: SparkSession, request: FailoverRequest, directory: FailoverDirectory, outputs: FailoverDirectory
+) -> dict[str, Any]:
     observed = read(spark, directory, request).with_known()
     with ExitStack() as persisted:
         if observed.known is not None:
@@ -134,22 +146,22 @@ def _translate(spark: SparkSession, request: FailoverRequest, directory: Failove
         ledger_at = None if observed.remains is None else observed.remains.observed_at()
         rows = translate_positions(request, observed)
         totals = Observation()
-        write_dataset(conform(with_totals(rows, totals), flow_schemas.TRANSLATION), directory.translation)
-        written = read_dataset(spark, directory.translation, flow_schemas.TRANSLATION)
+        write_dataset(conform(with_totals(rows, totals), flow_schemas.TRANSLATION), outputs.translation)
+        written = read_dataset(spark, outputs.translation, flow_schemas.TRANSLATION)
         summary = summarise(totals.get, written, rows)
         unread = request.mode is Mode.PLANNED and observed.digests is None
         if unread and request.compared:
-            summary["beyond_limit"] = write_ranges(request, observed, directory, written)
+            summary["beyond_limit"] = write_ranges(request, observed, outputs, written)
             if summary["left_groups"] and observed.forward is None:
-                ranges = read_dataset(spark, directory.compare_ranges, flow_schemas.COMPARE_RANGES)
+                ranges = read_dataset(spark, outputs.compare_ranges, flow_schemas.COMPARE_RANGES)
                 summary["to_be_found"] = count_to_be_found(written, observed.partitions, ranges)
         # The final translation may move groups that this one leaves alone.
         if unread and observed.claims is None and (summary["by_bracket"] or summary["left_groups"]):
             # The dataset lacks by_records; only a failback has rows in which it isn't null.
             own = rows if observed.forward else written.withColumn("by_records", F.lit(None).cast("boolean"))
-            _write_sampled(spark, request, claims_of(own), directory, seed=summary["digest"])
+            _write_sampled(spark, request, claims_of(own), outputs, seed=summary["digest"])
             if observed.forward is not None:
-                _write_sampled(spark, request, claims_of_home(own), directory.forward_directory, seed=summary["digest"])
+                _write_sampled(spark, request, claims_of_home(own), outputs.forward_directory, seed=summary["digest"])
     summary["unmovable"] = jvm.read_json(spark, directory.members).get("unmovable", {})
     return {**summary, "ledger_at": ledger_at, "errors": errors_of(request, summary)}
 

@@ -11,14 +11,16 @@ import threading
 import traceback
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Client, Listener
 from pathlib import Path
+from unittest.mock import patch
 
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.pipeline import job
+from airflow_provider_connect_offsets.pipeline.failover import translate_job
 from airflow_provider_connect_offsets.pipeline.shipping import PACKAGE, job_path
 
 _PROGRAM = """#!{python} -IS
@@ -62,7 +64,8 @@ class WarmSpark:
                 words = connection.recv()
                 if words is None:
                     return
-                connection.send(self._submitted(words))
+                with suppress(BrokenPipeError):  # the caller was killed
+                    connection.send(self._submitted(words))
 
     def _submitted(self, words: list[str]) -> tuple[int, str]:
         """Exit code and last output of a job."""
@@ -84,4 +87,5 @@ class WarmSpark:
         for setting, value in {**requested.defaults, **given}.items():
             if session.conf.isModifiable(setting):
                 session.conf.set(setting, value)
-        requested.run(session, arguments)
+        with patch.object(translate_job, "rehearse"):  # a driver that stands by does this to get as warm as this one
+            requested.run(session, arguments)

@@ -1,0 +1,151 @@
+"""The driver that waits for a flow to be stopped: it never outlives its task, and no failure of it is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Event
+from typing import Any, NoReturn, cast
+
+import pytest
+
+from airflow_provider_connect_offsets.exceptions import WorkspaceUnwritable
+from airflow_provider_connect_offsets.operators.shared import standby
+from airflow_provider_connect_offsets.operators.shared.spark import SparkJobOperator
+from airflow_provider_connect_offsets.operators.shared.standby import Standby
+from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.layout import StandbyDirectory
+from sandbox import wait_until
+
+
+@dataclass
+class MadeUpDriver:
+    """A driver that does what a test says; ``killed``: whether its operator was told to kill it."""
+
+    directory: StandbyDirectory
+    ends: Callable[[MadeUpDriver], None]
+    killed: Event = field(default_factory=Event)
+    over: bool = False
+
+    def submit(self, context: Any) -> None:
+        del context
+        try:
+            self.ends(self)
+        finally:
+            self.over = True
+
+    def on_kill(self) -> None:
+        self.killed.set()
+
+    def get_ready(self) -> None:
+        files.write_bytes(self.directory.ready, b"")
+
+    def is_observed(self) -> bool:
+        """Whether it is told to translate, rather than that nobody wants it."""
+        told = "nobody tells the driver anything"
+        wait_until(lambda: files.exists(self.directory.observed) or not files.exists(self.directory.wanted), 60, told)
+        return files.exists(self.directory.observed)
+
+
+@pytest.fixture
+def directory(workspace: str) -> StandbyDirectory:
+    return StandbyDirectory(f"{workspace}/final/standby")
+
+
+def stand_by(driver: MadeUpDriver) -> Standby:
+    return Standby(driver.directory, cast("SparkJobOperator", driver), cast("Any", None))
+
+
+def _translate(driver: MadeUpDriver) -> None:
+    driver.get_ready()
+    assert driver.is_observed()
+
+
+def _stop_waiting(driver: MadeUpDriver) -> None:
+    driver.get_ready()
+    assert not driver.is_observed()
+
+
+def _fail(driver: MadeUpDriver) -> None:
+    del driver
+    raise RuntimeError("spark-submit ended with 1")
+
+
+def _translate_in_vain(driver: MadeUpDriver) -> None:
+    _translate(driver)
+    _fail(driver)
+
+
+def _hang(driver: MadeUpDriver) -> None:
+    driver.killed.wait()
+
+
+def test_it_is_ready_before_the_block_goes_on(directory: StandbyDirectory) -> None:
+    """And has translated when ``translate`` returns; nothing of it is left."""
+    driver = MadeUpDriver(directory, _translate)
+    with stand_by(driver) as waiting:
+        waiting.await_ready()
+        assert files.exists(directory.ready)
+        waiting.translate()
+        assert driver.over
+
+    assert not driver.killed.is_set()
+    assert files.list_names(directory.uri) == []
+
+
+def test_one_that_can_not_start_ends_the_task_before_anything_is_stopped(directory: StandbyDirectory) -> None:
+    """The error is that of spark-submit."""
+    with pytest.raises(RuntimeError, match="spark-submit ended with 1"), stand_by(MadeUpDriver(directory, _fail)) as it:
+        it.await_ready()
+
+
+def test_an_error_of_the_block_ends_it(directory: StandbyDirectory) -> None:
+    """It is told that nobody needs it; the error is the block's."""
+    driver = MadeUpDriver(directory, _stop_waiting)
+    with pytest.raises(ZeroDivisionError), stand_by(driver):
+        1 / 0  # noqa: B018 - the error counts
+
+    assert driver.over
+    assert not driver.killed.is_set()
+
+
+def test_one_that_gets_no_room_is_killed(directory: StandbyDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The block goes on without it, and a later task translates."""
+    monkeypatch.setattr(standby, "_READY_WITHIN", 0.1)
+    monkeypatch.setattr(standby, "_ENDS_WITHIN", 0.1)
+    driver = MadeUpDriver(directory, _hang)
+    with stand_by(driver) as waiting:
+        waiting.await_ready()
+        waiting.translate()
+
+    assert driver.killed.is_set()
+    assert driver.over
+
+
+def test_a_failure_after_the_stop_is_left_to_the_next_task(
+    directory: StandbyDirectory, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The observation stays, and the log says why the driver failed."""
+    with stand_by(MadeUpDriver(directory, _translate_in_vain)) as waiting:
+        waiting.await_ready()
+        waiting.translate()
+
+    assert "The waiting Spark driver failed, so the next task translates." in caplog.text
+    assert "spark-submit ended with 1" in caplog.text
+
+
+def test_a_workspace_that_can_not_be_written_leaves_no_driver(
+    directory: StandbyDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It can't be told, so it is killed."""
+    monkeypatch.setattr(standby, "_ENDS_WITHIN", 0.1)
+    driver = MadeUpDriver(directory, _hang)
+    with monkeypatch.context() as patch, stand_by(driver):
+        patch.setattr(files, "locate", _fail_to_write)
+
+    assert driver.killed.is_set()
+    assert files.list_names(directory.uri) == ["wanted"]
+
+
+def _fail_to_write(uri: str) -> NoReturn:
+    raise WorkspaceUnwritable(f"{uri} can't be written")
