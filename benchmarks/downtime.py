@@ -10,7 +10,7 @@ import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from uuid import uuid4
 
@@ -69,8 +69,13 @@ def _measure(flow: FaultFlow, changer: Changer, runs: int) -> tuple[list[float],
 
 
 def _curl(flow: FaultFlow) -> float:
-    body = json.dumps({"offsets": [flow.entry(0, SET_TO)]})
-    names = {"CONNECTOR": f"{flow.sandbox.connect.url}/connectors/{flow.name}", "BODY": body}
+    connector = f"{flow.sandbox.connect.url}/connectors/{flow.name}"
+    return seconds_by_curl(connector, {"offsets": [flow.entry(0, SET_TO)]})
+
+
+def seconds_by_curl(connector: str, body: Mapping[str, object]) -> float:
+    """Seconds from the accepted stop until all tasks are RUNNING; ``connector``: its URL, ``body``: of the PATCH."""
+    names = {"CONNECTOR": connector, "BODY": json.dumps(body)}
     done = subprocess.run(
         ["/bin/bash", "-c", CURL],
         check=True,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from airflow_provider_connect_offsets import __version__
+from airflow_provider_connect_offsets.cli.live.commands import COMMANDS
 from airflow_provider_connect_offsets.cli.messages import tell
 from airflow_provider_connect_offsets.cli.options import (
     BACKUP,
@@ -48,7 +49,10 @@ if TYPE_CHECKING:
 @with_options(CONFIG, CONNECTORS, FROM_BEGINNING, DRY_RUN, DOCUMENT, FLOW, FORCE, BACKUP, WORKSPACE)
 @click.pass_context
 def cli(context: click.Context, /, *, exports: bool, imports: bool, **options: Any) -> None:
-    """Export and import the offsets of Kafka Connect's source connectors, in their workers' storage."""
+    """Export and import the offsets of Kafka Connect's source connectors, in their workers' storage.
+
+    Other commands show connectors that run, and request their states.
+    """
     given = [name for name, value in options.items() if value not in (None, False, ())]
     if context.invoked_subcommand is not None:
         if exports or imports or given:
@@ -188,7 +192,8 @@ def copy(config: Path | None, connectors: tuple[str, ...], flow: str | None, *, 
     copying.copy(_open_storage(config, flow, forced=force), sorted(_names(connectors)))
 
 
-cli.add_command(recover)
+for live in (recover, *COMMANDS):
+    cli.add_command(live)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

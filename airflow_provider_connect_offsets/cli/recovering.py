@@ -37,6 +37,8 @@ _STRIMZI_TIMEOUT = 300.0
 @contextmanager
 def open_clients(  # noqa: PLR0913 - one for each option
     workspace: str,
+    patience: float | None = None,
+    /,
     *,
     url: str | None = None,
     strimzi_cluster: str | None = None,
@@ -48,7 +50,8 @@ def open_clients(  # noqa: PLR0913 - one for each option
     """Open clients of the clusters named on the command line.
 
     Args:
-        workspace: URI of the workspace.
+        workspace: URI of the workspace; empty: nothing is changed, so there are no journals.
+        patience: Seconds to wait for the end of a rebalance, and for each state; None: those of a change.
         url: A worker's REST API; None: offsets are reached by resources of Strimzi, too.
         strimzi_cluster: The resource of the cluster if Strimzi's operator runs it; None: it does not.
         namespace: Namespace of that resource; None: that of the current context of kubectl.
@@ -58,7 +61,7 @@ def open_clients(  # noqa: PLR0913 - one for each option
         target_kafka: Likewise, of the target cluster of that flow, or None.
     """
     with ExitStack() as stack:
-        connect = _connect(stack, url, strimzi_cluster, namespace)
+        connect = _connect(stack, url, strimzi_cluster, namespace, patience)
         addresses = kafka or source_kafka, source_kafka, target_kafka
         logs, source, target = (stack.enter_context(KafkaCluster(_settings(one))) if one else None for one in addresses)
         cluster, also = connect.control.cluster_names()
@@ -66,23 +69,25 @@ def open_clients(  # noqa: PLR0913 - one for each option
             connect,
             logs=logs,
             groups=None if logs is None else logs.groups,
-            timeout=_TIMEOUT if strimzi_cluster is None else _STRIMZI_TIMEOUT,
+            timeout=patience or (_TIMEOUT if strimzi_cluster is None else _STRIMZI_TIMEOUT),
             cluster=cluster,
             also=also,
             clusters=Clusters(source, target) if source and target else None,
             workspace=workspace,
-            journal=journal_store(workspace),
+            journal=journal_store(workspace) if workspace else None,
         )
 
 
-def _connect(stack: ExitStack, url: str | None, strimzi_cluster: str | None, namespace: str | None) -> Clients:
+def _connect(
+    stack: ExitStack, url: str | None, strimzi_cluster: str | None, namespace: str | None, patience: float | None
+) -> Clients:
     """Open the Connect cluster alone, as ``hooks.clients`` does for the control that fits."""
-    rest = stack.enter_context(open_rest((url,), (url,), _TIMEOUT)) if url else None
+    rest = stack.enter_context(open_rest((url,), (url,), patience or _TIMEOUT)) if url else None
     if strimzi_cluster is None:
         if rest is None:
             raise InvalidInput("Give the URL of a worker (--url), or the resource of its cluster (--strimzi-cluster).")
         return Clients(rest, rest)
-    strimzi = stack.enter_context(open_strimzi(strimzi_cluster, namespace, _STRIMZI_TIMEOUT))
+    strimzi = stack.enter_context(open_strimzi(strimzi_cluster, namespace, patience or _STRIMZI_TIMEOUT))
     if rest is None:
         return Clients(strimzi, strimzi, origin=Origin.STRIMZI)
     # Imports the Kubernetes client, which open_strimzi has found installed.
