@@ -9,6 +9,7 @@ from datetime import timedelta
 from functools import wraps
 from typing import Any
 
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import TaskGroup
 
@@ -82,6 +83,12 @@ def spark_of(values: Mapping[str, Any]) -> dict[str, Any]:
     return {"conn_id": values["spark_conn_id"], **RETRIES, **(values["spark"] or {})}
 
 
+def _driver_of(spark: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a Spark job that are about Spark, not about the task: its queue, retries or timeout."""
+    own = inspect.signature(SparkSubmitOperator.__init__).parameters
+    return {name: value for name, value in spark.items() if name in own}
+
+
 def wire(operation: Tasks, values: Mapping[str, Any], *, group_id: str) -> TaskGroup:
     """Wire snapshot, plan, approval, the change itself, an outcome, and the restore as teardown.
 
@@ -106,7 +113,7 @@ def wire(operation: Tasks, values: Mapping[str, Any], *, group_id: str) -> TaskG
             last = last >> setup
         if operation.begin:
             submits = issubclass(operation.begin.operator, SparkJobOperator)
-            begin = operation.begin.make(values, run_uri=run_uri, **(spark if submits else RETRIES))
+            begin = operation.begin.make(values, run_uri=run_uri, **(_driver_of(spark) if submits else {}), **RETRIES)
             setup = setup or begin.as_setup()
             last = last >> begin
         final_uri = run_uri

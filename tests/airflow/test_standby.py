@@ -8,11 +8,15 @@ from threading import Event
 from typing import Any, NoReturn, cast
 
 import pytest
+from airflow.providers.common.compat.sdk import AirflowFailException
+from airflow.sdk import DAG
 
 from airflow_provider_connect_offsets.exceptions import WorkspaceUnwritable
 from airflow_provider_connect_offsets.operators.shared import standby
 from airflow_provider_connect_offsets.operators.shared.spark import SparkJobOperator
 from airflow_provider_connect_offsets.operators.shared.standby import Standby
+from airflow_provider_connect_offsets.task_groups.failover import mirror_failover
+from airflow_provider_connect_offsets.task_groups.wiring import RETRIES
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.layout import StandbyDirectory
 from sandbox import wait_until
@@ -71,6 +75,11 @@ def _fail(driver: MadeUpDriver) -> None:
     raise RuntimeError("spark-submit ended with 1")
 
 
+def _refuse(driver: MadeUpDriver) -> None:
+    del driver
+    raise AirflowFailException("there is no spark-submit on the path of this Airflow worker")
+
+
 def _translate_in_vain(driver: MadeUpDriver) -> None:
     _translate(driver)
     _fail(driver)
@@ -97,6 +106,16 @@ def test_one_that_can_not_start_ends_the_task_before_anything_is_stopped(directo
     """The error is that of spark-submit."""
     with pytest.raises(RuntimeError, match="spark-submit ended with 1"), stand_by(MadeUpDriver(directory, _fail)) as it:
         it.await_ready()
+
+
+def test_a_worker_without_spark_goes_on(directory: StandbyDirectory, caplog: pytest.LogCaptureFixture) -> None:
+    """The tasks that run Spark may have a queue of their own; one of them translates."""
+    with stand_by(MadeUpDriver(directory, _refuse)) as waiting:
+        waiting.await_ready()
+        waiting.translate()
+
+    assert "there is no spark-submit on the path" in caplog.text
+    assert "No Spark driver is ready" in caplog.text
 
 
 def test_an_error_of_the_block_ends_it(directory: StandbyDirectory) -> None:
@@ -149,3 +168,20 @@ def test_a_workspace_that_can_not_be_written_leaves_no_driver(
 
 def _fail_to_write(uri: str) -> NoReturn:
     raise WorkspaceUnwritable(f"{uri} can't be written")
+
+
+def test_it_is_submitted_as_the_other_jobs_and_runs_where_its_task_ran_before() -> None:
+    """What ``spark`` says of Spark counts for it; the queue and the limits of the tasks that run Spark do not."""
+    with DAG("a_failover", schedule=None) as dag:
+        mirror_failover(
+            source_connector="mirror",
+            spark_conn_id="yarn",
+            spark={"conf": {"spark.executor.memory": "4g"}, "queue": "spark", "retries": 0},
+        )
+
+    begin, preview = (cast("Any", dag.get_task(f"failover.{name}")) for name in ("begin", "preview"))
+
+    assert (begin.conf, begin._conn_id) == (preview.conf, preview._conn_id) == ({"spark.executor.memory": "4g"}, "yarn")
+    assert (preview.queue, preview.retries) == ("spark", 0)
+    assert (begin.queue, begin.retries) == ("default", RETRIES["retries"])
+    assert {"source_connector", "conf", "run_uri"} & set(begin.template_fields) == {"conf", "run_uri"}

@@ -9,6 +9,8 @@ from contextlib import suppress
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Self
 
+from airflow.providers.common.compat.sdk import AirflowFailException
+
 from airflow_provider_connect_offsets.exceptions import WorkspaceUnwritable
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.layout import StandbyDirectory
@@ -60,16 +62,27 @@ class Standby:
             files.remove_tree(self._directory.uri)
 
     def await_ready(self) -> None:
-        """Wait until the driver is ready, or for five minutes; raises what ended the driver before it was ready."""
+        """Wait until the driver is ready, or for five minutes; return if Spark can't be started on this worker.
+
+        Raises what else ended the driver before it was ready.
+        """
         end = time.monotonic() + _READY_WITHIN
         while not files.exists(self._directory.ready):
             if self._driver.done():
-                log.error("Nothing was stopped, and no group was moved: the Spark driver ended before it was ready.")
-                self._driver.result()
+                self._raise_failure()
             if self._driver.done() or time.monotonic() > end:
                 log.warning("No Spark driver is ready, so the flow will be stopped for longer.")
                 return
             wait([self._driver], _LOOKS_EVERY)
+
+    def _raise_failure(self) -> None:
+        try:
+            self._driver.result()
+        except AirflowFailException as error:  # the tasks that run Spark may have workers of their own
+            log.warning("%s", error)
+        except Exception:
+            log.exception("Nothing was stopped, and no group was moved: the Spark driver ended before it was ready.")
+            raise
 
     def translate(self) -> None:
         """Let the driver translate, and wait for its end; if it is not ready or fails, a later task must translate."""
