@@ -138,7 +138,7 @@ def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_unknown_job(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """The usage names all jobs."""
     assert job.main(arguments) == 2
-    names = "plan,replay,mirror-reset,translation,readiness,orphans,offset-changes,rehearsal"
+    names = "plan,replay,mirror-reset,translation,standby,readiness,orphans,offset-changes,rehearsal"
     assert capsys.readouterr().err == f"usage: job.py {{{names}}} RUN_DIRECTORY ...\n"
 
 
