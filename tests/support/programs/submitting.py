@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 import pyspark
 
 from airflow_provider_connect_offsets.pipeline import shipping
+from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.paths import join
 from tests.support.programs.object_store import ObjectStore, download, upload
 from tests.support.programs.output import read_to_end
@@ -101,9 +102,19 @@ class Cluster:
                 return _contents(folder)
             uri = join(self.store.create_bucket(), "workspace", "run")
             upload(folder, uri)
+            _rewrite(uri, folder.as_uri(), uri)
             submit(job, uri, scratch, {**ON_CLUSTER, **self.store.spark_settings}, master=self.master)
+            _rewrite(uri, uri, folder.as_uri())
             download(uri, scratch / "run")
             return _contents(scratch / "run")
+
+
+def _rewrite(directory: str, before: str, after: str) -> None:
+    """Replace the beginnings of URIs in the documents of a directory."""
+    for name in files.list_names(directory):
+        if name.endswith(".json"):
+            text = (files.read_bytes(join(directory, name)) or b"").decode()
+            files.write_bytes(join(directory, name), text.replace(before, after).encode())
 
 
 def assert_same_on_cluster(job: str, folder: Path, cluster: Cluster) -> None:
