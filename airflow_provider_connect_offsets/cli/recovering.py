@@ -37,7 +37,7 @@ _STRIMZI_TIMEOUT = 300.0
 @contextmanager
 def open_clients(  # noqa: PLR0913 - one for each option
     workspace: str,
-    patience: float | None = None,
+    timeout: float | None = None,
     /,
     *,
     url: str | None = None,
@@ -51,7 +51,7 @@ def open_clients(  # noqa: PLR0913 - one for each option
 
     Args:
         workspace: URI of the workspace; empty: nothing is changed, so there are no journals.
-        patience: Seconds to wait for the end of a rebalance, and for each state; None: those of a change.
+        timeout: Seconds to wait for the end of a rebalance, and for each state; None: those of a change.
         url: A worker's REST API; None: offsets are reached by resources of Strimzi, too.
         strimzi_cluster: The resource of the cluster if Strimzi's operator runs it; None: it does not.
         namespace: Namespace of that resource; None: that of the current context of kubectl.
@@ -61,7 +61,7 @@ def open_clients(  # noqa: PLR0913 - one for each option
         target_kafka: Likewise, of the target cluster of that flow, or None.
     """
     with ExitStack() as stack:
-        connect = _connect(stack, url, strimzi_cluster, namespace, patience)
+        connect = _connect(stack, url, strimzi_cluster, namespace, timeout)
         addresses = kafka or source_kafka, source_kafka, target_kafka
         logs, source, target = (stack.enter_context(KafkaCluster(_settings(one))) if one else None for one in addresses)
         cluster, also = connect.control.cluster_names()
@@ -69,7 +69,7 @@ def open_clients(  # noqa: PLR0913 - one for each option
             connect,
             logs=logs,
             groups=None if logs is None else logs.groups,
-            timeout=patience or (_TIMEOUT if strimzi_cluster is None else _STRIMZI_TIMEOUT),
+            timeout=timeout or (_TIMEOUT if strimzi_cluster is None else _STRIMZI_TIMEOUT),
             cluster=cluster,
             also=also,
             clusters=Clusters(source, target) if source and target else None,
@@ -79,15 +79,15 @@ def open_clients(  # noqa: PLR0913 - one for each option
 
 
 def _connect(
-    stack: ExitStack, url: str | None, strimzi_cluster: str | None, namespace: str | None, patience: float | None
+    stack: ExitStack, url: str | None, strimzi_cluster: str | None, namespace: str | None, timeout: float | None
 ) -> Clients:
     """Open the Connect cluster alone, as ``hooks.clients`` does for the control that fits."""
-    rest = stack.enter_context(open_rest((url,), (url,), patience or _TIMEOUT)) if url else None
+    rest = stack.enter_context(open_rest((url,), (url,), timeout or _TIMEOUT)) if url else None
     if strimzi_cluster is None:
         if rest is None:
             raise InvalidInput("Give the URL of a worker (--url), or the resource of its cluster (--strimzi-cluster).")
         return Clients(rest, rest)
-    strimzi = stack.enter_context(open_strimzi(strimzi_cluster, namespace, patience or _STRIMZI_TIMEOUT))
+    strimzi = stack.enter_context(open_strimzi(strimzi_cluster, namespace, timeout or _STRIMZI_TIMEOUT))
     if rest is None:
         return Clients(strimzi, strimzi, origin=Origin.STRIMZI)
     # Imports the Kubernetes client, which open_strimzi has found installed.

@@ -184,7 +184,7 @@ def test_no_cluster_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
 
 def test_nobody_answers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """A question does not wait as long as a change would."""
-    monkeypatch.setattr(commands, "_PATIENCE", 0.5)
+    monkeypatch.setattr(commands, "_TIMEOUT", 0.5)
     began = time.monotonic()
 
     ended = shell(monkeypatch, capsys)("list", "--url", "http://127.0.0.1:1")

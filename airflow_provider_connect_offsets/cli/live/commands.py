@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from airflow_provider_connect_offsets.observe.clients import Clients
 
 # Seconds that a question waits for workers and brokers that do not answer, or that a rebalance keeps from answering.
-_PATIENCE = 15.0
+_TIMEOUT = 15.0
 
 _URL = click.option("--url", metavar="URL", envvar="CONNECT_OFFSETS_URL", show_envvar=True, help="A worker's REST API.")
 _CLUSTER = click.option(
@@ -153,7 +153,7 @@ def _open(**systems: str | None) -> Iterator[Clients]:
     """Open clients that only read."""
     from airflow_provider_connect_offsets.cli.recovering import open_clients
 
-    with open_clients("", _PATIENCE, **_checked(systems)) as clients:
+    with open_clients("", _TIMEOUT, **_checked(systems)) as clients:
         yield clients
 
 
