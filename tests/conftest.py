@@ -83,6 +83,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.hook.pytest_deselected(items=left)
 
 
+def pytest_runtest_setup() -> None:
+    """Start no test after the moment at which the share has to end."""
+    if Share.of_environment().is_over:
+        pytest.skip("SUITE_ENDS has passed")
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print why a test that was tried once more had failed at first, as its second failure may have another cause."""
     for report in terminalreporter.stats.get("rerun", []):

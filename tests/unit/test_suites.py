@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.shares import SEED, SHARE, Share
+from tests.support.shares import ENDS, SEED, SHARE, Share
 
 TOP = Path(__file__).parents[2]
 MARKERS = tomllib.loads((TOP / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]["markers"]
@@ -42,6 +42,16 @@ def test_the_shares_of_a_suite_make_up_the_whole(every: int) -> None:
     kept = [test for seed in range(100, 100 + every) for test in Share(every=every, seed=seed).split(tests)[0]]
 
     assert sorted(kept) == tests
+
+
+@pytest.mark.parametrize(("ends", "is_over"), [(None, False), (1, True), (4_000_000_000, False)])
+def test_a_share_ends_in_time(ends: int | None, *, is_over: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that have not started by then are skipped."""
+    monkeypatch.delenv(ENDS, raising=False)
+    if ends:
+        monkeypatch.setenv(ENDS, str(ends))
+
+    assert Share.of_environment().is_over is is_over
 
 
 def test_a_share_is_run_again_by_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
