@@ -161,7 +161,8 @@ class Failover:
         arguments = (*map(self._uri, (before, name)), standby.uri, "3600")
         write_bytes(standby.wanted, b"")
         with ThreadPoolExecutor(1) as pool:
-            driver = pool.submit(submit, "--py-files", str(shipped), str(job_path()), "standby", *arguments)
+            words = ("--py-files", str(shipped), str(job_path()), "standby", *arguments)
+            driver = pool.submit(submit, *words, is_short=False)
             while not exists(standby.ready) and not driver.done():
                 wait([driver], 0.1)
             seconds, megabytes = self.observe(name, before)

@@ -24,9 +24,15 @@ def timed(runs: int, *actions: Callable[[], object]) -> list[list[float]]:
     return seconds
 
 
-def submit(*arguments: str, archive: str = "") -> None:
-    """Run ``spark-submit`` as the operators do; ``archive``: ``[connect_offsets] class_archive``."""
-    environment = {**os.environ, **quick_start(archive), "PYSPARK_PYTHON": sys.executable}
+def submit(*arguments: str, archive: str = "", is_short: bool = True) -> None:
+    """Run ``spark-submit`` as the operators do.
+
+    Args:
+        arguments: of the program
+        archive: ``[connect_offsets] class_archive``
+        is_short: as the operator says it of its job
+    """
+    environment = {**os.environ, **quick_start(archive, is_short=is_short), "PYSPARK_PYTHON": sys.executable}
     with tempfile.TemporaryDirectory() as scratch:
         binary = str(Path(sys.executable).with_name("spark-submit"))
         run(binary, "--master", "local[2]", *arguments, cwd=scratch, env=environment)

@@ -93,6 +93,8 @@ class BeginFailoverOperator(FailoverOperator, SparkJobOperator):
     parameters: ClassVar[Models] = (RunParams, *FailoverOperator.parameters, DrainingParams)
     template_fields: Sequence[str] = (*FailoverOperator.template_fields, *SparkJobOperator.template_fields)
     job = "standby"
+    # What is compiled while it gets ready is no part of the time for which the flow is stopped.
+    is_short = False
 
     def execute(self, context: Context) -> str:  # type: ignore[override]
         """Wait for replication, stop the connectors, and observe the flow."""

@@ -31,18 +31,20 @@ _USAGE = "usage: python -m airflow_provider_connect_offsets.pipeline.class_archi
 _SUBMIT_OPTIONS = "SPARK_SUBMIT_OPTS"
 
 
-def quick_start(archive: str) -> dict[str, str]:
+def quick_start(archive: str, *, is_short: bool = True) -> dict[str, str]:
     """Return the environment variables that make ``spark-submit`` start quickly.
 
     Args:
         archive: path of a class archive; ignored if empty or if there is no such file
+        is_short: whether the job ends before the JVM's second compiler pays off
     """
     exists = bool(archive) and Path(archive).is_file()
-    return _submit_options(f"-XX:SharedArchiveFile={archive}" if exists else "")
+    shared = f"-XX:SharedArchiveFile={archive}" if exists else ""
+    return _submit_options(QUICK_START if is_short else "", shared)
 
 
-def _submit_options(more: str) -> dict[str, str]:
-    options = (QUICK_START, more, os.environ.get(_SUBMIT_OPTIONS, ""))
+def _submit_options(*ours: str) -> dict[str, str]:
+    options = (*ours, os.environ.get(_SUBMIT_OPTIONS, ""))
     return {_SUBMIT_OPTIONS: " ".join(option for option in options if option)}
 
 
@@ -60,7 +62,7 @@ def write_class_archive(target: Path, spark_submit: str) -> str:
         scratch_archive = target.with_name(f".{target.name}.{os.getpid()}")
         shipped = write_py_files(Path(scratch, "connect_offsets.zip"))
         job = [str(job_path()), "rehearsal", Path(scratch, "run").as_uri()]
-        options = _submit_options(f"-XX:ArchiveClassesAtExit={scratch_archive}")
+        options = _submit_options(QUICK_START, f"-XX:ArchiveClassesAtExit={scratch_archive}")
         environment = {**os.environ, **options, "PYSPARK_PYTHON": sys.executable}
         try:
             done = subprocess.run(  # noqa: S603 - fixed arguments

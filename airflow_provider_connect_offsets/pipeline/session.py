@@ -113,7 +113,7 @@ def open_session(name: str, defaults: Mapping[str, str]) -> SparkSession:
     return SparkSession.builder.appName(name).config(conf=conf).getOrCreate()
 
 
-def fit(spark: SparkSession, uri: str, *, tasks: int = 0) -> None:
+def fit(spark: SparkSession, *uris: str, tasks: int = 0) -> None:
     """Choose the settings that suit the size of a run's datasets, each only if the user has not set it.
 
     Small datasets on one machine get the settings ``SMALL``. Others get as many tasks in a shuffle as their size
@@ -122,7 +122,7 @@ def fit(spark: SparkSession, uri: str, *, tasks: int = 0) -> None:
 
     Args:
         spark: the session
-        uri: the run directory
+        uris: the directories of the datasets
         tasks: fewest tasks on one machine, unless the datasets are small; 0: one per core
     """
     context = spark.sparkContext
@@ -130,7 +130,7 @@ def fit(spark: SparkSession, uri: str, *, tasks: int = 0) -> None:
         if not context.getConf().contains(setting):
             spark.conf.unset(setting)
     cores, is_local = context.defaultParallelism, str(context.master).startswith("local")
-    size = jvm.size_of(spark, uri)
+    size = sum(jvm.size_of(spark, uri) for uri in uris)
     if is_local and size <= SMALL_BYTES:
         settings = SMALL
     else:

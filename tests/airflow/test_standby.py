@@ -12,9 +12,12 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import DAG
 
 from airflow_provider_connect_offsets.exceptions import WorkspaceUnwritable
+from airflow_provider_connect_offsets.operators.failover_flow import BeginFailoverOperator
 from airflow_provider_connect_offsets.operators.shared import standby
 from airflow_provider_connect_offsets.operators.shared.spark import SparkJobOperator
 from airflow_provider_connect_offsets.operators.shared.standby import Standby
+from airflow_provider_connect_offsets.pipeline.class_archive import quick_start
+from airflow_provider_connect_offsets.pipeline.shipping import QUICK_START
 from airflow_provider_connect_offsets.task_groups.failover import mirror_failover
 from airflow_provider_connect_offsets.task_groups.wiring import RETRIES
 from airflow_provider_connect_offsets.workspace import files
@@ -185,3 +188,9 @@ def test_it_is_submitted_as_the_other_jobs_and_runs_where_its_task_ran_before() 
     assert (preview.queue, preview.retries) == ("spark", 0)
     assert (begin.queue, begin.retries) == ("default", RETRIES["retries"])
     assert {"source_connector", "conf", "run_uri"} & set(begin.template_fields) == {"conf", "run_uri"}
+
+
+def test_a_driver_that_stands_by_has_time_for_the_second_compiler() -> None:
+    """Other jobs end before it pays off."""
+    assert quick_start("", is_short=BeginFailoverOperator.is_short) == {"SPARK_SUBMIT_OPTS": ""}
+    assert quick_start("", is_short=SparkJobOperator.is_short) == {"SPARK_SUBMIT_OPTS": QUICK_START}

@@ -14,7 +14,9 @@ from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.flow_schemas import (
+    COMPARE_RANGES,
     MIRROR_PARTITIONS,
+    RECORD_DIGESTS,
     TRANSLATION,
 )
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory, StandbyDirectory
@@ -128,6 +130,29 @@ def test_a_driver_that_waited_translates_as_one_that_did_not(
     summary = translate_job.run(spark, other, directory)
     assert _untimed(read_json(final.summary)) == _untimed(summary)
     assert rows(final) == rows(other)
+
+
+def test_a_driver_gets_ready_with_records_as_they_will_be_read(
+    spark: SparkSession, directory: FailoverDirectory, tmp_path: Path
+) -> None:
+    """Those of the chosen ranges, alike from the ends of both logs on, so that it compares as it will in the end."""
+    write_observation(directory, min_coverage=0.3)
+    translate_job.run(spark, directory)
+    ranges = read_dataset(directory.compare_ranges, COMPARE_RANGES)
+    outputs = FailoverDirectory((tmp_path / "standby").as_uri())
+
+    translate_job.rehearse(spark, directory, outputs)
+
+    logs = {(one["kafka_partition"], side): one[f"{side}_from"] for one in ranges for side in ("source", "target")}
+    expected = [(*log, offset) for log, start in logs.items() for offset in range(start, 100)]
+    digests = read_dataset(outputs.record_digests, RECORD_DIGESTS)
+    assert sorted((row["kafka_partition"], row["side"], row["log_offset"]) for row in digests) == sorted(expected)
+    of_last = {row["digest"] for row in digests if row["log_offset"] == 99}
+    assert [len(digest) for digest in of_last] == [16]
+    partitions = read_dataset(outputs.mirror_partitions, MIRROR_PARTITIONS)
+    froms = {(row["kafka_partition"], side): row[f"{side}_from"] for row in partitions for side in ("source", "target")}
+    assert froms == {(number, side): logs.get((number, side)) for number in (0, 1) for side in ("source", "target")}
+    assert {row["method"] for row in read_dataset(outputs.translation, TRANSLATION)} > {"record"}
 
 
 @pytest.mark.parametrize(("seconds", "told"), [("600", []), ("0", ["wanted"])], ids=["not wanted", "too late"])

@@ -48,6 +48,8 @@ class SparkJobOperator(GuardedParameters, SparkSubmitOperator):
     operator_extra_links = (ReportLink(),)
     #: Name of the Spark job (``pipeline.job``).
     job: str
+    #: Whether the job ends before the JVM's second compiler pays off.
+    is_short: ClassVar[bool] = True
 
     def __init__(self, *, run_uri: str, **kwargs: Any) -> None:
         super().__init__(**{"name": f"connect-offsets-{self.job}", **kwargs})
@@ -74,7 +76,7 @@ class SparkJobOperator(GuardedParameters, SparkSubmitOperator):
             self._spark_binary = self._spark_binary or by_pip
             here = _home_of_pip() if by_pip else {}
             if (self._deploy_mode or connection.extra_dejson.get("deploy-mode")) != "cluster":
-                here |= quick_start(class_archive()) | _without_secrets()
+                here |= quick_start(class_archive(), is_short=self.is_short) | _without_secrets()
                 here |= {"PYSPARK_DRIVER_PYTHON": sys.executable} if by_pip else {}
             # The Python that runs this task has what the job needs; the path may lead to another one.
             here |= {"PYSPARK_PYTHON": sys.executable} if is_local else {}

@@ -1,7 +1,8 @@
 """The job ``standby``: the final translation of a failover, started before the flow is stopped.
 
 A driver takes most of a short job's time to load and compile classes. This one does that while the flow still runs: it
-translates the preview's observation once more, says that it is ready, and waits for the final observation.
+translates the preview's observation once more, with made-up records to compare, says that it is ready, and waits for
+the final observation.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from airflow_provider_connect_offsets.offsets.requests.failover import FailoverR
 from airflow_provider_connect_offsets.pipeline import jvm
 from airflow_provider_connect_offsets.pipeline.failover.failback import Forward
 from airflow_provider_connect_offsets.pipeline.failover.failover import translate_positions, without_source
+from airflow_provider_connect_offsets.pipeline.failover.made_up import write_made_up_records
 from airflow_provider_connect_offsets.pipeline.failover.observed import MEMBERS, ObservedFlow
 from airflow_provider_connect_offsets.pipeline.failover.sampling import claims_of, claims_of_home, sampled_claims
 from airflow_provider_connect_offsets.pipeline.failover.translation_summary import (
@@ -35,7 +36,7 @@ from airflow_provider_connect_offsets.pipeline.frames import (
     read_dataset,
     write_dataset,
 )
-from airflow_provider_connect_offsets.pipeline.session import Job, begin
+from airflow_provider_connect_offsets.pipeline.session import Job, begin, fit
 from airflow_provider_connect_offsets.pipeline.summary import now, write_summary
 from airflow_provider_connect_offsets.pipeline.translate.home import combine_replicated
 from airflow_provider_connect_offsets.pipeline.translate.ledger import select_newest
@@ -70,16 +71,31 @@ def run(spark: SparkSession, directory: FailoverDirectory, preview: FailoverDire
 def rehearse(spark: SparkSession, directory: FailoverDirectory, outputs: FailoverDirectory) -> None:
     """Translate a preview's observation again, so that the JVM has loaded and compiled what a final translation needs.
 
-    Writes to ``outputs``, and never to ``directory``: the preview stays what was approved.
+    The records that a final translation compares are made up, as the preview has read none. Writes to ``outputs``, and
+    never to ``directory``: the preview stays what was approved.
     """
     request = FailoverRequest.from_json(jvm.read_json(spark, directory.request))
+    if request.forward is not None:
+        write_made_up_records(spark, directory.forward_directory, outputs.forward_directory)
+    write_made_up_records(spark, directory, outputs)
+    fit(spark, directory.uri, outputs.uri)
     summary = _translate(spark, request, directory, outputs)
     _list_beyond_preview(spark, request, outputs, directory, summary)
 
 
-def read(spark: SparkSession, directory: FailoverDirectory, request: FailoverRequest) -> ObservedFlow:
-    """Read the datasets of the observed flow; datasets of compared records only if records were compared."""
-    partitions = read_dataset(spark, directory.mirror_partitions, flow_schemas.MIRROR_PARTITIONS)
+def read(
+    spark: SparkSession, request: FailoverRequest, directory: FailoverDirectory, compared: FailoverDirectory
+) -> ObservedFlow:
+    """Read the datasets of the observed flow; datasets of compared records only if records were compared.
+
+    Args:
+        spark: the session
+        request: the request
+        directory: the run
+        compared: where the compared records are, with what is known about their partitions
+    """
+    records = compared if is_finished(spark, compared.record_digests) else directory
+    partitions = read_dataset(spark, records.mirror_partitions, flow_schemas.MIRROR_PARTITIONS)
     stored_checkpoints = read_dataset(spark, directory.stored_checkpoints, schemas.STORED_RECORDS)
     is_lost = request.mode is Mode.UNPLANNED
     return ObservedFlow(
@@ -89,9 +105,9 @@ def read(spark: SparkSession, directory: FailoverDirectory, request: FailoverReq
         # The dataset has only the last record of each key.
         latest=checkpoints(stored_checkpoints).drop("metadata"),
         members=_members(spark, jvm.read_json(spark, directory.members)),
-        digests=_read_if_finished(spark, directory.record_digests, flow_schemas.RECORD_DIGESTS),
+        digests=_read_if_finished(spark, records.record_digests, flow_schemas.RECORD_DIGESTS),
         kept=None if is_lost else read_dataset(spark, directory.kept_mappings, flow_schemas.KEPT_MAPPINGS),
-        forward=None if request.forward is None else _read_forward(spark, directory),
+        forward=None if request.forward is None else _read_forward(spark, directory, compared.forward_directory),
         claims=_read_if_finished(spark, directory.checked_claims, flow_schemas.CHECKED_CLAIMS),
         remains=_remains(spark, directory) if is_lost and is_finished(spark, directory.ledger) else None,
     )
@@ -108,16 +124,17 @@ def _remains(spark: SparkSession, directory: FailoverDirectory) -> Remains:
     )
 
 
-def _read_forward(spark: SparkSession, directory: FailoverDirectory) -> Forward:
+def _read_forward(spark: SparkSession, directory: FailoverDirectory, compared: FailoverDirectory) -> Forward:
     own = directory.forward_directory
-    partitions = read_dataset(spark, own.mirror_partitions, flow_schemas.MIRROR_PARTITIONS)
+    records = compared if is_finished(spark, compared.record_digests) else own
+    partitions = read_dataset(spark, records.mirror_partitions, flow_schemas.MIRROR_PARTITIONS)
     return Forward(
         here=read_dataset(spark, directory.return_partitions, flow_schemas.RETURN_PARTITIONS),
         partitions=partitions,
         elements=combine_replicated(
             partitions,
             syncs=_syncs(spark, own),
-            digests=_read_if_finished(spark, own.record_digests, flow_schemas.RECORD_DIGESTS),
+            digests=_read_if_finished(spark, records.record_digests, flow_schemas.RECORD_DIGESTS),
             kept=read_dataset(spark, own.kept_mappings, flow_schemas.KEPT_MAPPINGS),
         ),
         claims=_read_if_finished(spark, own.checked_claims, flow_schemas.CHECKED_CLAIMS),
@@ -138,7 +155,7 @@ def _members(spark: SparkSession, members: dict[str, dict[str, str]]) -> DataFra
 def _translate(
     spark: SparkSession, request: FailoverRequest, directory: FailoverDirectory, outputs: FailoverDirectory
 ) -> dict[str, Any]:
-    observed = read(spark, directory, request).with_known()
+    observed = read(spark, request, directory, outputs).with_known()
     with ExitStack() as persisted:
         if observed.known is not None:
             # Catalyst pushes filters down to the records, so each use would decode their bytes again.
