@@ -3,7 +3,8 @@
 One real Connect worker has 500 stopped connectors with two partitions each, so that no consumer takes part in the
 times. Both read the same: configuration, state and offsets of each connector, and nothing else (no log ends). Then all
 offsets are moved, the next snapshot is compared on Spark, and the first one restored, and each offset is checked. At
-last 200 of them run, and are changed five at once, and one after the other by a shell loop of curl.
+last 200 of them run and are changed five at once, beside shell loops of curl that do so one after the other, and five
+at once.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from airflow_provider_connect_offsets.saga.many import ManySagas
 from airflow_provider_connect_offsets.workspace.files import read_json, write_json
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 from airflow_provider_connect_offsets.workspace.snapshots import ComparisonDirectory, KeptSnapshot, SnapshotDirectory
-from sandbox import Sandbox, wait_for
+from sandbox import ConnectWorker, Sandbox, wait_for
 from sandbox.connectors import file_sink_config
 
 CONNECTORS, RUNNING = 500, 200
@@ -77,32 +78,44 @@ def rows(runs: int, scale: float) -> Iterator[Row]:
         )
         name = f"restore of {len(names)} connectors, {MAX_DOWN} at once"
         yield Row(name, [parts["apply"]], "a loop that reads, patches and reads", [by_hand], goal=1.0, shows=took)
-        yield _running(work, first, names[: max(1, round(RUNNING * scale))])
+        yield from _running(work, first, names[: max(1, round(RUNNING * scale))])
         stored = dict(zip(names, map(sandbox.connect.stored_offsets, names), strict=True))
     _require(changed == 2 * len(names), f"each partition is found to have moved back, not {changed}")
     _require(restored == len(names), f"each connector is restored, not {restored}")
     _require(stored == {name: [{"kafka_offset": THEN}] * 2 for name in names}, "offsets are those of the snapshot")
 
 
-def _running(work: _Work, first: SnapshotDirectory, names: list[str]) -> Row:
-    """Restore running connectors, five at once; beside it, a shell loop does the same with some of them."""
+def _running(work: _Work, first: SnapshotDirectory, names: list[str]) -> Iterator[Row]:
+    """Restore running connectors, five at once; shell loops do the same with some of them, one and five at once."""
     worker, by_curl = work.sandbox.connect, names[:BY_CURL]
     for name in names:
         worker.resume(name)
-    for name in names:
-        worker.wait_state(name, "RUNNING", tasks=1)
-        wait_for(partial(worker.stored_offsets, name), [{"kafka_offset": RECORDS}] * 2, 120, f"{name} lags")
-    url, body = f"{worker.url}/connectors", {"offsets": _entries(THEN)}
-    by_hand = sum(seconds_by_curl(f"{url}/{name}", body) for name in by_curl) * len(names) / len(by_curl)
+    _await_running(worker, names)
+    one_by_one = _timed(_change_by_curl, worker, by_curl, 1)[1] * len(names) / len(by_curl)
+    _await_running(worker, by_curl)
+    at_once = _timed(_change_by_curl, worker, by_curl, MAX_DOWN)[1] * len(names) / len(by_curl)
+    _await_running(worker, by_curl)
     changed, parts = work.restored(first, "|".join(names))
     _require(changed == len(names), f"each running connector is changed, not {changed}")
-    what = f"change of {len(names)} running connectors, {MAX_DOWN} at once"
-    against = f"a shell loop of curl (computed from {len(by_curl)} of them)"
+    what, computed = f"change of {len(names)} running connectors, {MAX_DOWN} at once", f"computed from {len(by_curl)}"
     for name in names:
         worker.stop(name)
         worker.alter(name, _entries(THEN))
-    # With five at once, nine tenths of what five loops side by side would do.
-    return Row(what, [parts["apply"]], against, [by_hand], goal=1 / (0.9 * MAX_DOWN), shows=_listed(parts))
+    yield Row(what, [parts["apply"]], f"a shell loop of curl ({computed})", [one_by_one], shows=_listed(parts))
+    side_by_side = f"{MAX_DOWN} such loops side by side ({computed})"
+    yield Row(what, [parts["apply"]], side_by_side, [at_once], goal=1 / 0.9)
+
+
+def _await_running(worker: ConnectWorker, names: list[str]) -> None:
+    for name in names:
+        worker.wait_state(name, "RUNNING", tasks=1)
+        wait_for(partial(worker.stored_offsets, name), [{"kafka_offset": RECORDS}] * 2, 120, f"{name} lags")
+
+
+def _change_by_curl(worker: ConnectWorker, names: list[str], at_once: int) -> None:
+    url, body = f"{worker.url}/connectors", {"offsets": _entries(THEN)}
+    with ThreadPoolExecutor(at_once) as pool:
+        list(pool.map(lambda name: seconds_by_curl(f"{url}/{name}", body), names))
 
 
 def _asked(parts: Mapping[str, float]) -> float:
