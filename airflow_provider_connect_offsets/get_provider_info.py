@@ -236,9 +236,9 @@ def _options() -> dict[str, Any]:
             "default": "False",
         },
         "serve_reports": {
-            "description": "Serve reports under ``/connect-offsets/report/`` of the API server, to those who may read "
-            "the DAG's runs. If it is false, approvals name the report's URI instead of linking to it. Set it to "
-            "the same value for API server and workers.\n",
+            "description": "Serve reports and a page of the workspace under ``/connect-offsets/`` of the API server, "
+            "to those who may read the DAGs' runs. If it is false, approvals name the report's URI instead of linking "
+            "to it. Set it to the same value for API server and workers.\n",
             "version_added": "1.0.0",
             "type": "boolean",
             "example": None,

@@ -26,8 +26,13 @@ def report_url(uri: str, *, dag_id: str) -> str | None:
     if not reports_are_served():
         return None
     path = served_path(uri, workspace=workspace_uri(), dag_id=dag_id)
+    return None if path is None else f"{page_url()}report/{path}"
+
+
+def page_url() -> str:
+    """Return the address of the page of the workspace: a URL or a path, as for reports."""
     base = str(conf.get("api", "base_url", fallback="") or "").rstrip("/")
-    return None if path is None else f"{base}{PREFIX}/report/{path}"
+    return f"{base}{PREFIX}/"
 
 
 def report_address(uri: str, *, dag_id: str) -> str:

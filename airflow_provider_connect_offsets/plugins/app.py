@@ -1,4 +1,4 @@
-"""The FastAPI app that serves reports from the workspace.
+"""The FastAPI app that serves reports from the workspace, and a page that leads to them.
 
 Airflow mounts the app without access control, so each request is checked with Airflow's: a user who may read a DAG's
 runs may read its reports. The workspace may be on any file system that the API server reaches.
@@ -28,28 +28,24 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from airflow_provider_connect_offsets.exceptions import DatasetError, WorkspaceUnreadable
 from airflow_provider_connect_offsets.hooks.reports import PREFIX
 from airflow_provider_connect_offsets.hooks.settings import workspace_uri
+from airflow_provider_connect_offsets.plugins.headers import HEADERS
+from airflow_provider_connect_offsets.plugins.overview import page_path, show_overview
 from airflow_provider_connect_offsets.workspace.files import exists, is_linked, read_chunks
 from airflow_provider_connect_offsets.workspace.paths import SERVED, served_uri
 
 log = logging.getLogger(__name__)
-
-# Reports show names and messages from other systems. They run no script and fetch nothing; these headers enforce that.
-HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-store",
-}
 
 
 def create_app() -> FastAPI:
     """Return the app, which Airflow mounts under ``PREFIX``."""
     app = FastAPI(title="Reports of connector offsets", openapi_url=None)
     readers_only = [Depends(requires_access_dag(method="GET", access_entity=DagAccessEntity.RUN))]
+    app.get("/")(show_overview)
     app.get("/report/{dag_id}/{run_id}", dependencies=readers_only)(show_run)
     app.get("/report/{dag_id}/{run_id}/{path:path}", dependencies=readers_only)(show)
     app.exception_handler(StarletteHTTPException)(explain)
+    for unreadable in (DatasetError, WorkspaceUnreadable):
+        app.exception_handler(unreadable)(explain_unreadable)
     if "request" not in inspect.signature(get_user).parameters:  # Airflow 3.1 reads no cookie
         app.dependency_overrides[get_user] = user_by_header_or_cookie
     return app
@@ -71,14 +67,7 @@ def show(dag_id: str, run_id: str, path: str, session: SessionDep) -> Response:
     """Send a file of a run, or redirect from a directory to the report in it; 404 for everything else."""
     # Access was checked for the DAG of this name. A name without a DAG must not give access to another directory.
     known = session.scalar(select(DagModel.dag_id).where(DagModel.dag_id == dag_id))
-    try:
-        response = None if known is None else _response(dag_id, run_id, path)
-    except (DatasetError, WorkspaceUnreadable) as error:
-        log.warning("A report can't be sent, because the workspace can't be read.", exc_info=True)
-        text = (
-            "The API server can't read the workspace ([connect_offsets] workspace). The API server's log has the cause."
-        )
-        raise HTTPException(status.HTTP_503_SERVICE_UNAVAILABLE, text) from error
+    response = None if known is None else _response(dag_id, run_id, path)
     if response is None:
         raise HTTPException(status.HTTP_404_NOT_FOUND, "This report does not exist, or has not been written yet.")
     return response
@@ -100,10 +89,18 @@ async def explain(request: Request, error: StarletteHTTPException) -> Response:
     """Return the error page, with a link to sign in if the user is not signed in."""
     text = escape(str(error.detail))
     if error.status_code == status.HTTP_401_UNAUTHORIZED:
-        sign_in = f"{API_ROOT_PATH}api/v2/auth/login?{urlencode({'next': _address(**request.path_params)})}"
+        wanted = _address(**request.path_params) if request.path_params else page_path()
+        sign_in = f"{API_ROOT_PATH}api/v2/auth/login?{urlencode({'next': wanted})}"
         text += f'. <a href="{escape(sign_in)}">Sign in to Airflow</a>'
     html = f"<!doctype html><title>{error.status_code}</title><p>{text}</p>"
     return HTMLResponse(html, status_code=error.status_code, headers=HEADERS)
+
+
+async def explain_unreadable(request: Request, error: Exception) -> Response:
+    """Return the error page for a workspace that this server can't read."""
+    log.warning("Nothing can be sent, because the workspace can't be read.", exc_info=error)
+    text = "The API server can't read the workspace ([connect_offsets] workspace). The API server's log has the cause."
+    return await explain(request, HTTPException(status.HTTP_503_SERVICE_UNAVAILABLE, text))
 
 
 def _address(dag_id: str, run_id: str, path: str = "") -> str:

@@ -10,11 +10,11 @@ from typing import Any
 
 from airflow.plugins_manager import AirflowPlugin
 
-from airflow_provider_connect_offsets.hooks.reports import PREFIX, reports_are_served
+from airflow_provider_connect_offsets.hooks.reports import PREFIX, page_url, reports_are_served
 
 
 class ReportsPlugin(AirflowPlugin):
-    """Serves reports from the workspace to users who may read the DAG's runs."""
+    """Serves reports from the workspace, and a page of it, to users who may read the DAGs' runs."""
 
     name = "connect_offsets_reports"
 
@@ -26,3 +26,10 @@ class ReportsPlugin(AirflowPlugin):
         from airflow_provider_connect_offsets.plugins.app import create_app
 
         return [{"app": create_app(), "url_prefix": PREFIX, "name": "Reports of connector offsets"}]
+
+    @cached_property
+    def external_views(self) -> list[Any]:  # type: ignore[override] # as above
+        """The page's entry in Airflow's navigation, unless reports are not served."""
+        if not reports_are_served():
+            return []
+        return [{"name": "Connect offsets", "href": page_url(), "destination": "nav", "category": "browse"}]

@@ -36,9 +36,20 @@ class SnapshotSeries:
         earlier = files.read_json_if_any(run.kept)
         if earlier is not None:
             _remove(SnapshotDirectory(KeptSnapshot.from_json(earlier).uri))
-        kept = KeptSnapshot(self.uri, join(self.uri, f"{now.astimezone(UTC):{_NAME}}"), self._find_newest())
+        kept = KeptSnapshot(self.uri, join(self.uri, f"{now.astimezone(UTC):{_NAME}}"), self.find_newest())
         files.write_json(run.kept, kept.as_json())
         return kept
+
+    def find_newest(self) -> str | None:
+        """Return the newest snapshot that this version can read; None if it can't read any."""
+        for uri, _ in reversed(self._snapshots()):
+            if files.exists(SnapshotDirectory(uri).record):
+                try:
+                    read_record(SnapshotDirectory(uri))
+                except (DatasetError, InvalidInput):
+                    continue
+                return uri
+        return None
 
     def prune(self, *, keep: int, since: datetime | None, now: datetime) -> list[str]:
         """Remove old snapshots and return their URIs; the newest complete one always stays.
@@ -58,17 +69,6 @@ class SnapshotSeries:
         for uri, _ in old:
             _remove(SnapshotDirectory(uri))
         return [uri for uri, _ in old]
-
-    def _find_newest(self) -> str | None:
-        """Return the newest snapshot that this version can read; None if it can't read any."""
-        for uri, _ in reversed(self._snapshots()):
-            if files.exists(SnapshotDirectory(uri).record):
-                try:
-                    read_record(SnapshotDirectory(uri))
-                except (DatasetError, InvalidInput):
-                    continue
-                return uri
-        return None
 
     def _snapshots(self) -> list[tuple[str, datetime]]:
         """Return directories that are named as snapshots are, complete or not, with their times; oldest first."""

@@ -16,6 +16,8 @@ from airflow_provider_connect_offsets.workspace.paths import join, unique_segmen
 
 #: Version of the layout and meaning of a kept snapshot. Raise it if readers of the earlier one would be wrong.
 FORMAT = 1
+#: Directory of all series of a DAG, in the DAG's own.
+SERIES = "_snapshots"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,4 +96,4 @@ def series_root(workspace: str, *, dag_id: str, cluster: str, connect_conn_id: s
         connectors: Pattern of the connectors that are in them.
     """
     name = "-".join([cluster, connect_conn_id, *([] if connectors == ALL else [connectors])])
-    return join(workspace, unique_segment(dag_id), "_snapshots", unique_segment(name))
+    return join(workspace, unique_segment(dag_id), SERIES, unique_segment(name))
