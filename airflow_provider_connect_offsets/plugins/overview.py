@@ -6,8 +6,6 @@ It changes nothing. What is shown depends on whose runs the user may read, as wi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from urllib.parse import quote
 
 from airflow.api_fastapi.app import API_ROOT_PATH, get_auth_manager
@@ -28,52 +26,19 @@ from airflow_provider_connect_offsets.hooks.reports import PREFIX
 from airflow_provider_connect_offsets.hooks.settings import journal_store, workspace_uri
 from airflow_provider_connect_offsets.plugins.headers import HEADERS
 from airflow_provider_connect_offsets.report.html import render_template
-from airflow_provider_connect_offsets.report.overview import Unfinished, dags_of, seen_clusters, unfinished_operations
+from airflow_provider_connect_offsets.report.overview import (
+    SeenRun,
+    Unfinished,
+    Waiting,
+    dags_of,
+    seen_clusters,
+    unfinished_operations,
+)
 from airflow_provider_connect_offsets.workspace.files import exists
 from airflow_provider_connect_offsets.workspace.layout import run_directory
 
 #: How many of the newest runs are shown.
 RUNS = 20
-
-
-@dataclass(frozen=True, slots=True)
-class SeenRun:
-    """A run of a DAG that has used the workspace.
-
-    Attributes:
-        dag_id: its DAG
-        run_id: its id
-        state: its state in Airflow
-        started_at: when it started; None: not yet
-        url: its address in Airflow
-        report: address of its report; None if it has none
-    """
-
-    dag_id: str
-    run_id: str
-    state: str
-    started_at: datetime | None
-    url: str
-    report: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """A question that nobody has answered.
-
-    Attributes:
-        dag_id: the DAG
-        subject: the question
-        asked_at: when it was asked
-        approvers: who may answer; empty: everyone who may edit the run
-        url: where it is answered
-    """
-
-    dag_id: str
-    subject: str
-    asked_at: datetime
-    approvers: tuple[str, ...]
-    url: str
 
 
 def show_overview(user: GetUserDep, session: SessionDep) -> HTMLResponse:

@@ -88,6 +88,46 @@ class Unfinished:
         return cls(record, None if lease is None else datetime.fromtimestamp(lease.heard_at, tz=UTC))
 
 
+@dataclass(frozen=True, slots=True)
+class SeenRun:
+    """A run of a DAG that has used the workspace.
+
+    Attributes:
+        dag_id: its DAG
+        run_id: its id
+        state: its state in Airflow
+        started_at: when it started; None: not yet
+        url: its address in Airflow
+        report: address of its report; None if it has none
+    """
+
+    dag_id: str
+    run_id: str
+    state: str
+    started_at: datetime | None
+    url: str
+    report: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A question that nobody has answered.
+
+    Attributes:
+        dag_id: the DAG
+        subject: the question
+        asked_at: when it was asked
+        approvers: who may answer; empty: everyone who may edit the run
+        url: where it is answered
+    """
+
+    dag_id: str
+    subject: str
+    asked_at: datetime
+    approvers: tuple[str, ...]
+    url: str
+
+
 def dags_of(workspace: str, dag_ids: Collection[str]) -> list[str]:
     """Return which of these DAGs have a directory in a workspace, in order; the workspace is listed once."""
     present = set(files.list_names(workspace))

@@ -49,6 +49,11 @@ def test_an_approved_change_is_applied_and_reported(playing: Playing, ui: Airflo
     report = follow(ui.page.get_by_role("link", name="The full report"))
     expect(report.get_by_text("Waiting for approval").first).to_be_visible()
 
+    overview = ui.open_overview()
+    overview.screenshot(path=ui.pictures / "overview.png")
+    overview.get_by_role("link", name=f"Change the offsets of {MIRROR}?").press("Enter")
+    expect(overview.get_by_text("Nothing has been stopped yet")).to_be_visible()
+    overview.close()
     run.open_question()
     run.answer("Approve")
 

@@ -95,6 +95,15 @@ class AirflowUi:
         )
         return DagRunUi(self, dag_id, found[0])
 
+    def open_overview(self) -> Page:
+        """Open the page of the workspace from Airflow's navigation, with the keyboard."""
+        self.page.goto(self.url)
+        self.page.get_by_role("button", name="Browse").press("Enter")
+        entry = self.page.get_by_role("menuitem", name="Connect offsets")
+        with self.page.context.expect_page() as opened:
+            entry.press("Enter")
+        return opened.value
+
     def open_form(self, dag_id: str) -> TriggerForm:
         """Open the DAG and click Trigger."""
         self.page.goto(f"{self.url}/dags/{dag_id}")

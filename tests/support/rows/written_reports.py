@@ -19,6 +19,9 @@ from airflow_provider_connect_offsets.report import (
     Reset,
     write_report,
 )
+from airflow_provider_connect_offsets.report.html import publish
+from airflow_provider_connect_offsets.report.overview import SeenCluster, SeenConnector, SeenRun, Unfinished, Waiting
+from airflow_provider_connect_offsets.saga import Owner, SagaRecord
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
@@ -27,7 +30,9 @@ from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory,
 from airflow_provider_connect_offsets.workspace.outcome import Result
 from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
 from airflow_provider_connect_offsets.workspace.schemas import CONNECTORS
-from tests.support.rows.snapshots import changes_report
+from airflow_provider_connect_offsets.workspace.series import read_record
+from airflow_provider_connect_offsets.workspace.snapshots import SnapshotDirectory
+from tests.support.rows.snapshots import At, Taken, changes_report
 from tests.support.rows.written import begin, finding, mirror_row, orphaned, request_for, rewound_fleet
 from tests.support.rows.written_records import poison_report, replay_report
 
@@ -130,6 +135,25 @@ def readiness_report(path: Path) -> str:
     return Readiness.read(directory).write()
 
 
+def overview_page(path: Path) -> str:
+    """The page of a workspace, with something in each of its tables."""
+    Taken([At(0, 0, LONG)], ends=(LARGE,), states={LONG: "FAILED"}, unread={LONG: LONG}).write(path)
+    snapshot = SnapshotDirectory(path.as_uri())
+    record = read_record(snapshot)
+    connector = SeenConnector(LONG, "sink", "FAILED", tasks=LARGE, failed=LARGE, partitions=LARGE, lag=LARGE)
+    left = Unfinished(SagaRecord(LONG, Owner(f"dag/{LONG}", "apply", LONG, 1), operation="the change of offsets"), NOON)
+    return publish(
+        f"{path.as_uri()}/report.html",
+        "overview.html.j2",
+        title="Connect offsets",
+        waiting=[Waiting("dag", f"Change the offsets of {LONG}?", NOON, (LONG, "ada"), "#")],
+        unfinished=[left],
+        clusters=[SeenCluster("dag", snapshot.uri, record, (connector,))],
+        runs=[SeenRun("dag", LONG, "failed", NOON, "#", "#")],
+        dag_urls={"dag": "#"},
+    )
+
+
 #: Writes a report of a kind into a directory, and returns its URI.
 REPORTS: Mapping[str, Callable[[Path], str]] = {
     "change": change_report,
@@ -141,6 +165,7 @@ REPORTS: Mapping[str, Callable[[Path], str]] = {
     "snapshot": lambda path: changes_report(path, name=LONG, number=LARGE),
     "poison": lambda path: poison_report(path, name=LONG, number=LARGE),
     "replay": lambda path: replay_report(path, name=LONG, number=LARGE),
+    "overview": overview_page,
 }
 
 
