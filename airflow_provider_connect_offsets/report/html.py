@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_provider_connect_offsets.masking import mask_text
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
 from airflow_provider_connect_offsets.report import words
+from airflow_provider_connect_offsets.words import quantify
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.layout import Directory
 from airflow_provider_connect_offsets.workspace.outcome import Approval
@@ -92,7 +93,9 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(prose=_prose, breakable=_break_number, moment=words.moment, masked=mask_text)
+    environment.filters.update(
+        prose=_prose, breakable=_break_number, moment=words.moment, masked=mask_text, quantify=quantify
+    )
     return environment
 
 

@@ -54,12 +54,14 @@ class SeenCluster:
 
     Attributes:
         dag_id: the DAG that takes the series
+        name: the connection that it is taken by, and the pattern of its connectors if it has not all
         uri: the snapshot
         record: what is in it
         connectors: its connectors; failed ones first, then those that lag most
     """
 
     dag_id: str
+    name: str
     uri: str
     record: SnapshotRecord
     connectors: tuple[SeenConnector, ...]
@@ -144,7 +146,8 @@ def seen_clusters(workspace: str, dag_id: str) -> Iterator[SeenCluster]:
         try:
             snapshot = SnapshotDirectory(uri)
             record = read_record(snapshot)
-            yield SeenCluster(dag_id, uri, record, tuple(_connectors(snapshot, record)))
+            shown = name.removeprefix(f"{unique_segment(record.connect_cluster)}-")
+            yield SeenCluster(dag_id, shown, uri, record, tuple(_connectors(snapshot, record)))
         except (DatasetError, InvalidInput):  # pruned since, or damaged: the others are shown all the same
             log.warning("The snapshot %s is not shown.", uri, exc_info=True)
 

@@ -69,7 +69,8 @@ def test_it_shows_the_newest_snapshot_worst_first(page: Callable[..., str], work
 
     names = [name for name in ("broken", "late", "calm", "files") if f'<th scope="row">{name}<small>' in text]
     assert sorted(names, key=lambda name: text.index(f'">{name}<small>')) == ["broken", "late", "calm", "files"]
-    assert "4 connectors with 5 offsets, 1 of them failed" in text
+    assert "<h3>Connectors of kafka_connect_default</h3>" in text
+    assert "4 connectors with 5 offsets; 1 failed." in text
     rows = {name: text.split(f'<th scope="row">{name}<small>')[1].split("</tr>")[0] for name in names}
     assert '<td class="n">140</td>' in rows["late"]
     assert '<td class="n">10</td>' in rows["calm"]

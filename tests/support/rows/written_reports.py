@@ -148,7 +148,7 @@ def overview_page(path: Path) -> str:
         title="Connect offsets",
         waiting=[Waiting("dag", f"Change the offsets of {LONG}?", NOON, (LONG, "ada"), "#")],
         unfinished=[left],
-        clusters=[SeenCluster("dag", snapshot.uri, record, (connector,))],
+        clusters=[SeenCluster("dag", LONG, snapshot.uri, record, (connector,))],
         runs=[SeenRun("dag", LONG, "failed", NOON, "#", "#")],
         dag_urls={"dag": "#"},
     )
