@@ -141,14 +141,17 @@ def _datasets(change: Change) -> dict[str, str]:
 
 
 def _key_figures(change: Change) -> tuple[Figure, ...]:
-    """Return partitions, records delivered again or skipped, and downtime as figures; empty if there is no plan."""
+    """Return partitions, records delivered again or skipped, and downtime as figures; empty if there is no plan.
+
+    Without downtime if it isn't known whether anything was stopped.
+    """
     if change.summary is None:
         return ()
     return (
         _partitions(change, change.summary),
         _records(change, change.records_again, change.summary.records_again, "delivered again", "again"),
         _records(change, change.records_never, change.summary.records_never, "never delivered", "never"),
-        _downtime(change),
+        *_downtime(change),
     )
 
 
@@ -168,13 +171,13 @@ def _records(change: Change, number: int | None, planned: int, effect: str, kind
     return Figure(value, label, "" if number == planned else f"planned: {planned:,}", kind if number else "")
 
 
-def _downtime(change: Change) -> Figure:
+def _downtime(change: Change) -> list[Figure]:
     outcome = change.outcome
     if outcome is None:
         is_known = change.pending is not None or change.standing.tone is Tone.BAD
-        return Figure("none", "downtime", "nothing was stopped") if is_known else Figure("unknown", "downtime")
+        return [Figure("none", "downtime", "nothing was stopped")] if is_known else []
     states = "" if outcome.prior_state is None else f"{outcome.prior_state} → {outcome.final_state or 'unknown'}"
-    return Figure(_duration(outcome), "downtime", states)
+    return [Figure(_duration(outcome), "downtime", states)]
 
 
 def _duration(outcome: Outcome) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,13 +16,22 @@ from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.change import Change
 from airflow_provider_connect_offsets.report.html import Figure, publish
-from airflow_provider_connect_offsets.report.question import MOST_ROWS, Rows, escape_line, markdown, report_link
+from airflow_provider_connect_offsets.report.question import (
+    MOST_ROWS,
+    Rows,
+    escape_line,
+    markdown,
+    prose_line,
+    report_link,
+)
 from airflow_provider_connect_offsets.report.standing import Pending, Tone
 from airflow_provider_connect_offsets.report.tables import row_table
 from airflow_provider_connect_offsets.words import quantify
 from airflow_provider_connect_offsets.workspace.datasets import each_read_once
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 
+# Most requests that are listed, if they differ between connectors.
+_REQUESTS = 5
 _WORST_FIRST = (Tone.ALARM, Tone.BAD, Tone.CALM, Tone.GOOD)
 
 
@@ -82,6 +92,17 @@ class FleetChange:
     def noun(self) -> Noun:
         """What its members are: connectors, or consumer groups."""
         return next((change.request.noun for change in self.members.values()), Noun.CONNECTOR)
+
+    @property
+    def requests(self) -> list[str]:
+        """What was requested: one sentence if it is the same of all, else the commonest requests, each with a count."""
+        sentences = (words.request(change.request, name=f"each {self.noun}") for change in self.members.values())
+        counts = Counter(sentences).most_common()
+        if len(counts) < 2:
+            return [sentence for sentence, _ in counts]
+        more = sum(count for _, count in counts[_REQUESTS:])
+        listed = [f"{quantify(count, self.noun)}: {sentence}" for sentence, count in counts[:_REQUESTS]]
+        return [*listed, *([f"{quantify(more, self.noun)}: other requests."] if more else [])]
 
     @property
     def digest(self) -> str:
@@ -148,6 +169,7 @@ class FleetChange:
         rows = [(line.connector, *line.numbers, str(line.warnings or "")) for line in self.lines]
         parts = [
             f"Offsets of **{quantify(len(self.members), self.noun)}**: {partitions} would be changed.",
+            *map(prose_line, self.requests),
             (
                 f"Records delivered again: **{sums['records_again']:,}**. "
                 f"Records never delivered: **{sums['records_skipped']:,}**."

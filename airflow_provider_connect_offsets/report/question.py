@@ -34,7 +34,7 @@ def question(change: Change, *, link: str | None = None) -> str:
     again, never = words.number_or_unknown(change.records_again), words.number_or_unknown(change.records_never)
     changed = f"{change.summary.changed:,} of {quantify(change.summary.partitions, 'partition')}"
     parts = [
-        f"{_prose(words.request(change.request))} **{changed}** would be changed.",
+        f"{prose_line(words.request(change.request))} **{changed}** would be changed.",
         f"Records delivered again: **{again}**. Records never delivered: **{never}**.",
         move_rows(change.moves, uri=change.run.offset_plan).markdown(),
         verdict_lines(change.verdicts),
@@ -100,7 +100,7 @@ def move_rows(moves: Sequence[PositionMove], *, uri: str) -> Rows:
 
 def verdict_lines(verdicts: Sequence[Verdict]) -> str:
     """Return the first of these verdicts as a Markdown list."""
-    lines = [f"- **{verdict.severity}**: {_prose(verdict.message)}" for verdict in verdicts[:MOST_ROWS]]
+    lines = [f"- **{verdict.severity}**: {prose_line(verdict.message)}" for verdict in verdicts[:MOST_ROWS]]
     return "\n".join([*lines, *more_lines(len(verdicts), MOST_ROWS, "verdicts")])
 
 
@@ -114,7 +114,7 @@ def markdown(parts: Iterable[str]) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _prose(text: str) -> str:
+def prose_line(text: str) -> str:
     """Return a verdict's message: what is in backticks stays so, all other Markdown is escaped."""
     quoted = mask_text(text).split("`")
     if len(quoted) % 2 == 0:  # the last backtick has no partner

@@ -40,13 +40,13 @@ def uris(datasets: Mapping[str, str]) -> dict[str, str]:
     return {name: mask_text(uri) for name, uri in datasets.items()}
 
 
-def request(request: Request) -> str:
-    """Write the request as a sentence."""
-    return mask_text(f"{_target(request)}, {_selection(request)}.")
+def request(request: Request, *, name: str = "") -> str:
+    """Write the request as a sentence; ``name``: what the connector is called in it, if not by its name."""
+    return mask_text(f"{_target(request, name or f'`{request.connector}`')}, {_selection(request)}.")
 
 
-def _target(request: Request) -> str:
-    name, amount = f"`{request.connector}`", request.amount or 0
+def _target(request: Request, name: str) -> str:
+    amount = request.amount or 0
     since = "" if request.moment is None else moment(request.moment)
     return {
         To.EARLIEST: f"Resume {name} at the first record that is still in each log",

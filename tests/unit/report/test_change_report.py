@@ -110,7 +110,7 @@ def test_what_was_not_applied_never_looks_like_success(
 @pytest.mark.parametrize(
     ("pending", "headline", "downtime"),
     [
-        (None, "Planned, not applied", "downtime unknown"),
+        (None, "Planned, not applied", ""),
         (Pending.APPROVAL, "Waiting for approval", "downtime none nothing was stopped"),
         (Pending.DRY_RUN, "Dry run: nothing was changed", "downtime none nothing was stopped"),
     ],
@@ -123,6 +123,7 @@ def test_a_plan(tmp_path: Path, pending: Pending | None, headline: str, downtime
     assert page.banners == ["banner calm"]
     for text in (headline, downtime, "Not applied. A position is", "now 500 requested 120"):
         assert text in page.text
+    assert ("downtime" in page.text) == bool(downtime)
 
 
 def test_a_typo_is_refused(tmp_path: Path) -> None:

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import fsspec
 import pytest
 
 from airflow_provider_connect_offsets.offsets.plan import plan_digest
+from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.offsets.verdicts import Severity, Verdict
 from airflow_provider_connect_offsets.report import (
     FleetChange,
     Pending,
     as_text,
 )
+from airflow_provider_connect_offsets.report.question import prose_line
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Result
 from airflow_provider_connect_offsets.workspace.schemas import VERDICTS
 from tests.support.rows.written import rewound_fleet
+
+NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -89,6 +94,22 @@ def test_an_approver_sees_every_connector(fleet: FleetDirectory) -> None:
     assert "| applied | 1 | 380 | 0 | 1 |" in markdown
     assert f"The full report: `{fleet.report}`" in markdown
     assert "Nothing has been stopped yet." in markdown
+
+
+def test_what_was_requested_is_said_once_if_it_is_the_same(fleet: FleetDirectory) -> None:
+    """Else the commonest requests are counted, in the question and in the report."""
+    change = FleetChange.read(fleet)
+    [requested] = change.requests
+    assert "each connector" in requested
+    assert prose_line(requested) in change.question()
+    change.write()
+    assert '<p class="request">' in (files.read_bytes(fleet.report) or b"").decode()
+
+    others = [Request.parse(connector=str(number), to="shift", value=str(number), now=NOON) for number in range(1, 8)]
+    members = {one.connector: replace(change.members["waiting"], request=one) for one in others}
+    [first, *_, last] = FleetChange(fleet, {**change.members, **members}).requests
+    assert first == f"3 connectors: {requested}"
+    assert last == "3 connectors: other requests."
 
 
 def test_the_log_has_a_table(fleet: FleetDirectory) -> None:
