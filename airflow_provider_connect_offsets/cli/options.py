@@ -45,6 +45,9 @@ WORKSPACE = click.option(
     metavar="URI",
     help="URI of Airflow's workspace, so that this can't run at the same time as a task; default: your own workspace.",
 )
+NAMESPACE = click.option(
+    "--namespace", metavar="NAME", help="Namespace of --strimzi-cluster; default: the current context's."
+)
 
 
 def with_options(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from airflow_provider_connect_offsets.cli.options import CONFIG, FLOW, FORCE, with_options
+from airflow_provider_connect_offsets.cli.options import CONFIG, FLOW, FORCE, NAMESPACE, with_options
 
 # What is recovered → the options that it takes, and the message for any other.
 _TAKES = {
@@ -51,7 +51,7 @@ _TAKES = {
     metavar="NAME",
     help="The connector's KafkaConnect or KafkaMirrorMaker2, by KUBECONFIG. If control was strimzi+rest, add --url.",
 )
-@click.option("--namespace", metavar="NAME", help="Namespace of --strimzi-cluster; default: the current context's.")
+@with_options(NAMESPACE)
 @click.option(
     "--kafka",
     metavar="HOST:PORT|FILE",

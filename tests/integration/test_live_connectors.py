@@ -1,18 +1,21 @@
-"""``connect-offsets list``, ``show``, ``lag``, ``stop``, ``pause``, ``resume`` and ``restart`` on real connectors."""
+"""``connect-offsets`` ``list``, ``show``, ``lag``, ``plan``, ``stop``, ``pause``, ``resume`` and ``restart``, on real ones."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import shlex
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from airflow_provider_connect_offsets.cli.live import commands
+from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.operations.connector import stepwise
 from airflow_provider_connect_offsets.operations.connector.plans import read_plan
 from sandbox import Sandbox
@@ -170,6 +173,19 @@ def test_bad_input(run: Shell, arguments: list[str], code: int, said: str) -> No
 
     assert (ended.code, ended.out) == (code, "")
     assert said in ended.err
+
+
+def test_a_plan_is_made_elsewhere(run: Shell) -> None:
+    """What it says can be pasted into a shell, and is a request that the DAG takes."""
+    ended = run("plan", "it's mine")
+    *words, conf = shlex.split(ended.err.strip().splitlines()[-1])
+
+    assert ended.code == 2
+
+    assert words == ["airflow", "dags", "trigger", "connector_offsets_change", "--conf"]
+    given = json.loads(conf)
+    assert given.pop("dry_run") is True
+    assert Request.parse(**given, now=datetime.now(tz=UTC)).connector == "it's mine"
 
 
 def test_no_cluster_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

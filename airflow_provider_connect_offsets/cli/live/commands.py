@@ -1,7 +1,9 @@
-"""The commands ``list``, ``show``, ``lag``, ``stop``, ``pause``, ``resume`` and ``restart``."""
+"""The commands ``list``, ``show``, ``lag``, ``plan``, ``stop``, ``pause``, ``resume`` and ``restart``."""
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,7 +13,7 @@ import click
 
 from airflow_provider_connect_offsets.cli.live.tables import Format, write, write_json
 from airflow_provider_connect_offsets.cli.messages import tell
-from airflow_provider_connect_offsets.cli.options import with_options
+from airflow_provider_connect_offsets.cli.options import NAMESPACE, WORKSPACE, with_options
 
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.observe.clients import Clients
@@ -25,9 +27,6 @@ _CLUSTER = click.option(
     metavar="NAME",
     help="The KafkaConnect or KafkaMirrorMaker2, by KUBECONFIG. With --url, offsets are read by Connect's REST API.",
 )
-_NAMESPACE = click.option(
-    "--namespace", metavar="NAME", help="Namespace of --strimzi-cluster; default: the current context's."
-)
 _KAFKA = click.option(
     "--kafka",
     metavar="HOST:PORT|FILE",
@@ -40,12 +39,7 @@ _KAFKA = click.option(
 _FORMAT = click.option(
     "--format", "form", type=click.Choice([one.value for one in Format]), default=Format.TABLE.value, show_default=True
 )
-_WORKSPACE = click.option(
-    "--workspace",
-    metavar="URI",
-    help="URI of Airflow's workspace, so that no run changes the connector meanwhile; default: your own workspace.",
-)
-_SYSTEMS = (_URL, _CLUSTER, _NAMESPACE)
+_SYSTEMS = (_URL, _CLUSTER, NAMESPACE)
 _CONNECTOR = click.argument("connector")
 
 
@@ -108,7 +102,7 @@ def _of_state(name: str, requested: str, text: str) -> click.Command:
 
     @click.command(name, help=text)
     @_CONNECTOR
-    @with_options(*_SYSTEMS, _WORKSPACE)
+    @with_options(*_SYSTEMS, WORKSPACE)
     def command(connector: str, workspace: str | None, **systems: str | None) -> None:
         from airflow_provider_connect_offsets.cli.journals import shell_owner
         from airflow_provider_connect_offsets.cli.live import answers
@@ -132,7 +126,7 @@ resume = _of_state("resume", "RUNNING", "Resume CONNECTOR, and wait until its ta
 @click.command()
 @_CONNECTOR
 @click.option("--all", "everything", is_flag=True, help="Restart the parts that run, too.")
-@with_options(*_SYSTEMS, _WORKSPACE)
+@with_options(*_SYSTEMS, WORKSPACE)
 def restart(connector: str, workspace: str | None, *, everything: bool, **systems: str | None) -> None:
     """Restart what of CONNECTOR has failed.
 
@@ -145,7 +139,22 @@ def restart(connector: str, workspace: str | None, *, everything: bool, **system
         tell(answers.restart(clients, connector, shell_owner("restart"), failed_only=not everything))
 
 
-COMMANDS = (list_, show, lag, stop, pause, resume, restart)
+@click.command()
+@_CONNECTOR
+def plan(connector: str) -> None:
+    """Say where a change of CONNECTOR's offsets is planned.
+
+    A plan is made by a Spark job in a run of Airflow, where it can be reported, approved and applied.
+    """
+    conf = json.dumps({"connector": connector, "to": "shift", "value": "-100", "dry_run": True})
+    raise click.UsageError(
+        f"Nothing was planned: a plan for {connector!r} is made in a run of Airflow. To plan, for example, that it "
+        "resumes 100 offsets back, and change nothing:\n"
+        f"airflow dags trigger connector_offsets_change --conf {shlex.quote(conf)}"
+    )
+
+
+COMMANDS = (list_, show, lag, plan, stop, pause, resume, restart)
 
 
 @contextmanager
