@@ -1,4 +1,4 @@
-"""``connect-offsets`` ``list``, ``show``, ``lag``, ``plan``, ``stop``, ``pause``, ``resume`` and ``restart``, on real ones."""
+"""``connect-offsets list``, ``show``, ``lag``, ``plan``, ``stop``, ``pause``, ``resume``, ``restart`` on real connectors."""
 
 from __future__ import annotations
 
