@@ -1,4 +1,4 @@
-"""``connect-offsets list``, ``show``, ``lag``, ``plan``, ``stop``, ``pause``, ``resume``, ``restart`` on real connectors."""
+"""Commands of ``connect-offsets`` that show real connectors and request their states."""
 
 from __future__ import annotations
 
