@@ -76,6 +76,8 @@ def _is_storable(value: JsonPrimitive) -> bool:
 
 
 def _is_utf8(text: str) -> bool:
+    if text.isascii():
+        return True
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -256,7 +258,7 @@ def check_given(offsets: Offsets) -> Offsets:
 
 def load_json(text: str) -> Any:
     """Read JSON; raises :class:`ValueError`, also for a duplicate field and for NaN. A byte order mark is allowed."""
-    return json.loads(text.removeprefix("\ufeff"), object_pairs_hook=_unique_fields, parse_constant=_refuse_constant)
+    return _STRICT.decode(text.removeprefix("\ufeff"))
 
 
 def _unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -271,3 +273,7 @@ def _unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is not a JSON number")
+
+
+# Made once: it costs as much as reading a source partition does, of which a plan may have a million.
+_STRICT = json.JSONDecoder(object_pairs_hook=_unique_fields, parse_constant=_refuse_constant)

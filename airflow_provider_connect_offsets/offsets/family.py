@@ -273,15 +273,23 @@ def whole_field(offset: JsonMap | None, field: str) -> int | None:
 
 
 def _check_field(named: str, content: object, kind: type, limit: int) -> Iterator[Finding]:
-    text = json.dumps(content, ensure_ascii=False)
+    wrong = _why_unfit(content, kind, limit)
+    if wrong is not None:
+        rule, expected = wrong
+        yield error(rule, f"{named} must be {expected}, not {json.dumps(content, ensure_ascii=False)}")
+
+
+def _why_unfit(content: object, kind: type, limit: int) -> tuple[Rule, str] | None:
+    """Return the rule that a field's content breaks, and what it must be; None if it is fit."""
     if kind is str and (not isinstance(content, str) or not content):
-        yield error(Rule.WRONG_TYPE, f"{named} must be a non-empty string, not {text}")
+        return Rule.WRONG_TYPE, "a non-empty string"
     if kind is bool and not isinstance(content, bool):
-        yield error(Rule.WRONG_TYPE, f"{named} must be true or false, not {text}")
+        return Rule.WRONG_TYPE, "true or false"
     if kind in (int, Signed) and not (_is_whole(content) and (abs(content) if kind is Signed else content) <= limit):
-        yield error(Rule.WRONG_TYPE, f"{named} must be a whole number up to {limit}, not {text}")
-    elif kind is int and _is_whole(content) and content < 0:
-        yield error(Rule.NEGATIVE, f"{named} must be 0 or greater, not {text}")
+        return Rule.WRONG_TYPE, f"a whole number up to {limit}"
+    if kind is int and _is_whole(content) and content < 0:
+        return Rule.NEGATIVE, "0 or greater"
+    return None
 
 
 def _limit(what: str) -> int:
