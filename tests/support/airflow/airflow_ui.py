@@ -96,12 +96,12 @@ class AirflowUi:
         return DagRunUi(self, dag_id, found[0])
 
     def open_overview(self) -> Page:
-        """Open the page of the workspace from Airflow's navigation, with the keyboard."""
+        """Open the page of the workspace from Airflow's navigation."""
         self.page.goto(self.url)
-        self.page.get_by_role("button", name="Browse").press("Enter")
+        self.page.get_by_role("button", name="Browse").click()
         entry = self.page.get_by_role("menuitem", name="Connect offsets")
         with self.page.context.expect_page() as opened:
-            entry.press("Enter")
+            entry.click()
         return opened.value
 
     def open_form(self, dag_id: str) -> TriggerForm:
