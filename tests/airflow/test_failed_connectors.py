@@ -1,4 +1,4 @@
-"""The trigger that reports connectors which fail, on a real worker, and a DAG that it starts."""
+"""The trigger that reports connectors which fail, on a real worker."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import aclosing
-from functools import partial
-from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -17,12 +15,9 @@ import pytest
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.triggers.failed import ConnectorFailedTrigger
-from sandbox import Sandbox, wait_for, wait_until
-from sandbox.airflow import AirflowStandalone
+from sandbox import Sandbox, wait_until
 from tests.support.flows.flows import Changer
 from tests.support.flows.poisoned import JSON, KEYS_ARE_TEXT, Poisoned, rows
-
-DAGS = Path(__file__).parent / "dags"
 
 
 @pytest.fixture
@@ -94,27 +89,3 @@ def test_a_worker_that_is_down_reports_nothing(
     assert "Trying again." in caplog.text
     with pytest.raises(InvalidRequest, match="connectors: '\\('"):
         ConnectorFailedTrigger(connectors="(")
-
-
-@pytest.mark.processes
-def test_a_sink_that_fails_starts_the_search(sandbox: Sandbox, sink: Poisoned, tmp_path: Path) -> None:
-    """A real triggerer watches, its event starts the DAG, and that starts the run which asks whether it may skip."""
-    airflow = AirflowStandalone(sandbox, workspace=tmp_path, dags=DAGS)
-    airflow.start()
-    try:
-        for dag_id in ("connector_offsets_poison", "search_poison_record"):
-            airflow.wait_for_dag(dag_id)
-            airflow.call("PATCH", f"/dags/{dag_id}", {"is_paused": False})
-        runs = partial(_runs, airflow)
-        wait_until(runs, 240, "nothing searches for the record", progress={"runs": runs}, interval=0.5)
-        [run] = runs()
-        assert run["conf"]["connector"] == sink.name
-        path = f"/dags/connector_offsets_poison/dagRuns/{run['dag_run_id']}/taskInstances/approve"
-        wait_for(lambda: airflow.call("GET", path)["state"], "deferred", 240, "nobody is asked", interval=0.5)
-    finally:
-        airflow.close()
-
-
-def _runs(airflow: AirflowStandalone) -> list[dict[str, Any]]:
-    listed: list[dict[str, Any]] = airflow.call("GET", "/dags/connector_offsets_poison/dagRuns")["dag_runs"]
-    return listed
