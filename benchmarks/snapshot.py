@@ -3,8 +3,8 @@
 One real Connect worker has 500 stopped connectors with two partitions each, so that no consumer takes part in the
 times. Both read the same: configuration, state and offsets of each connector, and nothing else (no log ends). Then all
 offsets are moved, the next snapshot is compared on Spark, and the first one restored, and each offset is checked. At
-last 200 of them run and are changed five at once, beside shell loops of curl that do so one after the other, and five
-at once.
+last 200 of them run and are changed five at once. Shell loops of curl do the same with some of them, one after the
+other, and five at once.
 """
 
 from __future__ import annotations

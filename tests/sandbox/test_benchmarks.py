@@ -13,7 +13,7 @@ pytestmark = pytest.mark.processes
 TABLE = Path(__file__).parents[2] / "benchmarks" / "table.py"
 #: Benchmark → how many rows it has.
 ROWS = {
-    "parse_dags": 15,
+    "parse_dags": 2,
     "downtime": 2,
     "log_ends": 2,
     "export": 3,

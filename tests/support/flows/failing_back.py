@@ -120,6 +120,7 @@ class FailingBack:
             summary = translate_job.run(self.there.spark, before)
             if summary["errors"]:
                 return before, summary
+            translate_job.rehearse(self.there.spark, before, self.there.directory())  # as a driver that stands by does
             failover.await_drained(request, clients, timeout=60)
             names = filter(None, (request.source_connector, request.forward_connector))
             members = [(clients, name) for name in names]
