@@ -32,7 +32,7 @@ from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoi
 from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
 from airflow_provider_connect_offsets.kafka.remaining import RemainingRecords
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
-from airflow_provider_connect_offsets.observe.cluster_snapshot import AT_ONCE, SnapshotClients, take_cluster_snapshot
+from airflow_provider_connect_offsets.observe.cluster_snapshot import SnapshotClients, take_cluster_snapshot
 from airflow_provider_connect_offsets.observe.snapshot import take_snapshots
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.offsets.requests.guards import Guards
@@ -41,10 +41,14 @@ from airflow_provider_connect_offsets.operations.connector.apply import apply_pl
 from airflow_provider_connect_offsets.operations.connector.plans import read_plan
 from airflow_provider_connect_offsets.operations.snapshot_restore import read_snapshot, restore_of
 from airflow_provider_connect_offsets.pipeline.shipping import job_path, write_py_files
+from airflow_provider_connect_offsets.report import FleetChange, read_report
+from airflow_provider_connect_offsets.report.change_report import write_change_report
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.many import ManySagas
+from airflow_provider_connect_offsets.workspace.datasets import each_read_once
 from airflow_provider_connect_offsets.workspace.files import read_json, write_json
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
+from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 from airflow_provider_connect_offsets.workspace.snapshots import ComparisonDirectory, KeptSnapshot, SnapshotDirectory
 from sandbox import ConnectWorker, Sandbox, wait_for
 from sandbox.connectors import file_sink_config
@@ -104,6 +108,8 @@ def _running(work: _Work, first: SnapshotDirectory, names: list[str]) -> Iterato
     yield Row(what, [parts["apply"]], f"a shell loop of curl ({computed})", [one_by_one], shows=_listed(parts))
     side_by_side = f"{MAX_DOWN} such loops side by side ({computed})"
     yield Row(what, [parts["apply"]], side_by_side, [at_once], goal=1 / 0.9)
+    shared = f"a {MAX_DOWN}th of what these changes take together: always {MAX_DOWN} under way"
+    yield Row(what, [parts["apply"]], shared, [work.busy / MAX_DOWN], goal=1 / 0.9)
 
 
 def _await_running(worker: ConnectWorker, names: list[str]) -> None:
@@ -118,8 +124,16 @@ def _change_by_curl(worker: ConnectWorker, names: list[str], at_once: int) -> No
         list(pool.map(lambda name: seconds_by_curl(f"{url}/{name}", body), names))
 
 
+def _write_reports(fleet: FleetDirectory) -> None:
+    """Write what the approver reads."""
+    change = FleetChange.read(fleet)
+    for member in change.members.values():
+        write_change_report(member)
+    change.write()
+
+
 def _asked(parts: Mapping[str, float]) -> float:
-    return parts["observe"] + parts["plan"]
+    return parts["observe"] + parts["plan"] + parts["report"]
 
 
 def _listed(parts: Mapping[str, float]) -> str:
@@ -139,7 +153,7 @@ class _Work:
         self.shipped = write_py_files(scratch / "connect_offsets.zip")
         self.nothing = scratch / "nothing.py"
         self.nothing.write_text(NOTHING)
-        self.taken = 0
+        self.taken, self.busy = 0, 0.0
 
     def curl(self) -> None:
         """Three requests for each connector, one after the other, each on a connection of its own, as curl's are."""
@@ -152,11 +166,9 @@ class _Work:
         """Take a snapshot."""
         self.taken += 1
         directory = SnapshotDirectory((self.scratch / f"snapshot-{self.taken}").as_uri())
-        with ExitStack() as stack:
-            stores = [stack.enter_context(self._rest()) for _ in range(AT_ONCE)]
-            control = stack.enter_context(self._rest())
-            clients = SnapshotClients(control=control, stores=stores, logs={}, cluster="sandbox", origin=Origin.REST)
-            take_cluster_snapshot(control.connectors(), clients, directory, run="bench/run")
+        with self._rest() as rest:
+            clients = SnapshotClients(control=rest, offsets=rest, logs={}, cluster="sandbox", origin=Origin.REST)
+            take_cluster_snapshot(rest.connectors(), clients, directory, run="bench/run")
         return directory
 
     def compared(self, first: SnapshotDirectory) -> int:
@@ -172,35 +184,43 @@ class _Work:
         """Restore connectors of the first snapshot; returns how many were changed, and the seconds of each part."""
         fleet = FleetDirectory((self.scratch / uuid4().hex).as_uri())
         _, observed = _timed(self._observe, first, fleet, pattern)
-        members = fleet.members()
         _, planned = _timed(self._job, "plan", fleet.uri)
-        plans = [read_plan(run) for run in members.values()]
-        changed, applied = _timed(self._apply, plans)
-        return changed, {"observe": observed, "plan": planned, "apply": applied}
+        _, reported = _timed(_write_reports, fleet)
+        changed, applied = _timed(self._apply, fleet.members())
+        return changed, {"observe": observed, "plan": planned, "report": reported, "apply": applied}
 
     def _observe(self, first: SnapshotDirectory, fleet: FleetDirectory, pattern: str) -> None:
         with self._clients() as clients:
             now = datetime.now(tz=UTC)
             restore = restore_of(read_snapshot(first.uri), pattern, clients, fleet, clear_new=False, now=now)
             requests = [(fleet.member(request.connector), request) for request in restore.requests]
-            take_snapshots(requests, clients)
+            take_snapshots(requests, clients, observed=restore.observed)
         fleet.publish((request.connector for request in restore.requests), notes=restore.notes)
 
-    def _apply(self, plans: list[OffsetPlan]) -> int:
+    def _apply(self, members: Mapping[str, RunDirectory]) -> int:
+        """Do what the task does: apply the plans, and write the report of each when it has ended."""
         owner, free = Owner.here(run="bench/run", task="apply"), SimpleQueue[Clients]()
+        self.busy = 0.0  # seconds of all changes together
 
-        def apply(plan: OffsetPlan) -> None:
+        def apply(plan: OffsetPlan) -> float:
             clients = free.get()
             try:
-                apply_plan(plan, clients, owner)
+                return _timed(apply_plan, plan, clients, owner)[1]
             finally:
                 free.put(clients)
 
         with ExitStack() as stack:
             for _ in range(MAX_DOWN):
                 free.put(stack.enter_context(self._clients()))
-            ended = list(ManySagas(apply, at_once=MAX_DOWN, max_failures=1).run(plans))
-        return sum(not isinstance(result, Exception) for _, result in ended)
+            stack.enter_context(each_read_once())
+            plans = [read_plan(run) for run in members.values()]
+            sagas = ManySagas(apply, at_once=MAX_DOWN, max_failures=1)
+            changed = 0
+            for plan, result in sagas.run(plans):
+                read_report(members[plan.connector]).write()
+                if not isinstance(result, Exception):
+                    changed, self.busy = changed + 1, self.busy + result
+        return changed
 
     def _rest(self) -> ConnectRest:
         return ConnectRest(ConnectEndpoint((self.sandbox.connect.url,)))

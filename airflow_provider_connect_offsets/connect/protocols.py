@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar, Protocol, TypeAlias
+from typing import ClassVar, Protocol, TypeAlias, runtime_checkable
 
 from airflow_provider_connect_offsets.clock import Clock, poll
 from airflow_provider_connect_offsets.masking import one_line
@@ -152,6 +153,14 @@ class OffsetStore(Protocol):
 
     def reset_offsets(self, connector: str) -> WriteReply:
         """Remove all offsets of ``connector``. Does not read back."""
+
+
+@runtime_checkable
+class SharedStore(OffsetStore, Protocol):
+    """A store that several clients can read at once, each in a thread of its own."""
+
+    def another(self) -> AbstractContextManager[OffsetStore]:
+        """Return another client of the same store, which is closed at the end of its ``with``."""
 
 
 class ConnectorControl(Protocol):

@@ -7,13 +7,13 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from airflow_provider_connect_offsets.hooks.clients import open_connect_cluster
-from airflow_provider_connect_offsets.observe.cluster_snapshot import AT_ONCE, SnapshotClients
+from airflow_provider_connect_offsets.observe.cluster_snapshot import SnapshotClients
 from airflow_provider_connect_offsets.offsets.families import MirrorSource, Sink
 
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.parameters.snapshots import SnapshotConnectionParams
 
-# Seconds that a thread waits for a connector that a worker does not know yet, or for the end of a rebalance.
+# Seconds that a request waits for a connector that a worker does not know yet, or for the end of a rebalance.
 _TIMEOUT = 30.0
 
 
@@ -24,15 +24,10 @@ def open_snapshot_clients(named: SnapshotConnectionParams) -> Iterator[SnapshotC
 
     clusters = {Sink.name: named.kafka_conn_id, MirrorSource.name: named.source_kafka_conn_id}
     with ExitStack() as stack:
-        opened = stack.enter_context(open_connect_cluster(named, patient=False))
-        # Each thread reads with a client of its own; a storage is read once for all.
-        more = [
-            stack.enter_context(open_connect_cluster(named, rest_timeout=_TIMEOUT)).offsets
-            for _ in range(AT_ONCE if opened.origin.has_states else 0)
-        ]
+        opened = stack.enter_context(open_connect_cluster(named, rest_timeout=_TIMEOUT, patient=False))
         yield SnapshotClients(
             control=opened.control,
-            stores=more or [opened.offsets],
+            offsets=opened.offsets,
             logs={
                 family: stack.enter_context(kafka_cluster(name, patient=False))
                 for family, name in clusters.items()

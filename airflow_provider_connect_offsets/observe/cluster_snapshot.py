@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from threading import local
 from typing import Any
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorControl, ConnectorOverview, OffsetStore
@@ -21,13 +19,13 @@ from airflow_provider_connect_offsets.exceptions import (
     Unreachable,
 )
 from airflow_provider_connect_offsets.observe.clients import Logs, Origin, Reading
+from airflow_provider_connect_offsets.observe.many_offsets import Reader, read_many
 from airflow_provider_connect_offsets.observe.partitions import partitions_of
 from airflow_provider_connect_offsets.observe.snapshot import (
     ObservedConnector,
     bounds_rows,
     connector_row,
     offset_rows,
-    offsets_reader,
     stored_topics,
 )
 from airflow_provider_connect_offsets.workspace import files
@@ -37,9 +35,6 @@ from airflow_provider_connect_offsets.workspace.snapshots import FORMAT, Snapsho
 
 log = logging.getLogger(__name__)
 
-#: Requests for offsets that are sent at once; a worker answers each by one of its threads.
-AT_ONCE = 8
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotClients:
@@ -47,14 +42,14 @@ class SnapshotClients:
 
     Attributes:
         control: The control over the connectors.
-        stores: Clients of the same store of offsets, each used by one thread at a time.
+        offsets: The store of the offsets.
         logs: Family → the cluster that its positions refer to; for other families no log is read.
         cluster: Name of the Connect cluster, for the datasets.
         origin: Which store is read.
     """
 
     control: ConnectorControl
-    stores: Sequence[OffsetStore]
+    offsets: OffsetStore
     logs: Mapping[str, Logs]
     cluster: str
     origin: Origin
@@ -78,7 +73,7 @@ def take_cluster_snapshot(
         StoreError: No worker answers, or no connector could be read.
     """
     observed_at = datetime.now(tz=UTC)
-    read = dict(zip(names, _read_all(names, clients), strict=True))
+    read = dict(_read_all(names, clients))
     observed = [one for one in read.values() if isinstance(one, ObservedConnector)]
     vanished = tuple(name for name, one in read.items() if isinstance(one, UnknownConnector))
     unread = {name: one for name, one in read.items() if isinstance(one, Exception) and name not in vanished}
@@ -107,26 +102,19 @@ def take_cluster_snapshot(
     return record
 
 
-def _read_all(names: Sequence[str], clients: SnapshotClients) -> Iterator[ObservedConnector | ConnectOffsetsError]:
+def _read_all(
+    names: Sequence[str], clients: SnapshotClients
+) -> Iterator[tuple[str, ObservedConnector | ConnectOffsetsError]]:
     """Yield each connector as read, or why it could not be read; raises :class:`Unreachable` if no worker answers."""
     listed = _list_connectors(names, clients.control)
-    # Made in this thread: if a thread of the pool failed at its start, the pool would break and the error be lost.
-    free, own = [offsets_reader(store) for store in clients.stores], local()
 
-    def take_reader() -> None:
-        own.read = free.pop()
-
-    def read(name: str) -> ObservedConnector | ConnectOffsetsError:
+    def observe(name: str, read: Reader) -> ObservedConnector | ConnectOffsetsError:
         one = listed[name]
         if isinstance(one, ConnectOffsetsError):
             return one
-        return _or_why(lambda: ObservedConnector(one.info, one.status, own.read(name)))
+        return _or_why(lambda: ObservedConnector(one.info, one.status, read(name)))
 
-    with ThreadPoolExecutor(max_workers=len(clients.stores), initializer=take_reader) as pool:
-        try:
-            yield from pool.map(read, names)
-        finally:
-            pool.shutdown(cancel_futures=True)
+    return read_many(clients.offsets, names, observe)
 
 
 def _list_connectors(

@@ -5,15 +5,15 @@ from __future__ import annotations
 import difflib
 import json
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import chain
+from types import MappingProxyType
 from typing import Any
 
-from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, ConnectorStatus, OffsetStore
-from airflow_provider_connect_offsets.connect.storage.storage_control import Storage
+from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, ConnectorOverview, ConnectorStatus
 from airflow_provider_connect_offsets.exceptions import (
     AccessDenied,
     InvalidDocument,
@@ -26,6 +26,7 @@ from airflow_provider_connect_offsets.kafka.logs import LogBounds, Retention
 from airflow_provider_connect_offsets.observe import slots
 from airflow_provider_connect_offsets.observe.clients import Clients, Logs, Origin
 from airflow_provider_connect_offsets.observe.lag import next_record_rows
+from airflow_provider_connect_offsets.observe.many_offsets import Reader, read_many
 from airflow_provider_connect_offsets.observe.partitions import join_first, partitions_of
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
@@ -59,7 +60,11 @@ def take_snapshot(request: Request, clients: Clients, run: RunDirectory, *, also
 
 
 def take_snapshots(
-    requests: Sequence[tuple[RunDirectory, Request]], clients: Clients, *, also: Iterable[str] = ()
+    requests: Sequence[tuple[RunDirectory, Request]],
+    clients: Clients,
+    *,
+    also: Iterable[str] = (),
+    observed: Mapping[str, ObservedConnector] = MappingProxyType({}),
 ) -> list[int]:
     """Write ``request.json`` and the datasets ``connectors``, ``connector_offsets`` and ``log_bounds``; change nothing.
 
@@ -71,6 +76,7 @@ def take_snapshots(
             connector that offsets are taken from is observed as well.
         clients: Clients of the connectors.
         also: Names of more connectors to observe.
+        observed: Connectors that have just been observed; all others are observed now.
 
     Returns:
         How many partitions the connector of each change has an offset for.
@@ -84,13 +90,14 @@ def take_snapshots(
     for _, request in requests:
         clients.guards.refuse(request)
     clients.control.require_offset_changes()
-    connectors = _observe_all(requests, clients, also)
+    needed = _connectors_of(requests, also)
+    connectors = {**observed, **observe_connectors([name for name in needed if name not in observed], clients)}
     observed_at, datasets = datetime.now(tz=UTC), requests[0][0]
     for run, request in requests:
         files.write_json(run.request, clients.guards.apply_to(request).as_json())
-    rows = [connector_row(one, clients.cluster, observed_at) for one in connectors.values()]
+    rows = [connector_row(connectors[name], clients.cluster, observed_at) for name in needed]
     write_dataset(datasets.connectors, CONNECTORS, rows)
-    offsets = (offset_rows(one, clients.cluster, clients.origin, observed_at) for one in connectors.values())
+    offsets = (offset_rows(connectors[name], clients.cluster, clients.origin, observed_at) for name in needed)
     write_dataset(datasets.connector_offsets, CONNECTOR_OFFSETS, chain.from_iterable(offsets))
     changed = [(request, connectors[request.connector]) for _, request in requests]
     if requests[0][1].to is To.SKIP:
@@ -100,33 +107,17 @@ def take_snapshots(
     reading_slots = [one for _, one in changed if slots.has_slot(one.info)]
     if reading_slots:
         # Without rows if no database is given: a retry must not leave rows of an attempt that had a database.
-        observed = ((one.info.name, slots.observe(clients, one.info)) for one in reading_slots)
-        slot_rows = [slot.row(name, observed_at) for name, slot in observed if slot is not None]
+        found = ((one.info.name, slots.observe(clients, one.info)) for one in reading_slots)
+        slot_rows = [slot.row(name, observed_at) for name, slot in found if slot is not None]
         write_dataset(datasets.replication_slots, REPLICATION_SLOTS, slot_rows)
     return [len(one.offsets) for _, one in changed]
 
 
-def _observe_all(
-    requests: Sequence[tuple[RunDirectory, Request]], clients: Clients, also: Iterable[str]
-) -> dict[str, ObservedConnector]:
-    """Observe the connectors of requests, the connectors that they take offsets from, and ``also``, in this order."""
+def _connectors_of(requests: Sequence[tuple[RunDirectory, Request]], also: Iterable[str]) -> Collection[str]:
+    """Return the connectors of requests, the connectors that they take offsets from, and ``also``, in this order."""
     changed = [request.connector for _, request in requests]
     taken_from = [request.reference for _, request in requests if request.to is To.CONNECTOR and request.reference]
-    names = dict.fromkeys([*changed, *taken_from, *also])
-    if len(names) <= FEW:
-        return {name: observe_connector(clients, name) for name in names}
-    listed, read = clients.control.overview(), offsets_reader(clients.offsets)
-    return {
-        name: ObservedConnector(listed[name].info, listed[name].status, read(name))
-        if name in listed
-        else observe_connector(clients, name)
-        for name in names
-    }
-
-
-def offsets_reader(store: OffsetStore) -> Callable[[str], Offsets]:
-    """Return a function that reads the offsets of connectors, one after the other; it reads a storage only once."""
-    return store.make_finder() if isinstance(store, Storage) else store.read_offsets
+    return dict.fromkeys([*changed, *taken_from, *also])
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,15 +129,34 @@ class ObservedConnector:
     offsets: Offsets
 
 
+def observe_connectors(names: Sequence[str], clients: Clients) -> dict[str, ObservedConnector]:
+    """Observe connectors in this order, several at once; raises as :func:`observe_connector` does."""
+    if len(names) <= FEW:
+        return {name: observe_connector(clients, name) for name in names}
+    listed = clients.control.overview()
+    # Connect's listing lacks connectors that have no state yet.
+    known = {name: listed[name] if name in listed else _overview(clients, name) for name in names}
+
+    def observe(name: str, read: Reader) -> ObservedConnector:
+        return ObservedConnector(known[name].info, known[name].status, read(name))
+
+    return dict(read_many(clients.offsets, names, observe))
+
+
 def observe_connector(clients: Clients, name: str) -> ObservedConnector:
     """Observe a connector; raises store errors and :class:`UnknownConnector`, which names similar connectors."""
+    known = _overview(clients, name)
+    return ObservedConnector(known.info, known.status, clients.offsets.read_offsets(name))
+
+
+def _overview(clients: Clients, name: str) -> ConnectorOverview:
     try:
         info = clients.control.info(name)
     except UnknownConnector as error:
         close = difflib.get_close_matches(name, clients.control.connectors(), n=3)
         hint = f" Did you mean {', '.join(map(repr, close))}?" if close else ""
         raise UnknownConnector(f"{error}{hint}") from error
-    return ObservedConnector(info, clients.control.status(name), clients.offsets.read_offsets(name))
+    return ConnectorOverview(info, clients.control.status(name))
 
 
 def connector_row(observed: ObservedConnector, cluster: str, observed_at: datetime) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo
 from airflow_provider_connect_offsets.exceptions import InvalidInput, InvalidRequest
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.partitions import join_first
+from airflow_provider_connect_offsets.observe.snapshot import ObservedConnector, observe_connectors
 from airflow_provider_connect_offsets.offsets.kept_config import kept_config
 from airflow_provider_connect_offsets.offsets.requests.patterns import typed_pattern
 from airflow_provider_connect_offsets.offsets.requests.place import To
@@ -53,10 +54,17 @@ class StoredSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotRestore:
-    """What is to be restored: a request for each connector, and notes to the approver about all other connectors."""
+    """What is to be restored.
+
+    Attributes:
+        requests: A request for each connector.
+        notes: Paragraphs for the approver about all other connectors.
+        observed: The connectors as they are now.
+    """
 
     requests: tuple[Request, ...]
     notes: tuple[str, ...]
+    observed: Mapping[str, ObservedConnector]
 
 
 def read_snapshot(uri: str) -> StoredSnapshot:
@@ -116,12 +124,14 @@ def restore_of(
             f"connect_conn_id leads to a Connect cluster on Kafka cluster {clients.cluster}. Nothing was changed."
         )
     selected = select(snapshot.connectors, pattern)
-    known = _existing_connectors(selected, clients)
+    existing = set(clients.control.connectors())
+    observed = observe_connectors([name for name in selected if name in existing], clients)
+    known = {name: one.info for name, one in observed.items()}
     _refuse_changed(snapshot, known)
     restored, new, empty = {}, [], []
     for name in known:
         then = snapshot.offsets[name]
-        since = sorted(clients.offsets.read_offsets(name).by_partition().keys() - then.keys())
+        since = sorted(observed[name].offsets.by_partition().keys() - then.keys())
         new += [f"{name} ({len(since)})"] if since else []
         changes: dict[str, str | None] = {**then, **(dict.fromkeys(since) if clear_new else {})}
         if changes:
@@ -147,16 +157,7 @@ def restore_of(
     uri = join(fleet.uri, RESTORED_OFFSETS.name)
     write_dataset(uri, RESTORED_OFFSETS, _rows(restored))
     requests = tuple(Request.parse(connector=name, to=To.FILE, value=uri, now=now) for name in restored)
-    return SnapshotRestore(requests, notes)
-
-
-def _existing_connectors(names: Sequence[str], clients: Clients) -> dict[str, ConnectorInfo]:
-    """Return type and configuration of each connector in ``names`` that still exists."""
-    existing, listed = set(clients.control.connectors()), clients.control.overview()
-    # Connect's listing lacks a connector that has no state yet, or whose plugin is missing; it exists all the same.
-    return {
-        name: listed[name].info if name in listed else clients.control.info(name) for name in names if name in existing
-    }
+    return SnapshotRestore(requests, notes, observed)
 
 
 def _rows(restored: Mapping[str, Mapping[str, str | None]]) -> Iterator[dict[str, str | None]]:

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterable
 from contextlib import closing
+from functools import cache, reduce
 from typing import Any
 
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # py4j comes without types
@@ -34,7 +35,7 @@ def read_text(spark: SparkSession, uri: str) -> str:
     """Read a small file whole."""
     file_system, path = _locate(spark, uri)
     with closing(file_system.open(path)) as stream:
-        return str(_jvm(spark).org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+        return str(_java(spark, "org.apache.commons.io.IOUtils").toString(stream, "UTF-8"))
 
 
 def read_json(spark: SparkSession, uri: str) -> Any:
@@ -96,11 +97,10 @@ def absent_columns(spark: SparkSession, uri: str, names: Iterable[str]) -> list[
     part = first_part(spark, uri)
     if part is None:
         return []
-    hadoop = _jvm(spark).org.apache.parquet.hadoop
-    configuration = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001
-    file = hadoop.util.HadoopInputFile.fromPath(_jvm(spark).org.apache.hadoop.fs.Path(part), configuration)
+    path = _java(spark, "org.apache.hadoop.fs.Path")(part)
+    file = _java(spark, "org.apache.parquet.hadoop.util.HadoopInputFile").fromPath(path, _configuration(spark))
     try:
-        reader = hadoop.ParquetFileReader.open(file)
+        reader = _java(spark, "org.apache.parquet.hadoop.ParquetFileReader").open(file)
     except JVM_ERRORS as error:
         raise DatasetError(f"{part} is not a valid file of a dataset: {root_cause(error)}") from error
     with closing(reader):
@@ -111,7 +111,7 @@ def absent_columns(spark: SparkSession, uri: str, names: Iterable[str]) -> list[
 def pattern_problem(spark: SparkSession, pattern: str) -> str | None:
     """Say why Java, which Kafka and Spark match with, rejects a regular expression; None if it is valid."""
     try:
-        _jvm(spark).java.util.regex.Pattern.compile(pattern)
+        _java(spark, "java.util.regex.Pattern").compile(pattern)
     except JVM_ERRORS as error:
         return root_cause(error)
     return None
@@ -138,10 +138,9 @@ def root_cause(error: Exception) -> str:
 
 def _locate(spark: SparkSession, uri: str) -> tuple[Any, Any]:
     """Return the file system of a URI and the path on it; raises :class:`DatasetError` if Hadoop can't reach it."""
-    path = _jvm(spark).org.apache.hadoop.fs.Path(uri)
-    configuration = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001
+    path = _java(spark, "org.apache.hadoop.fs.Path")(uri)
     try:
-        return path.getFileSystem(configuration), path
+        return path.getFileSystem(_configuration(spark)), path
     except JVM_ERRORS as error:
         spelling = " Use s3a:// in [connect_offsets] workspace." if uri.startswith("s3://") else ""
         raise DatasetError(
@@ -150,5 +149,15 @@ def _locate(spark: SparkSession, uri: str) -> tuple[Any, Any]:
         ) from error
 
 
-def _jvm(spark: SparkSession) -> Any:
-    return spark.sparkContext._jvm  # noqa: SLF001
+def _configuration(spark: SparkSession) -> Any:
+    return spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001
+
+
+def _java(spark: SparkSession, name: str) -> Any:
+    return _find_class(spark.sparkContext._jvm, name)  # noqa: SLF001
+
+
+@cache
+def _find_class(jvm: Any, name: str) -> Any:
+    """Find a class of Java; py4j asks the JVM for each part of its name, and small files are read by the hundred."""
+    return reduce(getattr, name.split("."), jvm)

@@ -49,7 +49,7 @@ class Storage:
 
     def keep(self, names: Sequence[str], directory: SnapshotDirectory) -> None:
         """Take a snapshot of connectors."""
-        clients = SnapshotClients(control=self.control, stores=[self.store], logs={}, cluster="c", origin=Origin.TOPIC)
+        clients = SnapshotClients(control=self.control, offsets=self.store, logs={}, cluster="c", origin=Origin.TOPIC)
         record = take_cluster_snapshot(names, clients, directory, run="dag/run")
         assert (record.offsets, record.unread) == (len(names), {})
 

@@ -77,8 +77,8 @@ class ConnectRest(ConnectorControl):
         self, endpoint: ConnectEndpoint, *, timeout: float = 60.0, clock: Clock = SYSTEM_CLOCK, patient: bool = True
     ) -> None:
         self.timeout = timeout
+        self._endpoint, self._clock = endpoint, clock
         self._transport = Transport(endpoint, timeout=timeout, clock=clock, patient=patient)
-        self._urls = endpoint.urls
         self._addresses: dict[str, frozenset[str]] = {}
 
     def __enter__(self) -> Self:
@@ -90,6 +90,10 @@ class ConnectRest(ConnectorControl):
     def close(self) -> None:
         """Close all connections."""
         self._transport.close()
+
+    def another(self) -> ConnectRest:
+        """Return another client of the same cluster, for another thread."""
+        return ConnectRest(self._endpoint, timeout=self.timeout, clock=self._clock)
 
     def version(self) -> WorkerVersion:
         """Return the version of a worker."""
@@ -110,7 +114,7 @@ class ConnectRest(ConnectorControl):
             with suppress(UnknownConnector):
                 status = self.status(connector)
                 workers = {status.worker, *(task.worker for task in status.tasks)} - {""}
-            self._addresses[connector] = frozenset(workers.union(self._urls))
+            self._addresses[connector] = frozenset(workers.union(self._endpoint.urls))
         return self._addresses[connector]
 
     def connectors(self) -> list[str]:

@@ -97,6 +97,12 @@ class ConnectStrimzi(StrimziControl):
 
     # Offsets.
 
+    def another(self) -> ConnectStrimzi:
+        """Return another client of the same resource, for another thread."""
+        return ConnectStrimzi(
+            self._opened, namespace=self._api.namespace, cluster=self._named, timeout=self._timeout, clock=self._clock
+        )
+
     @cached_property
     def _written(self) -> dict[str, set[str]]:
         """Connectors that this client has listed or altered → the partitions to which it has given an offset."""

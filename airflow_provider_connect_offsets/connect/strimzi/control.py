@@ -55,6 +55,7 @@ class StrimziControl:
     def __init__(
         self, api: Any, *, namespace: str, cluster: str = "", timeout: float = 300.0, clock: Clock = SYSTEM_CLOCK
     ) -> None:
+        self._opened, self._named = api, cluster
         self._api = KubernetesApi(api, namespace)
         self._cluster = StrimziCluster(self._api, cluster, clock=clock)
         self._timeout = timeout

@@ -6,7 +6,7 @@ import logging
 from contextlib import suppress
 from typing import ClassVar
 
-from airflow_provider_connect_offsets.connect.protocols import State
+from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, State
 from airflow_provider_connect_offsets.exceptions import Drift, Interfered, NotRunning, OutcomeUnknown, UnknownConnector
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.operations.stages import steps
@@ -58,15 +58,24 @@ class StopConnector(_StateStage):
         clients: Clients of its Connect cluster.
         optional: True if the connector is left out once someone has deleted it.
         for_offsets: True if a later stage alters its offsets.
+        known: Its configuration, if a later stage makes sure that it still is the same.
     """
 
     title = STOP
     kind = Kind.UNDOABLE
     downtime = Downtime.BEGINS
 
-    def __init__(self, connector: str, clients: Clients, *, optional: bool = False, for_offsets: bool = False) -> None:
+    def __init__(
+        self,
+        connector: str,
+        clients: Clients,
+        *,
+        optional: bool = False,
+        for_offsets: bool = False,
+        known: ConnectorInfo | None = None,
+    ) -> None:
         super().__init__(connector, clients, optional=optional)
-        self._for_offsets = for_offsets
+        self._for_offsets, self._known = for_offsets, known
 
     def capture(self, earlier: Captures) -> JsonMap:
         """Capture its state, as :class:`PriorState`."""
@@ -78,7 +87,7 @@ class StopConnector(_StateStage):
     def do(self, captured: JsonMap) -> Done:
         """Stop it; raises :class:`NotStopped` and other store errors."""
         try:
-            steps.stop(self._clients, self.subject)
+            steps.stop(self._clients, self.subject, known=self._known)
         except UnknownConnector as error:
             self._pass_over(error, otherwise=error)
         return Done()

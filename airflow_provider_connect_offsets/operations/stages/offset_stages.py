@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 
-from airflow_provider_connect_offsets.connect.protocols import State, WriteReply
+from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, State, WriteReply
 from airflow_provider_connect_offsets.exceptions import (
     Drift,
     Interfered,
@@ -20,6 +20,7 @@ from airflow_provider_connect_offsets.exceptions import (
 from airflow_provider_connect_offsets.observe import log_positions, slots
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets
+from airflow_provider_connect_offsets.offsets.families import ConnectorType, Sink
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.offsets.requests.guards import Named
 from airflow_provider_connect_offsets.operations.stages import steps
@@ -259,11 +260,19 @@ def change_stages(
 ) -> tuple[StopConnector, AlterOffsets, ResumeConnector, CheckRecords]:
     """Return the stages of a change: stop, alter, resume in the prior state, check the records."""
     return (
-        StopConnector(plan.connector, clients, for_offsets=True),
+        StopConnector(plan.connector, clients, for_offsets=True, known=_known(plan)),
         AlterOffsets(plan.connector, clients, plan, at_stop=at_stop),
         ResumeConnector(plan.connector, clients),
         CheckRecords(plan.connector, clients),
     )
+
+
+def _known(plan: OffsetPlan) -> ConnectorInfo | None:
+    """Return the configuration that the plan was made from; :class:`AlterOffsets` refuses any other."""
+    if plan.config is None:
+        return None
+    of_sink = isinstance(plan.family, Sink)
+    return ConnectorInfo(plan.connector, ConnectorType.SINK if of_sink else ConnectorType.SOURCE, plan.config)
 
 
 def group_stages(plan: OffsetPlan, clients: Clients) -> tuple[AlterOffsets, CheckRecords]:

@@ -74,12 +74,13 @@ def await_lasting_status(clients: Clients, connector: str) -> ConnectorStatus:
     return status
 
 
-def stop(clients: Clients, connector: str) -> None:
+def stop(clients: Clients, connector: str, *, known: ConnectorInfo | None = None) -> None:
     """Stop ``connector``, and wait until it is STOPPED without tasks, and a sink's group has no members.
 
     Args:
         clients: Clients of its Connect cluster.
         connector: Its name.
+        known: Its configuration, if it is known; None: it is read, which a worker that stops others answers late.
 
     Raises:
         NotStopped: It still runs after ``clients.timeout`` seconds; names what runs.
@@ -87,17 +88,17 @@ def stop(clients: Clients, connector: str) -> None:
         StoreError: A system does not answer, or refuses.
     """
     clients.make_attempts(_ANSWER_LOST)(clients.control.stop, connector)
-    await_stopped(clients, connector)
+    await_stopped(clients, connector, known=known)
 
 
-def await_stopped(clients: Clients, connector: str) -> None:
+def await_stopped(clients: Clients, connector: str, *, known: ConnectorInfo | None = None) -> None:
     """Wait until a connector that was requested to stop is stopped; raises as :func:`stop` does."""
     status = clients.await_status(connector, lambda one: one.is_stopped)
     refuse_unless_in(status, connector, State.STOPPED, timeout=clients.timeout)
-    group = clients.control.info(connector).group_id
-    if group is None or clients.groups is None:
-        return
     groups = clients.groups
+    group = None if groups is None else (known or clients.control.info(connector)).group_id
+    if group is None or groups is None:
+        return
     try:
         of_group = clients.settle(lambda: groups.state(group), until=lambda one: one.inactive or bool(one.kind))
     except AccessDenied as error:

@@ -48,7 +48,7 @@ class SnapshotForRestoreOperator(ReportedOperator):
                     now=datetime.now(tz=UTC),
                 )
                 requests = [(fleet.member(request.connector), request) for request in restore.requests]
-                take_snapshots(requests, clients)
+                take_snapshots(requests, clients, observed=restore.observed)
             fleet.publish((request.connector for request in restore.requests), notes=restore.notes)
         for note in restore.notes:
             self.log.warning("%s", note)

@@ -8,6 +8,7 @@ verdict; the job itself does not fail.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -25,6 +26,8 @@ from airflow_provider_connect_offsets.workspace.schemas import VERDICTS
 # How many classes Spark keeps of those that it generated for queries. With the default of 100, the queries of four
 # plans push them out before the next plans can use them. The setting is fixed when the session starts.
 GENERATED_CLASSES = {"spark.sql.codegen.cache.maxEntries": "1000"}
+# Each connector of a fleet has small files of its own, and an object store takes a moment for each.
+_FILES_AT_ONCE = 8
 
 
 def run(spark: SparkSession, directory: FleetPaths) -> list[dict[str, Any]]:
@@ -37,7 +40,8 @@ def run(spark: SparkSession, directory: FleetPaths) -> list[dict[str, Any]]:
 
 def run_all(spark: SparkSession, runs: Sequence[RunDirectory]) -> list[dict[str, Any]]:
     """Plan the requests of runs that share their datasets, write these, and return the summaries."""
-    requests = [Request.from_json(begin(spark, one)) for one in runs]
+    with ThreadPoolExecutor(max_workers=_FILES_AT_ONCE) as pool:
+        requests = list(pool.map(lambda one: Request.from_json(begin(spark, one)), runs))
     planned = list(plans(spark, PlanFrames.read(spark, runs[0]), requests))
     try:
         summaries = summarise(planned, requests, publish(spark, runs[0], planned))
@@ -45,7 +49,8 @@ def run_all(spark: SparkSession, runs: Sequence[RunDirectory]) -> list[dict[str,
         for group in planned:
             # Spark compares every later query with all cached queries.
             group.forget()
-    return [write_summary(spark, one.summary, summary) for one, summary in zip(runs, summaries, strict=True)]
+    with ThreadPoolExecutor(max_workers=_FILES_AT_ONCE) as pool:
+        return list(pool.map(lambda one, summary: write_summary(spark, one.summary, summary), runs, summaries))
 
 
 def publish(spark: SparkSession, directory: RunDirectory, planned: Sequence[Planned]) -> DataFrame:

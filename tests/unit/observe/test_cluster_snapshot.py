@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,8 +15,8 @@ from airflow_provider_connect_offsets.connect.protocols import (
     ConnectorInfo,
     ConnectorOverview,
     ConnectorStatus,
-    OffsetStore,
     State,
+    WriteReply,
 )
 from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
 from airflow_provider_connect_offsets.exceptions import (
@@ -28,6 +29,7 @@ from airflow_provider_connect_offsets.exceptions import (
 )
 from airflow_provider_connect_offsets.observe.clients import Logs, Origin
 from airflow_provider_connect_offsets.observe.cluster_snapshot import SnapshotClients, take_cluster_snapshot
+from airflow_provider_connect_offsets.observe.many_offsets import AT_ONCE
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
 from airflow_provider_connect_offsets.workspace import files
@@ -60,11 +62,26 @@ class Worker:
 
 
 class Store:
-    """Reads offsets, and notices if two threads use it at once."""
+    """Reads offsets, and notices if two threads use it at once, or if a client of it stays open."""
 
     def __init__(self, worker: Worker) -> None:
         self.worker = worker
         self.lock = threading.Lock()
+        self.others = self.open = 0
+
+    @contextmanager
+    def another(self) -> Iterator[Store]:
+        self.others, self.open = self.others + 1, self.open + 1
+        try:
+            yield Store(self.worker)
+        finally:
+            self.open -= 1
+
+    def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
+        raise NotImplementedError(connector, changes)
+
+    def reset_offsets(self, connector: str) -> WriteReply:
+        raise NotImplementedError(connector)
 
     def read_offsets(self, connector: str) -> Offsets:
         assert self.lock.acquire(blocking=False)
@@ -98,14 +115,18 @@ class Observation:
         self.directory = SnapshotDirectory(path.as_uri())
 
     def take(self, worker: Worker, names: list[str], **logs: Any) -> SnapshotRecord:
+        store = Store(worker)
         clients = SnapshotClients(
             control=cast("ConnectorControl", worker),
-            stores=[cast("OffsetStore", Store(worker)) for _ in range(4)],
+            offsets=store,
             logs=cast("Mapping[str, Logs]", logs),
             cluster="c",
             origin=Origin.REST,
         )
-        return take_cluster_snapshot(names, clients, self.directory, run="dag/run")
+        try:
+            return take_cluster_snapshot(names, clients, self.directory, run="dag/run")
+        finally:
+            assert (store.others, store.open) == (AT_ONCE - 1, 0)
 
     def connectors(self) -> list[str]:
         """The connectors that have offsets in it."""
@@ -167,7 +188,7 @@ def test_a_storage_that_can_not_be_read_is_an_error_of_that_storage(observation:
     damaged.write_bytes(b"no offsets")
     clients = SnapshotClients(
         control=cast("ConnectorControl", Worker({})),
-        stores=[StandaloneFile(damaged)],
+        offsets=StandaloneFile(damaged),
         logs={},
         cluster="c",
         origin=Origin.FILE,
