@@ -46,7 +46,7 @@ def get_provider_info() -> dict[str, Any]:
             "operators.snapshots.restore",
         ),
         "sensors": _modules("sensors.backfill", "sensors.connector", "sensors.group", "sensors.mirror"),
-        "triggers": _modules("triggers.failed", "triggers.mirror", "triggers.waiting"),
+        "triggers": _modules("triggers.mirror", "triggers.waiting", "triggers.watching"),
         "hooks": _modules("hooks.kafka", "hooks.kafka_connect"),
         "connection-types": [_kafka_connect()],
         "extra-links": [f"{_PACKAGE}.operators.shared.links.ReportLink"],

@@ -9,6 +9,7 @@ other, and five at once.
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
@@ -43,13 +44,21 @@ from airflow_provider_connect_offsets.operations.snapshot_restore import read_sn
 from airflow_provider_connect_offsets.pipeline.shipping import job_path, write_py_files
 from airflow_provider_connect_offsets.report import FleetChange, read_report
 from airflow_provider_connect_offsets.report.change_report import write_change_report
+from airflow_provider_connect_offsets.report.html import render_template
+from airflow_provider_connect_offsets.report.overview import seen_clusters, unfinished_operations
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.many import ManySagas
 from airflow_provider_connect_offsets.workspace.datasets import each_read_once
 from airflow_provider_connect_offsets.workspace.files import read_json, write_json
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
-from airflow_provider_connect_offsets.workspace.layout import RunDirectory
-from airflow_provider_connect_offsets.workspace.snapshots import ComparisonDirectory, KeptSnapshot, SnapshotDirectory
+from airflow_provider_connect_offsets.workspace.journal_store import JournalStore
+from airflow_provider_connect_offsets.workspace.layout import RunDirectory, journal_root
+from airflow_provider_connect_offsets.workspace.snapshots import (
+    ComparisonDirectory,
+    KeptSnapshot,
+    SnapshotDirectory,
+    series_root,
+)
 from sandbox import ConnectWorker, Sandbox, wait_for
 from sandbox.connectors import file_sink_config
 
@@ -82,6 +91,9 @@ def rows(runs: int, scale: float) -> Iterator[Row]:
         )
         name = f"restore of {len(names)} connectors, {MAX_DOWN} at once"
         yield Row(name, [parts["apply"]], "a loop that reads, patches and reads", [by_hand], goal=1.0, shows=took)
+        listed, page = timed(runs, work.listed, partial(work.page, first))
+        name = f"page of {len(names)} connectors, from the newest snapshot and their journals"
+        yield Row(name, page, "one request that lists them", listed)
         yield from _running(work, first, names[: max(1, round(RUNNING * scale))])
         stored = dict(zip(names, map(sandbox.connect.stored_offsets, names), strict=True))
     _require(changed == 2 * len(names), f"each partition is found to have moved back, not {changed}")
@@ -161,6 +173,26 @@ class _Work:
         for name in requests.get(url, timeout=30).json():
             for path in ("", "/status", "/offsets"):
                 requests.get(f"{url}/{name}{path}", timeout=30).raise_for_status()
+
+    def listed(self) -> None:
+        """Ask Connect for all connectors with configuration and state."""
+        requests.get(f"{self.sandbox.connect.url}/connectors?expand=info&expand=status", timeout=30).raise_for_status()
+
+    def page(self, newest: SnapshotDirectory) -> None:
+        """Make the page of the workspace, without what Airflow's database adds to it."""
+        series = series_root(
+            self.scratch.as_uri(), dag_id="snapshots", cluster="sandbox", connect_conn_id="connect", connectors=".*"
+        )
+        kept = Path(f"{series}/2026-01-31T120000.000000Z".removeprefix("file://"))
+        if not kept.exists():
+            shutil.copytree(newest.uri.removeprefix("file://"), kept)
+        clusters = list(seen_clusters(self.scratch.as_uri(), "snapshots"))
+        unfinished = list(unfinished_operations(JournalStore(journal_root(self.scratch.as_uri()))))
+        shown = {"waiting": [], "runs": [], "dag_urls": {"snapshots": "/dags/snapshots"}}
+        html = render_template(
+            "overview.html.j2", title="Connect offsets", clusters=clusters, unfinished=unfinished, **shown
+        )
+        _require(all(name in html for name in self.names), "the page has each connector")
 
     def snapshot(self) -> SnapshotDirectory:
         """Take a snapshot."""

@@ -28,18 +28,26 @@ OPERATORS = {
         "PauseConnectorOperator",
         "RestartConnectorOperator",
         "ResumeConnectorOperator",
+        "GetConnectorStatusOperator",
+        "GetConnectorConfigOperator",
         "GetConnectorOffsetsOperator",
         "AlterConnectorOffsetsOperator",
         "ResetConnectorOffsetsOperator",
     ),
-    "New, copied, renamed and deleted connectors": (
+    "New, configured, copied, renamed and deleted connectors": (
         "CreateConnectorOperator",
+        "UpdateConnectorConfigOperator",
         "DeleteConnectorOperator",
         "CopyConnectorOperator",
         "RenameConnectorOperator",
         "CheckCopyOperator",
         "ApproveCopyOperator",
         "ReleaseCopyOperator",
+    ),
+    "Consumer groups": (
+        "ListConsumerGroupsOperator",
+        "DescribeConsumerGroupOperator",
+        "DeleteConsumerGroupOperator",
     ),
     "Poison records": ("SkipPoisonRecordOperator", "FindPoisonRecordOperator", "ReleasePoisonedSinkOperator"),
     "MirrorMaker 2": (
@@ -57,6 +65,7 @@ OPERATORS = {
         "RestoreConnectorOffsetsOperator",
     ),
 }
+TRIGGERS = {"triggers.watching": ("ConnectorFailedTrigger", "LagBeyondTrigger", "GroupEmptyTrigger")}
 HOOKS = {
     "hooks.kafka_connect": ("KafkaConnectHook",),
     "hooks.kafka": ("kafka_config", "kafka_cluster", "offsets_topic"),
@@ -136,6 +145,15 @@ def _classes(room: ModuleType, names: Iterable[str], *, heading: str) -> Iterato
         yield from _arguments(arguments, _descriptions(operator))
         fixed = [argument for argument in arguments if argument not in operator.template_fields]
         yield from (f"Templates: all arguments{f' but {_names(fixed)}' if fixed else ''}.", "")
+
+
+def _triggers() -> Iterator[str]:
+    for module, name, found in _members(TRIGGERS):
+        yield from _introduced(module, name, heading="##")
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        fields = fields_of(found.parameters)
+        signature = {one: inspect.Parameter(one, keyword, default=field.default) for one, field in fields.items()}
+        yield from _arguments(signature, {one: str(field.description) for one, field in fields.items()})
 
 
 def _descriptions(takes: Any) -> dict[str, str]:
@@ -245,6 +263,7 @@ PARTS: dict[str, Callable[[], Iterator[str]]] = {
     "task_groups": _task_groups,
     "operators": _operators,
     "sensors": _sensors,
+    "triggers": _triggers,
     "hooks": _hooks,
     "exceptions": _exceptions,
     "rules": _rules,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -232,6 +232,11 @@ class ConnectorRegistry(Protocol):
 
     def create(self, name: str, config: Mapping[str, str], *, initial_state: State, like: str = "") -> ConnectorInfo:
         """Create a connector in ``initial_state``; copy what isn't configuration (labels) from connector ``like``."""
+
+    def config_problems(self, config: Mapping[str, str]) -> Sequence[str]:
+        """Return what is wrong with a configuration, each a sentence; empty also if only a change of it can tell."""
+        del config
+        return ()
 
     def update_config(self, name: str, config: Mapping[str, str]) -> ConnectorInfo:
         """Replace the whole configuration of a connector; its state stays."""

@@ -30,7 +30,7 @@ from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import MirrorSource, OffsetReset, TopicPartition
 from airflow_provider_connect_offsets.offsets.requests.place import AwaitedLag
 from airflow_provider_connect_offsets.offsets.requests.request import Request
-from airflow_provider_connect_offsets.words import quantify
+from airflow_provider_connect_offsets.words import as_sentence, quantify
 
 log = logging.getLogger(__name__)
 _NAMED = 3
@@ -190,9 +190,17 @@ def observe_lag(clients: Clients, connector: str, awaited: AwaitedLag) -> Observ
         raise InvalidRequest(
             f"Nothing to wait for: {connector!r} has no partition of topics {awaited.topics or '.*'!r}."
         )
+    return observation(clients, connector, _list_behind(observed, awaited), partitions=len(observed))
+
+
+def list_behind(clients: Clients, info: ConnectorInfo, awaited: AwaitedLag) -> list[str]:
+    """Describe each partition of a connector that is further behind than ``awaited``; raises store errors."""
+    return _list_behind(observe_replicated(clients, info, selects=awaited.selects_topic), awaited)
+
+
+def _list_behind(observed: Mapping[TopicPartition, Replicated], awaited: AwaitedLag) -> list[str]:
     now = time.time()
-    behind = [text for where, one in observed.items() if (text := _describe_behind(awaited, where, one, now))]
-    return observation(clients, connector, behind, partitions=len(observed))
+    return [text for where, one in observed.items() if (text := _describe_behind(awaited, where, one, now))]
 
 
 def observation(clients: Clients, connector: str, behind: Sequence[str], *, partitions: int) -> Observation:
@@ -214,7 +222,7 @@ def observation(clients: Clients, connector: str, behind: Sequence[str], *, part
     status = clients.control.status(connector)
     sentence = f"{connector!r} ({status.state}): {join_first(behind, _NAMED, separator='; ')}."
     if status.has_failed:
-        raise NotRunning(f"{sentence} It has failed: {status.cause}")
+        raise NotRunning(f"{sentence} It has failed: {as_sentence(status.cause)}")
     return Observation(reached=False, sentence=sentence)
 
 

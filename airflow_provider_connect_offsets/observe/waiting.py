@@ -14,6 +14,7 @@ from airflow_provider_connect_offsets.observe.partitions import partitions_of
 from airflow_provider_connect_offsets.offsets.document import parse_map
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.requests.patterns import configured_pattern
+from airflow_provider_connect_offsets.words import as_sentence
 
 _AWAITED = (State.RUNNING, State.PAUSED, State.STOPPED, State.FAILED)
 
@@ -52,7 +53,7 @@ def observe_state(control: ConnectorControl, connector: str, state: str) -> Obse
     if state == State.FAILED:
         return Observation(status.has_failed, sentence)
     if status.has_failed and state != State.STOPPED:
-        raise NotRunning(f"{connector!r} should become {state}, but it has failed: {status.cause}")
+        raise NotRunning(f"{connector!r} should become {state}, but it has failed: {as_sentence(status.cause)}")
     return Observation(is_in(status, State(state)), sentence)
 
 

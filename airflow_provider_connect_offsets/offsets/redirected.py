@@ -30,7 +30,12 @@ def show_setting(name: str, value: str | None) -> str:
     """Return a setting as a person may see it: ``topics=orders``, ``a.password=********``, ``transforms unset``."""
     if value is None:
         return f"{name} unset"
-    return f"{name}={MASK if _SECRET.search(name) and not _is_reference(value) else mask_text(value)}"
+    return f"{name}={show_value(name, value)}"
+
+
+def show_value(name: str, value: str) -> str:
+    """Return the value of a setting as a person may see it; a reference to a config provider is no secret."""
+    return MASK if _SECRET.search(name) and not _is_reference(value) else mask_text(value)
 
 
 def find_redirecting(config: Config, overrides: Mapping[str, str | None]) -> tuple[str, str] | None:

@@ -10,6 +10,7 @@ from airflow_provider_connect_offsets.exceptions import Overlap
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.operations.stages.captured import (
     ADDRESSES,
+    CONFIGURE,
     EMPTY,
     IMPORT,
     MOVE,
@@ -24,7 +25,7 @@ from airflow_provider_connect_offsets.operations.stages.connector_stages import 
     StopConnector,
 )
 from airflow_provider_connect_offsets.operations.stages.existence_stages import CreateConnector, DeleteConnector
-from airflow_provider_connect_offsets.operations.stages.explained import ConnectorExplained, describe
+from airflow_provider_connect_offsets.operations.stages.explained import ConnectorExplained, SettingsExplained, describe
 from airflow_provider_connect_offsets.operations.stages.flow_stages import EmptyTopics
 from airflow_provider_connect_offsets.operations.stages.groups.move_groups import (
     MoveExplained,
@@ -47,6 +48,7 @@ from airflow_provider_connect_offsets.operations.stages.replay_stages import (
     StartClone,
     StopClone,
 )
+from airflow_provider_connect_offsets.operations.stages.settings_stages import ChangeSettings
 from airflow_provider_connect_offsets.saga import (
     Explanation,
     Journal,
@@ -67,7 +69,7 @@ _STAGES: Mapping[str, type[ReachedStage]] = {
     one.title: one
     for one in (
         *(StopConnector, AlterOffsets, ResumeConnector, CheckRecords, SetState, RestartConnector),
-        *(CreateConnector, DeleteConnector, RunOneByOne, EmptyTopics),
+        *(CreateConnector, DeleteConnector, ChangeSettings, RunOneByOne, EmptyTopics),
         *(PlaceClone, StartClone, DeliverInterval, StopClone, RemoveClone),
         *(ImportOffsets, MoveGroups, RemoveOrphans),
     )
@@ -112,8 +114,10 @@ class Reached(Registry):
 
     def explanation(self, record: SagaRecord) -> Explanation:
         """Return the explanation of the record's operation."""
-        other = _of_no_connector(record)
-        return other[0]() if other else ConnectorExplained(record.resource, self.clients[0].control)
+        if other := _of_no_connector(record):
+            return other[0]()
+        explained = SettingsExplained if record.of_title(CONFIGURE) else ConnectorExplained
+        return explained(record.resource, self.clients[0].control)
 
     def describe(self, settled: Settled) -> str:
         """Describe how a saga whose process had died was settled."""

@@ -10,7 +10,9 @@ from typing import Any
 _MODULES = {
     "connector": (
         "AlterConnectorOffsetsOperator",
+        "GetConnectorConfigOperator",
         "GetConnectorOffsetsOperator",
+        "GetConnectorStatusOperator",
         "PauseConnectorOperator",
         "ResetConnectorOffsetsOperator",
         "RestartConnectorOperator",
@@ -25,6 +27,7 @@ _MODULES = {
         "DeleteConnectorOperator",
         "ReleaseCopyOperator",
         "RenameConnectorOperator",
+        "UpdateConnectorConfigOperator",
     ),
     "poison": ("FindPoisonRecordOperator", "ReleasePoisonedSinkOperator", "SkipPoisonRecordOperator"),
     "snapshot": ("SnapshotConnectorOffsetsOperator",),
@@ -33,7 +36,13 @@ _MODULES = {
     "restore": ("RestoreConnectorOffsetsOperator",),
     "mirror_syncs": ("ClearOffsetSyncsOperator",),
     "failover": ("TranslateGroupOffsetsOperator",),
-    "groups": ("CommitGroupOffsetsOperator", "RestoreGroupOffsetsOperator"),
+    "groups": (
+        "CommitGroupOffsetsOperator",
+        "DeleteConsumerGroupOperator",
+        "DescribeConsumerGroupOperator",
+        "ListConsumerGroupsOperator",
+        "RestoreGroupOffsetsOperator",
+    ),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 __all__ = list(_MODULE_OF)

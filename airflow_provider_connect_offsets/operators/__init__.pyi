@@ -20,8 +20,13 @@ __all__ = [
     "CopyConnectorOperator",
     "CreateConnectorOperator",
     "DeleteConnectorOperator",
+    "DeleteConsumerGroupOperator",
+    "DescribeConsumerGroupOperator",
     "FindPoisonRecordOperator",
+    "GetConnectorConfigOperator",
     "GetConnectorOffsetsOperator",
+    "GetConnectorStatusOperator",
+    "ListConsumerGroupsOperator",
     "PauseConnectorOperator",
     "PlanConnectorOffsetsOperator",
     "ReleaseCopyOperator",
@@ -36,6 +41,7 @@ __all__ = [
     "SnapshotConnectorOffsetsOperator",
     "StopConnectorOperator",
     "TranslateGroupOffsetsOperator",
+    "UpdateConnectorConfigOperator",
 ]
 
 class _BaseOperator(TypedDict, total=False):
@@ -113,6 +119,21 @@ class AlterConnectorOffsetsOperator(BaseOperator):
         **kwargs: Unpack[_BaseOperator],
     ) -> None: ...
 
+class GetConnectorConfigOperator(BaseOperator):
+    """Read the configuration of a connector. Returns its settings, with secrets masked."""
+    def __init__(
+        self,
+        *,
+        connector: str | XComArg,
+        control: Literal["rest", "storage", "strimzi", "strimzi+rest"] | XComArg = ...,
+        connect_conn_id: str | XComArg = ...,
+        kubernetes_conn_id: str | XComArg = ...,
+        kafka_conn_id: str | XComArg = ...,
+        database_conn_id: str | XComArg = ...,
+        timeout: float | str | XComArg | None = ...,
+        **kwargs: Unpack[_BaseOperator],
+    ) -> None: ...
+
 class GetConnectorOffsetsOperator(BaseOperator):
     """Read all offsets of a connector into a KIP-199 JSON file at ``uri``. Returns the URI."""
     def __init__(
@@ -120,6 +141,21 @@ class GetConnectorOffsetsOperator(BaseOperator):
         *,
         uri: str | XComArg = ...,
         run_uri: str | XComArg = ...,
+        connector: str | XComArg,
+        control: Literal["rest", "storage", "strimzi", "strimzi+rest"] | XComArg = ...,
+        connect_conn_id: str | XComArg = ...,
+        kubernetes_conn_id: str | XComArg = ...,
+        kafka_conn_id: str | XComArg = ...,
+        database_conn_id: str | XComArg = ...,
+        timeout: float | str | XComArg | None = ...,
+        **kwargs: Unpack[_BaseOperator],
+    ) -> None: ...
+
+class GetConnectorStatusOperator(BaseOperator):
+    """Read the state of a connector and of its tasks. Returns them, with the cause if something has failed."""
+    def __init__(
+        self,
+        *,
         connector: str | XComArg,
         control: Literal["rest", "storage", "strimzi", "strimzi+rest"] | XComArg = ...,
         connect_conn_id: str | XComArg = ...,
@@ -332,6 +368,22 @@ class RenameConnectorOperator(BaseOperator):
         rename: bool | str | XComArg = ...,
         config: Any = ...,
         stop_original: bool | str | XComArg = ...,
+        connector: str | XComArg,
+        control: Literal["rest", "storage", "strimzi", "strimzi+rest"] | XComArg = ...,
+        connect_conn_id: str | XComArg = ...,
+        kubernetes_conn_id: str | XComArg = ...,
+        kafka_conn_id: str | XComArg = ...,
+        database_conn_id: str | XComArg = ...,
+        timeout: float | str | XComArg | None = ...,
+        **kwargs: Unpack[_BaseOperator],
+    ) -> None: ...
+
+class UpdateConnectorConfigOperator(BaseOperator):
+    """Change some settings of a connector, and let it run with them, or restore the settings that it had."""
+    def __init__(
+        self,
+        *,
+        config: Any,
         connector: str | XComArg,
         control: Literal["rest", "storage", "strimzi", "strimzi+rest"] | XComArg = ...,
         connect_conn_id: str | XComArg = ...,
@@ -588,6 +640,36 @@ class CommitGroupOffsetsOperator(BaseOperator):
         kubernetes_conn_id: str | XComArg = ...,
         forward_connect_conn_id: str | XComArg = ...,
         timeout: float | str | XComArg | None = ...,
+        **kwargs: Unpack[_BaseOperator],
+    ) -> None: ...
+
+class DeleteConsumerGroupOperator(BaseOperator):
+    """Delete a consumer group without members, with its offsets. Returns the URI of the file that keeps them."""
+    def __init__(
+        self,
+        *,
+        group: str | XComArg,
+        kafka_conn_id: str | XComArg = ...,
+        **kwargs: Unpack[_BaseOperator],
+    ) -> None: ...
+
+class DescribeConsumerGroupOperator(BaseOperator):
+    """Read the state of a consumer group, and how much it has left to read."""
+    def __init__(
+        self,
+        *,
+        group: str | XComArg,
+        kafka_conn_id: str | XComArg = ...,
+        **kwargs: Unpack[_BaseOperator],
+    ) -> None: ...
+
+class ListConsumerGroupsOperator(BaseOperator):
+    """List the consumer groups whose whole name matches ``groups``. Returns their names, sorted, for dynamic mapping."""
+    def __init__(
+        self,
+        *,
+        groups: str | XComArg = ...,
+        kafka_conn_id: str | XComArg = ...,
         **kwargs: Unpack[_BaseOperator],
     ) -> None: ...
 

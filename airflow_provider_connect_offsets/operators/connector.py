@@ -23,6 +23,7 @@ from airflow_provider_connect_offsets.offsets.document import (
     load_json,
     parse_rest,
 )
+from airflow_provider_connect_offsets.offsets.redirected import show_value
 from airflow_provider_connect_offsets.operators.shared.common import (
     LEASE_SECONDS,
     Interruptible,
@@ -219,6 +220,40 @@ class RestartConnectorOperator(ConnectorOperator):
         )
         self.log.info("%r: of the connector and its tasks, %d had failed and none has now.", self.connector, failed)
         return failed
+
+
+class GetConnectorStatusOperator(ConnectorOperator):
+    """Read the state of a connector and of its tasks. Returns them, with the cause if something has failed.
+
+    The result is ``{"connector": name, "state": its state, "worker": address, "tasks": [{"id": number, "state": its
+    state, "worker": address}, …], "cause": first line of the stack trace, or empty}``. A sensor waits for a state.
+    """
+
+    def step(self, clients: Clients, context: Context) -> dict[str, Any]:
+        """Read the state."""
+        del context
+        status = clients.control.status(self.connector)
+        tasks = [{"id": task.number, "state": task.state.value, "worker": task.worker} for task in status.tasks]
+        cause = status.cause if status.has_failed else ""
+        running = sum(task.state is State.RUNNING for task in status.tasks)
+        whose = quantify(len(tasks), "task")
+        self.log.info("%r is %s; %d of %s RUNNING. %s", self.connector, status.state, running, whose, cause)
+        read = {"connector": self.connector, "state": status.state.value, "worker": status.worker}
+        return {**read, "tasks": tasks, "cause": cause}
+
+
+class GetConnectorConfigOperator(ConnectorOperator):
+    """Read the configuration of a connector. Returns its settings, with secrets masked.
+
+    A reference to a config provider (``${file:…}``) is not a secret, and is returned as it is.
+    """
+
+    def step(self, clients: Clients, context: Context) -> dict[str, str]:
+        """Read the settings."""
+        del context
+        config = clients.control.info(self.connector).config
+        self.log.info("%r has %s.", self.connector, quantify(len(config), "setting"))
+        return {name: show_value(name, value) for name, value in sorted(config.items())}
 
 
 class GetConnectorOffsetsOperator(ConnectorOperator):

@@ -1,4 +1,4 @@
-"""Connectors that are created at offsets, copied or renamed with their offsets, and deleted with them."""
+"""Connectors that are created at offsets, configured, copied or renamed with their offsets, and deleted with them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,12 @@ from airflow_provider_connect_offsets.operators.shared.approval import AskOperat
 from airflow_provider_connect_offsets.operators.shared.common import Interruptible, owner_of
 from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
 from airflow_provider_connect_offsets.parameters.connections import StepConnectionParams
-from airflow_provider_connect_offsets.parameters.copying import CheckOnlyParams, CopyParams, NewConnectorParams
+from airflow_provider_connect_offsets.parameters.copying import (
+    ChangedSettingsParams,
+    CheckOnlyParams,
+    CopyParams,
+    NewConnectorParams,
+)
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import QuestionParams, WaitingParams
 from airflow_provider_connect_offsets.words import quantify
@@ -58,6 +63,33 @@ class CreateConnectorOperator(Interruptible, TellsChanges, ConnectorOperator):
         self.log.info("%r was created with offsets of %s, and is %s.", new.name, whose, new.state)
         self.tell_change(context, clients, new.name, kind=ChangeKind.CREATED, partitions=count)
         return count
+
+
+class UpdateConnectorConfigOperator(Interruptible, TellsChanges, ConnectorOperator):
+    """Change some settings of a connector, and let it run with them, or restore the settings that it had.
+
+    The worker validates the new configuration first. Then the connector is stopped, its settings are changed and read
+    back, and it gets its prior state again. If it fails with the new settings, the prior ones are restored. ``name``,
+    ``connector.class`` and secrets can't be changed, nor an address if the connector has secrets that would be sent
+    there. Needs ``control`` rest, strimzi+rest or strimzi. Returns what was changed, a text for each setting; an empty
+    list if the connector had these settings already. The change is an event of the connector's asset.
+    """
+
+    parameters: ClassVar[Models] = (*ConnectorOperator.parameters, ChangedSettingsParams)
+    template_fields_renderers: ClassVar[dict[str, str]] = {"config": "json"}
+
+    def step(self, clients: Clients, context: Context) -> list[str]:
+        """Change the settings."""
+        from airflow_provider_connect_offsets.operations.existence.configuring import configure
+
+        settings = self.parse_as(ChangedSettingsParams).settings
+        changed = configure(self.connector, settings, clients, owner_of(context))
+        if not changed:
+            self.log.info("%r has these settings already, so nothing was changed.", self.connector)
+            return []
+        self.log.info("%r has other settings now: %s", self.connector, "; ".join(changed))
+        self.tell_change(context, clients, self.connector, kind=ChangeKind.CONFIGURED, settings=list(changed))
+        return list(changed)
 
 
 class _CopyOperator(TellsChanges, ConnectorOperator):

@@ -90,6 +90,21 @@ class CopyParams(Parameters, section=Section.WHAT):
         return settings_of(self.config)
 
 
+class ChangedSettingsParams(Parameters):
+    """Settings of a connector that are changed."""
+
+    config: Settings = argument(
+        "Settings to change: a mapping, or its JSON text. null removes a setting; settings that are not named stay."
+    )
+
+    @property
+    def settings(self) -> dict[str, str | None]:
+        """The settings; raises :class:`InvalidRequest` if they are no JSON object of plain values, or empty."""
+        if settings := settings_of(self.config):
+            return settings
+        raise InvalidRequest('Nothing was changed: config names no setting. For example: {"tasks.max": 4}.')
+
+
 class CheckOnlyParams(Parameters):
     """Whether a check leaves everything as it is."""
 

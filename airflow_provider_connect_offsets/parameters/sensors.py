@@ -10,7 +10,11 @@ from airflow_provider_connect_offsets.parameters.connections import (
     GroupConnectionParams,
     SourceConnectionParams,
 )
-from airflow_provider_connect_offsets.parameters.tasks import OneConnectorParams, RequestedStateParams
+from airflow_provider_connect_offsets.parameters.tasks import (
+    OneConnectorParams,
+    OneGroupParams,
+    RequestedStateParams,
+)
 
 
 class AwaitedStateParams(OneConnectorParams, RequestedStateParams, ConnectParams):
@@ -29,7 +33,5 @@ class AwaitedLagParams(OneConnectorParams, AwaitedLag, ConnectParams, SourceConn
     """How far a MirrorSource may be behind its source."""
 
 
-class AwaitedGroupParams(GroupConnectionParams):
+class AwaitedGroupParams(OneGroupParams, GroupConnectionParams):
     """A consumer group without members."""
-
-    group: Text = argument("Name of the consumer group.")

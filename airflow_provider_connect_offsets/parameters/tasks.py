@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from airflow_provider_connect_offsets.offsets.requests.fields import Parameters, argument
-from airflow_provider_connect_offsets.offsets.requests.values import Flag, Text, Uri
+from airflow_provider_connect_offsets.offsets.requests.values import ALL, Flag, PatternOrAll, Text, Uri
 
 
 class PartParams(Parameters):
@@ -79,6 +79,18 @@ class OneConnectorParams(Parameters):
     """The connector of a single step or a sensor."""
 
     connector: Text = argument("Name of the connector.")
+
+
+class ListedGroupsParams(Parameters):
+    """The consumer groups that are listed."""
+
+    groups: PatternOrAll = argument("Regular expression that matches whole names of groups.", default=ALL)
+
+
+class OneGroupParams(Parameters):
+    """The consumer group of a single step or a sensor."""
+
+    group: Text = argument("Name of the consumer group.")
 
 
 class RequestedStateParams(Parameters):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,9 +15,10 @@ from airflow_provider_connect_offsets.exceptions import InvalidRequest, Unreacha
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.operations.stages.captured import Alteration
 from airflow_provider_connect_offsets.operators.connector import AlterConnectorOffsetsOperator, parse_offsets
-from airflow_provider_connect_offsets.operators.shared.common import report_of
+from airflow_provider_connect_offsets.operators.shared.common import record_outcome, report_of
 from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, has_failed_before
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
+from airflow_provider_connect_offsets.workspace.outcome import MovedOffset, Outcome, Result
 from tests.support.rows.written import rewound
 
 
@@ -86,3 +88,59 @@ def test_a_plan_of_another_connector_is_not_written(tmp_path: Path, monkeypatch:
         InvalidRequest, match=r"^Nothing was written: the plan in .* is for 'flow', not for 'orders'\.$"
     ):
         alter.step(nowhere, {})
+
+
+def ended(result: Result, *, downtime: float | None = 2.5) -> Outcome:
+    """The outcome of a change that moved one partition back by 40 offsets, and one on by 5."""
+    moved = [MovedOffset("{}", "t", n, None, before, None, after, None, after) for n, before, after in MOVED]
+    at = datetime(2026, 1, 31, tzinfo=UTC)
+    return Outcome("orders", "dag/run", result, "Done.", "d", "RUNNING", "RUNNING", downtime, at, at, (), tuple(moved))
+
+
+MOVED = ((0, 100, 60), (1, 10, 15))
+
+
+@pytest.mark.parametrize(
+    ("result", "again"),
+    [(Result.APPLIED, [("connect_offsets.records_again", 40, {"connector": "orders"})]), (Result.RESTORED, [])],
+)
+def test_a_change_is_counted_however_it_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, result: Result, again: list[Any]
+) -> None:
+    """Its downtime too; a change that was not applied delivers nothing again."""
+    sent: list[Any] = []
+    stats = SimpleNamespace(
+        incr=lambda name, count=1, *, tags: sent.append((name, count, tags)),
+        timing=lambda name, time, *, tags: sent.append((name, time, tags)),
+    )
+    monkeypatch.setattr("airflow.providers.common.compat.sdk.Stats", stats, raising=False)
+    uri = (tmp_path / "outcome.json").as_uri()
+
+    def fail() -> Outcome:
+        raise Unreachable("No worker answers.")
+
+    if result is Result.APPLIED:
+        record_outcome(lambda: ended(result), lambda _error: ended(Result.UNKNOWN), uri)
+    else:
+        with pytest.raises(Unreachable):
+            record_outcome(fail, lambda _error: ended(result), uri)
+
+    assert sent == [
+        ("connect_offsets.changes", 1, {"connector": "orders", "result": result.value}),
+        ("connect_offsets.downtime", timedelta(seconds=2.5), {"connector": "orders"}),
+        *again,
+    ]
+    assert Outcome.read(uri) == ended(result)
+
+
+def test_metrics_that_can_not_be_sent_fail_no_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The change is made, and its outcome written."""
+    monkeypatch.setattr("airflow.providers.common.compat.sdk.Stats", None, raising=False)
+    uri = (tmp_path / "outcome.json").as_uri()
+
+    record_outcome(lambda: ended(Result.APPLIED), lambda _error: ended(Result.UNKNOWN), uri)
+
+    assert Outcome.read(uri) == ended(Result.APPLIED)
+    assert "The metrics of this change could not be sent." in caplog.text

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import pytest
 
 from airflow_provider_connect_offsets.cli import recovering
 from airflow_provider_connect_offsets.connect.protocols import State
+from airflow_provider_connect_offsets.operations.existence.configuring import configure
 from airflow_provider_connect_offsets.saga import Toward
 from airflow_provider_connect_offsets.saga.lease import Owner
+from sandbox import wait_for
 from tests.support.faults.faulty_clients import Faults
 from tests.support.faults.matrix import Generated
 from tests.support.faults.rows import Row
@@ -83,7 +85,39 @@ class Deletion(Existence):
         self.sink.sandbox.connect.create(self.sink.new.name, self.sink.new.config, initial_state="STOPPED")
 
 
+@dataclass
+class Settings(Existence):
+    """It runs with two tasks and goes on where it was, or still has one."""
+
+    name = "change of settings"
+    there = True
+
+    def ready(self, turn: int) -> None:
+        del turn
+        self.sink = NewSink.ready(self.sink.sandbox, self.creator)
+        self.sink.create()
+
+    def act(self, faults: Faults, by: Owner) -> None:
+        with self.creator.clients() as clients:
+            here = replace(faults.clients(clients), workspace=self.creator.workspace)
+            configure(self.sink.new.name, {"tasks.max": "2", "errors.log.enable": "true"}, here, by)
+
+    def is_done(self) -> bool:
+        self.sink.sandbox.connect.wait_state(self.sink.new.name, "RUNNING")
+        wait_for(self.sink.lines, [str(number) for number in range(15, 20)], 60, "it lacks records, or repeats some")
+        assert self.observed() in {("1", None), ("2", "true")}
+        return bool(self.observed() == ("2", "true"))
+
+    def observed(self) -> Any:
+        config = self.sink.sandbox.connect.config(self.sink.new.name)
+        return config["tasks.max"], config.get("errors.log.enable")
+
+    def change_theirs(self) -> None:
+        config = self.sink.sandbox.connect.config(self.sink.new.name)
+        self.sink.sandbox.connect.update_config(self.sink.new.name, {**config, "tasks.max": "3"})
+
+
 class TestExistence(Generated):
     """The connector exists at its offset, or nothing is left of it; the next attempt ends what was begun."""
 
-    rows = (Creation, Deletion)
+    rows = (Creation, Deletion, Settings)

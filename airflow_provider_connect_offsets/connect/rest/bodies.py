@@ -17,6 +17,7 @@ from airflow_provider_connect_offsets.connect.protocols import (
     WriteReply,
 )
 from airflow_provider_connect_offsets.exceptions import Rejected
+from airflow_provider_connect_offsets.masking import one_line
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
 
 # Part of Connect's reply to a change if the connector does not implement ``alterOffsets``.
@@ -62,6 +63,12 @@ def status_of(body: Mapping[str, Any]) -> ConnectorStatus:
     )
     worker = str(connector.get("worker_id", ""))
     return ConnectorStatus(State(connector["state"]), worker, tasks, connector.get("trace"))
+
+
+def problems_of(body: Any) -> list[str]:
+    """Read the body of ``PUT /connector-plugins/{class}/config/validate``: a sentence for each setting with errors."""
+    values = [one["value"] for one in body["configs"]]
+    return [f"{one['name']}: {' '.join(map(one_line, one['errors']))}" for one in values if one["errors"]]
 
 
 def reply_of(body: Any) -> WriteReply:

@@ -76,6 +76,7 @@ class Transport:
         self._clock = clock
         self._worker = 0
         self._verify = _verify(endpoint)
+        self._proxies = {url: dict(get_environ_proxies(url)) for url in endpoint.urls}
         self._session = _session(endpoint)
         auth = endpoint.auth
         self._tokens = AccessTokens(auth, self._post_form, clock) if isinstance(auth, OAuthClient) else None
@@ -169,7 +170,7 @@ class Transport:
             headers=headers,
             timeout=(endpoint.connect_timeout, timeout),
             verify=self._verify,
-            proxies=_proxies(url),
+            proxies=self._proxies[url],
             allow_redirects=False,  # following one would turn a PUT into a GET
         )
 
@@ -196,7 +197,7 @@ class Transport:
                 headers=headers,
                 timeout=(endpoint.connect_timeout, endpoint.read_timeout),
                 verify=self._verify,
-                proxies=_proxies(url),
+                proxies=dict(get_environ_proxies(url)),
                 allow_redirects=False,
             )
 
@@ -217,10 +218,6 @@ def _verify(endpoint: ConnectEndpoint) -> str | bool:
         if path is not None and not Path(path).exists():
             raise InvalidInput(f"{what} of the Connect endpoint is {path}, a file that does not exist on this machine.")
     return endpoint.ca or os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE") or True
-
-
-def _proxies(url: str) -> dict[str, str]:
-    return dict(get_environ_proxies(url))
 
 
 class _Pause(tenacity.wait.wait_base):

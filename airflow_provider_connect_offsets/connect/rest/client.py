@@ -23,6 +23,7 @@ from airflow_provider_connect_offsets.connect.rest.bodies import (
     names_of,
     overviews_of,
     plugins_of,
+    problems_of,
     reply_of,
     status_of,
 )
@@ -209,6 +210,12 @@ class ConnectRest(ConnectorControl):
             body["initial_state"] = initial_state.value
         call = Call("POST", "/connectors", f"create connector {name!r}", name, body)
         return self._read(call, info_of)
+
+    def config_problems(self, config: Mapping[str, str]) -> list[str]:
+        """Return what is wrong with a configuration, by the plugins of the answering worker."""
+        plugin = quote(config.get("connector.class", ""), safe="")
+        path = f"/connector-plugins/{plugin}/config/validate"
+        return self._read(Call("PUT", path, "validate a configuration", body=dict(config)), problems_of)
 
     def update_config(self, name: str, config: Mapping[str, str]) -> ConnectorInfo:
         """Replace the whole configuration; the state stays. Raises :class:`UnknownConnector`."""

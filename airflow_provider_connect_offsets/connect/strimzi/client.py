@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from types import TracebackType
@@ -208,6 +208,11 @@ class ConnectStrimzi(StrimziControl):
         """Raise :class:`AccessDenied` or :class:`Unsupported` if no resource can be created or deleted."""
         self._require(preconditions.existence_rights())
         self._cluster.require_kafka_connect(name)
+
+    def config_problems(self, config: Mapping[str, str]) -> Sequence[str]:
+        """Return nothing: the operator's answer to a change is the first that tells what is wrong."""
+        del config
+        return ()
 
     def update_config(self, name: str, config: Mapping[str, str]) -> ConnectorInfo:
         """Replace the whole configuration in the resource, and wait until Connect has it; the state stays.

@@ -6,7 +6,7 @@ state that is set over REST, but leaves offsets alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from airflow_provider_connect_offsets.clock import Clock, poll
@@ -127,6 +127,10 @@ class StrimziWithRest:
             self._rest.delete(name)
             raise
         return created
+
+    def config_problems(self, config: Mapping[str, str]) -> Sequence[str]:
+        """Return what is wrong with a configuration, by the plugins of the answering worker."""
+        return self._rest.config_problems(config)
 
     def update_config(self, name: str, config: Mapping[str, str]) -> ConnectorInfo:
         """Replace the whole configuration in the resource; the state stays."""

@@ -49,7 +49,7 @@ def alter(connector: str, clients: Clients, owner: Owner, changes: Offsets) -> A
     if gone:
         raise InvalidRequest(f"Nothing was written: {log_positions.describe_gone(connector, gone)}")
 
-    return _change(clients, owner, WriteOffsets(connector, clients, changes))
+    return change(clients, owner, WriteOffsets(connector, clients, changes))
 
 
 def reset(connector: str, clients: Clients, owner: Owner) -> Alteration:
@@ -60,11 +60,11 @@ def reset(connector: str, clients: Clients, owner: Owner) -> Alteration:
     clients.control.require_offset_changes()
     refuse_unless_stopped(clients, connector)
 
-    return _change(clients, owner, ResetOffsets(connector, clients))
+    return change(clients, owner, ResetOffsets(connector, clients))
 
 
-def _change(clients: Clients, owner: Owner, stage: AlterOffsets) -> Alteration:
-    """Make the stage as a saga of its own, and return what it captured."""
+def change(clients: Clients, owner: Owner, stage: AlterOffsets) -> Alteration:
+    """Make the stage as a saga of its own, and return what it captured; raises as :func:`alter` does."""
     connector = stage.subject
     if journal_of(clients, connector).is_open_for(owner.run):
         raise InvalidRequest(

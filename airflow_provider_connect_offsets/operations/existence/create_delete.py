@@ -146,17 +146,24 @@ class RemovedOffsets(ResetOffsets):
 
 
 class StartConnector(ResumeConnector):
-    """Starts a connector that was created STOPPED; the undo stops it."""
+    """Starts a STOPPED connector that has not run with its configuration yet; the undo stops it.
+
+    Args:
+        connector: Its name.
+        clients: Clients of its Connect cluster.
+        state: The state that it is to have; None: the one that it had before it was stopped.
+    """
 
     kind = Kind.UNDOABLE
 
-    def __init__(self, connector: str, clients: Clients, state: State) -> None:
+    def __init__(self, connector: str, clients: Clients, state: State | None = None) -> None:
         super().__init__(connector, clients)
         self._state = state
 
     def capture(self, earlier: Captures) -> JsonMap:
         """Return the state that it is to have; how many tasks it will have is unknown."""
-        return PriorState(self._state, 0).as_json()
+        before = PriorState.before(earlier, self.subject, cluster=self.cluster)
+        return PriorState(self._state or before.state, 0).as_json()
 
     def do(self, captured: JsonMap) -> Done:
         """Start it and wait for its tasks; raises :class:`NotRunning` and store errors.

@@ -40,7 +40,7 @@ from airflow_provider_connect_offsets.operations.registry import journal_of, ope
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
 from airflow_provider_connect_offsets.operations.stages.poison_stages import RunOneByOne
 from airflow_provider_connect_offsets.saga import Owner, SagaRecord, SagaState, Stage, operate
-from airflow_provider_connect_offsets.words import quantify
+from airflow_provider_connect_offsets.words import as_sentence, quantify
 
 log = logging.getLogger(__name__)
 # Identifies the sagas of a run, which resume the sink.
@@ -215,7 +215,8 @@ class PoisonedSink:
         if sink.info.config.get("errors.tolerance", "none").strip().lower() == "all":
             raise InvalidRequest(
                 f"Nothing was skipped: {sink.name!r} tolerates errors (errors.tolerance=all), so it already skips "
-                f"records that can't be converted or transformed. It has failed for another reason: {sink.status.cause}"
+                "records that can't be converted or transformed. It has failed for another reason: "
+                f"{as_sentence(sink.status.cause)}"
             )
 
     def _describe_unproved(self, sink: FailedSink, reported: Sequence[FailedRecord]) -> str:

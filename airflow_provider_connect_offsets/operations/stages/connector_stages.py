@@ -27,6 +27,7 @@ from airflow_provider_connect_offsets.saga import (
     StageState,
     Undoing,
 )
+from airflow_provider_connect_offsets.words import as_sentence
 
 log = logging.getLogger(__name__)
 
@@ -193,7 +194,8 @@ class ResumeConnector(_StateStage):
             return StageState(Found.FOREIGN, Drift(f"{error} Someone has deleted it since."))
         if status.has_failed and prior.state is not State.STOPPED and not (self.may_fail and prior.failed):
             return StageState(
-                Found.PARTIAL, NotRunning(f"{self.subject!r} was resumed, but has failed since: {status.cause}")
+                Found.PARTIAL,
+                NotRunning(f"{self.subject!r} was resumed, but has failed since: {as_sentence(status.cause)}"),
             )
         if steps.intended_state(status) is not prior.state:
             return StageState(

@@ -17,6 +17,7 @@ from airflow_provider_connect_offsets.exceptions import (
     Unreachable,
 )
 from airflow_provider_connect_offsets.operations.stages.captured import (
+    CONFIGURE,
     CREATE,
     DELETE,
     ONE_BY_ONE,
@@ -118,6 +119,32 @@ class ConnectorExplained(Explanation):
 
 
 @dataclass(frozen=True, slots=True)
+class SettingsExplained(ConnectorExplained):
+    """Builds the errors to raise for changed settings of ``connector``."""
+
+    def explain_undone(self, error: Exception, settled: Settled) -> Exception:
+        """Return :class:`NotApplied` once it was stopped; before that the error itself."""
+        state = prior_state_in(settled.record)
+        if state is None:
+            return error
+        return NotApplied(
+            f"The settings of {self.connector!r} were not changed: {error} They have their prior values, and it is "
+            f"{state} again.{settled.lost}"
+        )
+
+    def explain_not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
+        """Return :class:`LeftStopped`; if someone else has deleted the connector, :class:`Interfered`."""
+        if isinstance(failure, Interfered):
+            return Interfered(f"{error} {failure}")
+        of_change = record.of_title(CONFIGURE)
+        named = ", ".join(of_change.spec["settings"]) if of_change is not None else ""
+        return LeftStopped(
+            f"{self._stands(failure)}: {error} Its prior settings or state could not be restored: {failure} Run the "
+            f"task again. It first restores {named} and the state."
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class CopyExplained(Explanation):
     """Builds the errors to raise if ``connector`` could not be copied to ``new``; a copy needs it to be STOPPED."""
 
@@ -198,9 +225,18 @@ def _without_offsets(settled: Settled) -> str:
         return "was finished: the interval is delivered, and the clone and its offsets are deleted."
     if record.of_title(DELETE) and record.state is SagaState.DONE:
         return "was finished: the connector and its offsets are deleted."
-    if record.of_title(ONE_BY_ONE) and record.state is not SagaState.ABANDONED:
+    return "" if record.state is SagaState.ABANDONED else _of_settings(record)
+
+
+def _of_settings(record: SagaRecord) -> str:
+    """Describe which settings a connector has, and its state; empty for an operation that changes none."""
+    if record.of_title(ONE_BY_ONE):
         return f"was ended: the connector has its own configuration again, and {_describe_restored(record)}"
-    return ""
+    if record.of_title(CONFIGURE) is None:
+        return ""
+    is_done = record.state is SagaState.DONE
+    ended = "was finished: the connector has the new" if is_done else "was undone: the connector has its prior"
+    return f"{ended} settings, and {_describe_restored(record)}"
 
 
 def _copy_settled(settled: Settled, new: str) -> str:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from airflow_provider_connect_offsets.connect.protocols import State
-from airflow_provider_connect_offsets.exceptions import NotApplied, OutcomeUnknown, Rejected, UnknownConnector
+from airflow_provider_connect_offsets.exceptions import NotApplied, Rejected, UnknownConnector
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.failed_records import FailedSink, observe_sink
 from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import ONE_BY_ONE
 from airflow_provider_connect_offsets.operations.stages.connector_stages import deletion_error
-from airflow_provider_connect_offsets.operations.stages.reached import ConnectorStage
-from airflow_provider_connect_offsets.saga import Captures, Done, Found, JsonMap, Kind, StageState, Undoing
+from airflow_provider_connect_offsets.operations.stages.settings_stages import SettingsStage
+from airflow_provider_connect_offsets.saga import Done, Found, JsonMap, StageState, Undoing
 
 log = logging.getLogger(__name__)
 
@@ -32,11 +32,10 @@ def one_by_one(topic: str) -> dict[str, str]:
     }
 
 
-class RunOneByOne(ConnectorStage):
+class RunOneByOne(SettingsStage):
     """Lets a stopped sink run with one record a poll until it fails again, and stops it.
 
-    Only the settings that it changes are captured, never the whole configuration, which may have secrets. They have
-    their prior values again when it is done, and when it is undone.
+    The settings that it changes have their prior values again when it is done, and when it is undone.
 
     Args:
         connector: Name of the sink, which is STOPPED.
@@ -45,30 +44,23 @@ class RunOneByOne(ConnectorStage):
     """
 
     title = ONE_BY_ONE
-    kind = Kind.UNDOABLE
     arguments = ("topic",)
 
     def __init__(self, connector: str, clients: Clients, topic: str) -> None:
-        super().__init__(connector, clients)
-        self._settings = one_by_one(topic)
+        super().__init__(connector, clients, one_by_one(topic))
         self.topic = topic
-
-    def capture(self, earlier: Captures) -> JsonMap:
-        """Capture the prior values of the settings; None: it has no such setting."""
-        config = self._clients.control.info(self.subject).config
-        return {"prior": {name: config.get(name) for name in self._settings}}
 
     def do(self, captured: JsonMap) -> Done:
         """Change the settings, run, stop, and restore the settings; raises :class:`NotApplied` and store errors.
 
         Warns of settings that someone else has changed meanwhile.
         """
-        self._configure(self._settings)
+        self.configure(self.settings)
         before = observe_sink(self._clients, self.subject)
         steps.request_state(self._clients, self.subject, State.RUNNING)
         ended = self._clients.settle(lambda: observe_sink(self._clients, self.subject), until=_has_ended(before))
         steps.stop(self._clients, self.subject)
-        left = self._restore(captured).strip()
+        left = self.restore(captured).strip()
         return Done((left,) if left else (), {"failed": ended.has_failed})
 
     def find(self, captured: JsonMap) -> StageState:
@@ -77,10 +69,10 @@ class RunOneByOne(ConnectorStage):
             config = self._clients.control.info(self.subject).config
         except UnknownConnector as error:
             return StageState(Found.FOREIGN, deletion_error(error))
-        if self._list_left(config, captured):
+        if self.list_left(config, captured):
             return StageState(
                 Found.PARTIAL,
-                NotApplied(f"{self.subject!r} does not have its own settings again: {', '.join(self._settings)}."),
+                NotApplied(f"{self.subject!r} does not have its own settings again: {', '.join(self.settings)}."),
             )
         return StageState(Found.DONE)
 
@@ -99,7 +91,7 @@ class RunOneByOne(ConnectorStage):
             self._stop(captured)
             # Even if the prior values are read back: a request that was given up may still be in flight, and Connect
             # carries this one out after it.
-            return self._restore(captured, always=not undoing.returned)
+            return self.restore(captured, always=not undoing.returned)
         except UnknownConnector as error:
             raise deletion_error(error) from error
 
@@ -109,43 +101,8 @@ class RunOneByOne(ConnectorStage):
             steps.stop(self._clients, self.subject)
         except Rejected as error:
             log.warning("%s Restoring its settings first.", error)
-            self._restore(captured, always=True)
+            self.restore(captured, always=True)
             steps.await_stopped(self._clients, self.subject)
-
-    def _restore(self, captured: JsonMap, *, always: bool = False) -> str:
-        """Restore the settings, and read them back; settings that have neither value are someone else's, and stay."""
-        config = self._clients.control.info(self.subject).config
-        prior: Mapping[str, str | None] = captured["prior"]
-        theirs = [name for name, value in prior.items() if config.get(name) not in {value, self._settings[name]}]
-        ours = {name: value for name, value in prior.items() if name not in theirs}
-        if always or self._list_left(config, captured):
-            self._configure(ours)
-        if not theirs:
-            return ""
-        return f" Meanwhile someone else has changed {', '.join(theirs)} of {self.subject!r}. This is left as it is."
-
-    def _list_left(self, config: Mapping[str, str], captured: JsonMap) -> list[str]:
-        """Name the settings that still have the values of the run."""
-        prior: Mapping[str, str | None] = captured["prior"]
-        return [name for name, value in self._settings.items() if config.get(name) == value and prior[name] != value]
-
-    def _configure(self, settings: Mapping[str, str | None]) -> None:
-        """Give settings these values (None: remove), and read them back; raises :class:`NotApplied`."""
-        config = self._clients.control.info(self.subject).config
-        others = {name: value for name, value in config.items() if name not in settings}
-        given = {name: value for name, value in settings.items() if value is not None}
-        try:
-            self._clients.registry().update_config(self.subject, {**others, **given})
-        except OutcomeUnknown as error:
-            log.warning("%s Reading back the configuration.", error)
-
-        def read() -> dict[str, str]:
-            now = self._clients.control.info(self.subject).config
-            return {name: now[name] for name in settings if name in now}
-
-        if self._clients.settle(read, until=lambda now: now == given) != given:
-            named = ", ".join(settings)
-            raise NotApplied(f"New settings of {self.subject!r} were written, but are not read back: {named}.")
 
 
 def _has_ended(before: FailedSink) -> Callable[[FailedSink], bool]:

@@ -32,7 +32,7 @@ from airflow_provider_connect_offsets.offsets.kept_config import describe_change
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.offsets.requests.place import To
 from airflow_provider_connect_offsets.operations.stages.handling import handling
-from airflow_provider_connect_offsets.words import quantify
+from airflow_provider_connect_offsets.words import as_sentence, quantify
 
 log = logging.getLogger(__name__)
 
@@ -145,7 +145,7 @@ def await_state(
 def refuse_failed(status: ConnectorStatus, connector: str, state: State) -> None:
     """Raise :class:`NotRunning` for a failed connector, unless STOPPED is requested: a failed one can be stopped."""
     if status.has_failed and state is not State.STOPPED:
-        raise NotRunning(f"{connector!r} failed right after {state} was requested: {status.cause}")
+        raise NotRunning(f"{connector!r} failed right after {state} was requested: {as_sentence(status.cause)}")
 
 
 def refuse_unless_in(status: ConnectorStatus, connector: str, state: State, *, timeout: float, tasks: int = 0) -> None:
@@ -211,7 +211,8 @@ def await_restarted(clients: Clients, connector: str, before: ConnectorStatus) -
     )
     if status.has_failed:
         raise NotRunning(
-            f"{connector!r} has failed again, or was not restarted in {timeout:.0f} s after the request: {status.cause}"
+            f"{connector!r} has failed again, or was not restarted in {timeout:.0f} s after the request: "
+            f"{as_sentence(status.cause)}"
         )
     return await_state(clients, connector, intended_state(before), tasks=len(before.tasks))
 

@@ -12,6 +12,7 @@ from airflow_provider_connect_offsets.hooks.clients import open_clients
 from airflow_provider_connect_offsets.hooks.reports import report_url
 from airflow_provider_connect_offsets.hooks.runs import directory_of, map_index_of
 from airflow_provider_connect_offsets.offsets.requests.window import Window
+from airflow_provider_connect_offsets.operators.shared.metrics import emit
 from airflow_provider_connect_offsets.parameters.backfill import WindowParams
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
 from airflow_provider_connect_offsets.parameters.taking import TakesParameters
@@ -124,11 +125,15 @@ def record_outcome(make: Callable[[], Ended], failed: Callable[[BaseException], 
         outcome = make()
     except BaseException as error:
         try:
-            failed(error).write(uri)
+            failure = failed(error)
+            failure.write(uri)
         except Exception:
             log.warning("The outcome %s could not be written.", uri, exc_info=True)
+        else:
+            emit(failure)
         raise
     outcome.write(uri)
+    emit(outcome)
     return outcome
 
 

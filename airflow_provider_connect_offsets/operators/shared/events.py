@@ -31,8 +31,10 @@ class ChangeKind(StrEnum):
     FLOW_RESET = "flow_reset"
     ALTERED = "offsets_altered"
     REMOVED = "offsets_removed"
+    CONFIGURED = "settings_changed"
     CREATED = "connector_created"
     DELETED = "connector_deleted"
+    GROUP_DELETED = "group_deleted"
     GROUPS_MOVED = "groups_moved"
     SKIPPED = "records_skipped"
 

@@ -1,0 +1,122 @@
+"""Stages that change settings of a connector, whose prior values are durable first."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from airflow_provider_connect_offsets.exceptions import Drift, NotApplied, OutcomeUnknown, UnknownConnector
+from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.offsets.family import Config
+from airflow_provider_connect_offsets.operations.stages.captured import CONFIGURE
+from airflow_provider_connect_offsets.operations.stages.connector_stages import deletion_error
+from airflow_provider_connect_offsets.operations.stages.reached import ConnectorStage
+from airflow_provider_connect_offsets.saga import Captures, Done, Found, JsonMap, Kind, StageState, Undoing
+
+log = logging.getLogger(__name__)
+#: Setting → its value; None: the connector has no such setting.
+Settings = Mapping[str, str | None]
+
+
+class SettingsStage(ConnectorStage):
+    """Changes settings of a connector; only these are captured, as a whole configuration may have secrets.
+
+    Args:
+        connector: Its name.
+        clients: Clients of its Connect cluster.
+        settings: The new values.
+    """
+
+    kind = Kind.UNDOABLE
+
+    def __init__(self, connector: str, clients: Clients, settings: Settings) -> None:
+        super().__init__(connector, clients)
+        self.settings = dict(settings)
+
+    def capture(self, earlier: Captures) -> JsonMap:
+        """Capture the prior values of the settings."""
+        config = self._clients.control.info(self.subject).config
+        return {"prior": {name: config.get(name) for name in self.settings}}
+
+    def configure(self, settings: Settings) -> None:
+        """Give settings these values, and read them back; raises :class:`NotApplied` and store errors."""
+        config = self._clients.control.info(self.subject).config
+        others = {name: value for name, value in config.items() if name not in settings}
+        given = {name: value for name, value in settings.items() if value is not None}
+        try:
+            self._clients.registry().update_config(self.subject, {**others, **given})
+        except OutcomeUnknown as error:
+            log.warning("%s Reading back the configuration.", error)
+
+        def read() -> dict[str, str]:
+            now = self._clients.control.info(self.subject).config
+            return {name: now[name] for name in settings if name in now}
+
+        if self._clients.settle(read, until=lambda now: now == given) != given:
+            named = ", ".join(settings)
+            raise NotApplied(f"New settings of {self.subject!r} were written, but are not read back: {named}.")
+
+    def restore(self, captured: JsonMap, *, always: bool = False) -> str:
+        """Restore the prior values, and read them back.
+
+        Settings that have neither value are someone else's, and stay.
+
+        Args:
+            captured: What :meth:`capture` returned.
+            always: Whether they are written even if they are read back already.
+
+        Returns:
+            A sentence about settings that someone else has changed; empty if nobody has.
+        """
+        config = self._clients.control.info(self.subject).config
+        prior: Settings = captured["prior"]
+        theirs = [name for name, value in prior.items() if config.get(name) not in {value, self.settings[name]}]
+        ours = {name: value for name, value in prior.items() if name not in theirs}
+        if always or self.list_left(config, captured):
+            self.configure(ours)
+        if not theirs:
+            return ""
+        return f" Meanwhile someone else has changed {', '.join(theirs)} of {self.subject!r}. This is left as it is."
+
+    def list_left(self, config: Config, captured: JsonMap) -> list[str]:
+        """Name the settings that still have the new values."""
+        prior: Settings = captured["prior"]
+        return [name for name, value in self.settings.items() if config.get(name) == value and prior[name] != value]
+
+
+class ChangeSettings(SettingsStage):
+    """Changes settings of a STOPPED connector; the undo gives them their prior values."""
+
+    title = CONFIGURE
+    arguments = ("settings",)
+
+    def do(self, captured: JsonMap) -> Done:
+        """Change the settings, and read them back; raises :class:`Rejected`, :class:`NotApplied` and store errors."""
+        self.configure(self.settings)
+        return Done()
+
+    def find(self, captured: JsonMap) -> StageState:
+        """Return DONE if the settings have the new values."""
+        return self._find(NotApplied)
+
+    def stands(self, captured: JsonMap) -> StageState:
+        """Return DONE while the settings have the new values."""
+        return self._find(Drift)
+
+    def _find(self, otherwise: type[NotApplied | Drift]) -> StageState:
+        try:
+            config = self._clients.control.info(self.subject).config
+        except UnknownConnector as error:
+            return StageState(Found.FOREIGN, deletion_error(error))
+        if other := [name for name, value in self.settings.items() if config.get(name) != value]:
+            return StageState(Found.PARTIAL, otherwise(f"{self.subject!r} has other values of {', '.join(other)}."))
+        return StageState(Found.DONE)
+
+    def undo(self, captured: JsonMap, undoing: Undoing) -> str:
+        """Restore the prior values; raises :class:`NotApplied`, :class:`Interfered` and store errors."""
+        try:
+            # Even if the prior values are read back: a request that was given up may still be in flight, and Connect
+            # carries this one out after it.
+            return self.restore(captured, always=not undoing.returned)
+        except UnknownConnector as error:
+            raise deletion_error(error) from error
