@@ -218,13 +218,14 @@ class ApplyOffsetPlanOperator(Interruptible, TellsChanges, ReportedOperator):
 
 def _apply_one(plan: OffsetPlan, clients: Clients, owner: Owner, run: RunDirectory) -> Outcome:
     from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
+    from airflow_provider_connect_offsets.operations.connector.undo import with_undo
     from airflow_provider_connect_offsets.operations.groups.group_stages import refuse_moved
 
     approval = Approval.read(RunDirectory(run.shared or run.uri).approval)
 
     def change() -> Outcome:
         refuse_moved(clients, owner.run)
-        return replace(apply_plan(plan, clients, owner), approval=approval)
+        return with_undo(replace(apply_plan(plan, clients, owner), approval=approval), clients, run.prior_offsets)
 
     failed = failure_of(plan, clients, owner)
     return record_outcome(change, lambda error: replace(failed(error), approval=approval), run.outcome)

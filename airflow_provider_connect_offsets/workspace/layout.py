@@ -71,6 +71,8 @@ class RunDirectory(Directory):
     next_records = SharedPath()
     offset_plan = SharedPath()
     verdicts = SharedPath()
+    #: The offsets that an applied change has replaced (KIP-199 JSON); ``to=file`` takes it.
+    prior_offsets = MemberPath("prior_offsets.json")
 
     def of(self, connector: str) -> dict[str, tuple[str]]:
         """Return the arguments by which ``read_dataset`` reads only this change's rows, which are ``connector``'s."""

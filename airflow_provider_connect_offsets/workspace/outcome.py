@@ -101,6 +101,7 @@ class Outcome(JsonFile):
         warnings: Warnings, each a sentence.
         offsets: The partitions that the plan changes.
         approval: Who has triggered and approved it; None if nobody was asked.
+        undo: The command that triggers the change back; empty if nothing was changed.
     """
 
     connector: str
@@ -116,3 +117,4 @@ class Outcome(JsonFile):
     warnings: tuple[str, ...]
     offsets: tuple[MovedOffset, ...]
     approval: Approval | None = None
+    undo: str = ""

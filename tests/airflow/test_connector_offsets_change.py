@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import json
+import shlex
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -93,3 +96,29 @@ def test_a_missing_spark_connection_is_named_and_nothing_goes_to_yarn(untouched:
     assert (ran.state, ran.tasks["plan"]) == ("failed", "failed")
     assert "There is no Airflow connection 'nowhere'. Add it" in ran.output
     assert "--master" not in ran.output
+
+
+def test_an_applied_change_is_undone_by_its_command(sink: SinkFlow, run_dag: RunDag, sandbox: Sandbox) -> None:
+    """The report shows it; the undo has one as well, also of an offset that was not there."""
+    sandbox.connect.stop(sink.name)
+    sandbox.connect.wait_state(sink.name, "STOPPED")
+    before = sandbox.connect.stored_offsets(sink.name)
+
+    cleared = run_dag(connector=sink.name, to="clear")
+    assert (cleared.state, sandbox.connect.stored_offsets(sink.name)) == ("success", [])
+    undone = run_dag(**undo_of(cleared))
+    assert (undone.state, sandbox.connect.stored_offsets(sink.name)) == ("success", before)
+    again = run_dag(**undo_of(undone))
+
+    assert (again.state, sandbox.connect.stored_offsets(sink.name)) == ("success", [])
+
+
+def undo_of(ran: Ran) -> dict[str, Any]:
+    """The Params of the command that the report of a run shows."""
+    assert ran.outcome is not None
+    report = Path(ran.directory.report.removeprefix("file://")).read_text()
+    assert ran.outcome.undo in html.unescape(report)
+    *command, conf = shlex.split(ran.outcome.undo)
+    assert command == ["airflow", "dags", "trigger", "connector_offsets_change", "--conf"]
+    params: dict[str, Any] = json.loads(conf)
+    return params

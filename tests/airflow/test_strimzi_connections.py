@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_connect_offsets.connect.protocols import ConnectorStatus, State
+from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK
+from airflow_provider_connect_offsets.connect.protocols import ConnectorStatus, SharedStore, State
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.strimzi import client as strimzi_client
 from airflow_provider_connect_offsets.connect.strimzi.client import ConnectStrimzi
@@ -20,7 +21,6 @@ from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHoo
 from airflow_provider_connect_offsets.hooks.snapshots import open_snapshot_clients
 from airflow_provider_connect_offsets.hooks.strimzi import open_strimzi
 from airflow_provider_connect_offsets.observe.clients import Origin
-from airflow_provider_connect_offsets.observe.cluster_snapshot import AT_ONCE
 from airflow_provider_connect_offsets.parameters.connections import ConnectParams, Control
 from airflow_provider_connect_offsets.parameters.snapshots import SnapshotConnectionParams
 from tests.support.workers.scripted_worker import Reply, scripted_worker
@@ -257,13 +257,16 @@ def test_an_unknown_control_is_refused(control: str) -> None:
         pytest.fail("opened by an unknown control")
 
 
-@pytest.mark.usefixtures("made")
-def test_each_thread_of_a_snapshot_has_its_own_client() -> None:
-    """A client is not meant for several threads."""
+def test_each_thread_of_a_snapshot_has_its_own_client(made: list[dict[str, Any]]) -> None:
+    """A client is not meant for several threads; another one reaches the same resource."""
     with open_snapshot_clients(SnapshotConnectionParams.parse(control=Control.STRIMZI)) as clients:
-        stores = clients.stores
+        store = clients.offsets
+        assert isinstance(store, SharedStore)
+        with store.another() as other:
+            assert other is not store
 
-    assert len({id(store) for store in stores}) == AT_ONCE
+    first, second = made
+    assert second == {"clock": SYSTEM_CLOCK, **first}
     assert (clients.cluster, clients.origin) == ("scripted", Origin.STRIMZI)
 
 

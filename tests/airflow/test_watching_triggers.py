@@ -8,6 +8,8 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import aclosing
+from functools import partial
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -21,8 +23,11 @@ from airflow_provider_connect_offsets.triggers.watching import (
     WatchingTrigger,
 )
 from sandbox import Sandbox, wait_for, wait_until
+from sandbox.airflow import AirflowStandalone
 from tests.support.flows.flows import Changer, SinkFlow
 from tests.support.flows.poisoned import JSON, KEYS_ARE_TEXT, Poisoned, rows
+
+DAGS = Path(__file__).parent / "dags"
 
 
 @pytest.fixture
@@ -127,3 +132,27 @@ def test_a_group_without_members_is_reported(sink: SinkFlow) -> None:
     sink.sandbox.connect.stop(sink.name)
 
     wait_for(trigger.look, {group: {"group": group}}, 60, "the group has members")
+
+
+@pytest.mark.processes
+def test_a_sink_that_fails_starts_the_search(sandbox: Sandbox, failed: Poisoned, tmp_path: Path) -> None:
+    """A real triggerer watches, its event starts the DAG, and that starts the run which asks whether it may skip."""
+    airflow = AirflowStandalone(sandbox, workspace=tmp_path, dags=DAGS)
+    airflow.start()
+    try:
+        for dag_id in ("connector_offsets_poison", "search_poison_record"):
+            airflow.wait_for_dag(dag_id)
+            airflow.call("PATCH", f"/dags/{dag_id}", {"is_paused": False})
+        runs = partial(_runs, airflow)
+        wait_until(runs, 240, "nothing searches for the record", progress={"runs": runs}, interval=0.5)
+        [run] = runs()
+        assert run["conf"]["connector"] == failed.name
+        path = f"/dags/connector_offsets_poison/dagRuns/{run['dag_run_id']}/taskInstances/approve"
+        wait_for(lambda: airflow.call("GET", path)["state"], "deferred", 240, "nobody is asked", interval=0.5)
+    finally:
+        airflow.close()
+
+
+def _runs(airflow: AirflowStandalone) -> list[dict[str, Any]]:
+    listed: list[dict[str, Any]] = airflow.call("GET", "/dags/connector_offsets_poison/dagRuns")["dag_runs"]
+    return listed
