@@ -39,7 +39,6 @@ from airflow_provider_connect_offsets.operations.stages.import_stages import (
 )
 from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets
 from airflow_provider_connect_offsets.operations.stages.orphans.remove_orphans import RemoveOrphans, describe_removal
-from airflow_provider_connect_offsets.operations.stages.poison_stages import RunOneByOne
 from airflow_provider_connect_offsets.operations.stages.reached import ReachedStage, is_of_resource
 from airflow_provider_connect_offsets.operations.stages.replay_stages import (
     DeliverInterval,
@@ -48,7 +47,7 @@ from airflow_provider_connect_offsets.operations.stages.replay_stages import (
     StartClone,
     StopClone,
 )
-from airflow_provider_connect_offsets.operations.stages.settings_stages import ChangeSettings
+from airflow_provider_connect_offsets.operations.stages.settings_stages import ChangeSettings, RunOneByOne
 from airflow_provider_connect_offsets.saga import (
     Explanation,
     Journal,

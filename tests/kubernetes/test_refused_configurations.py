@@ -11,7 +11,7 @@ from airflow_provider_connect_offsets.connect.strimzi.with_rest import StrimziWi
 from airflow_provider_connect_offsets.exceptions import Rejected
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.operations.stages import poison_stages
-from airflow_provider_connect_offsets.operations.stages.poison_stages import RunOneByOne
+from airflow_provider_connect_offsets.operations.stages.settings_stages import RunOneByOne
 from airflow_provider_connect_offsets.saga import Undoing
 from sandbox.kubernetes import Release
 from tests.support.strimzi.managed import Managed

@@ -48,7 +48,7 @@ def configure(connector: str, settings: Settings, clients: Clients, owner: Owner
         new = {name: value for name, value in settings.items() if info.config.get(name) != value}
         if not new:
             return []
-        _refuse(info, new)
+        _refuse(info, new, otherwise=registry.configure_by_hand(connector))
         if problems := registry.config_problems(_with(info.config, new)):
             raise InvalidRequest(f"Nothing was changed: {connector!r}: {join_first(problems, 3, separator='; ')}")
         return [
@@ -69,8 +69,11 @@ def _describe(prior: Settings, new: Settings) -> Iterator[str]:
         yield f"{show_setting(name, prior[name])} → {show_setting(name, value)}"
 
 
-def _refuse(info: ConnectorInfo, new: Settings) -> None:
-    """Raise :class:`InvalidRequest` for settings that can't be changed, or whose undo would need a secret."""
+def _refuse(info: ConnectorInfo, new: Settings, *, otherwise: str) -> None:
+    """Raise :class:`InvalidRequest` for settings that can't be changed, or whose undo would need a secret.
+
+    ``otherwise``: what a person does instead.
+    """
     begin = f"Nothing was changed: {info.name!r}:"
     if fixed := next((name for name in _FIXED if name in new), None):
         raise InvalidRequest(f"{begin} {fixed} can't be changed, as its offsets would be another connector's.")
@@ -79,14 +82,14 @@ def _refuse(info: ConnectorInfo, new: Settings) -> None:
             if show_setting(name, text) != f"{name}={text}":
                 raise InvalidRequest(
                     f"{begin} {name} has, or would have, a secret. To be undone, it would have to be kept in the "
-                    "journal. Use a reference to the worker's config providers (${file:…}), and change it with PUT "
-                    f"/connectors/{info.name}/config once."
+                    "journal. Use a reference to the worker's config providers (${file:…}), or "
+                    f"{otherwise}."
                 )
     if redirecting := find_redirecting(info.config, new):
         address, secret = redirecting
         raise InvalidRequest(
-            f"{begin} {address} may send its secrets to another address, for example {secret}. Change it with PUT "
-            f"/connectors/{info.name}/config."
+            f"{begin} {address} may send its secrets to another address, for example {secret}. If that is meant, "
+            f"{otherwise}."
         )
 
 

@@ -38,7 +38,7 @@ from airflow_provider_connect_offsets.operations.poison.kept_records import Kept
 from airflow_provider_connect_offsets.operations.poison.skip_records import SkipRecords
 from airflow_provider_connect_offsets.operations.registry import journal_of, operation_on_connector, settle_of
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
-from airflow_provider_connect_offsets.operations.stages.poison_stages import RunOneByOne
+from airflow_provider_connect_offsets.operations.stages.settings_stages import RunOneByOne
 from airflow_provider_connect_offsets.saga import Owner, SagaRecord, SagaState, Stage, operate
 from airflow_provider_connect_offsets.words import as_sentence, quantify
 

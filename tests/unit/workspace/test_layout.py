@@ -100,7 +100,7 @@ def test_run_directory() -> None:
     assert part.uri == f"s3://bucket/offsets/change/{segment}/{unique_segment('flow a')}"
     attributes = {name: value for kind in RunDirectory.__mro__ for name, value in vars(kind).items()}
     uris = [getattr(run, name) for name, value in attributes.items() if isinstance(value, MemberPath | SharedPath)]
-    assert len(set(uris)) == len(uris) == 12
+    assert len(set(uris)) == len(uris) == 13
     assert all(uri.startswith(run.uri + "/") for uri in uris)
     shared = [getattr(replace(run, shared="s3://fleet"), n) for n, v in attributes.items() if isinstance(v, SharedPath)]
     assert all(uri.startswith("s3://fleet/") for uri in shared)

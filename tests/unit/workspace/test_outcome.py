@@ -101,7 +101,7 @@ def test_the_json_of_an_outcome_is_that_of_earlier_versions() -> None:
         ],
     }
 
-    assert outcome.as_json() == {**written, "approval": None}
+    assert outcome.as_json() == {**written, "approval": None, "undo": ""}
     assert Outcome.from_json(written) == outcome
     approved = replace(outcome, approval=Approval("Approve", "ada", at, "bob", "d1"))
     assert Outcome.from_json(approved.as_json()) == approved
