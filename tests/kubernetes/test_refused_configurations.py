@@ -10,7 +10,7 @@ from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoi
 from airflow_provider_connect_offsets.connect.strimzi.with_rest import StrimziWithRest
 from airflow_provider_connect_offsets.exceptions import Rejected
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.operations.stages import poison_stages
+from airflow_provider_connect_offsets.operations.stages import settings_stages
 from airflow_provider_connect_offsets.operations.stages.settings_stages import RunOneByOne
 from airflow_provider_connect_offsets.saga import Undoing
 from sandbox.kubernetes import Release
@@ -90,7 +90,7 @@ def test_a_refused_run_with_one_record_a_poll_is_undone_after_a_kill(
     strimzi: Strimzi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its process died when the resource had the refused settings, with which the operator does not stop the sink."""
-    monkeypatch.setattr(poison_stages, "one_by_one", lambda topic: {**REFUSED, "unknown.setting": topic})
+    monkeypatch.setattr(settings_stages, "one_by_one", lambda topic: {**REFUSED, "unknown.setting": topic})
     with plain(strimzi) as made, opened(strimzi) as resources:
         assert strimzi.connect is not None
         before = made.read()["spec"]
