@@ -87,14 +87,19 @@ def write_dataset(frame: DataFrame, uri: str) -> None:
     frame.write.mode("overwrite").option(_MARKED, "true").parquet(uri)
 
 
-def write_together(frames: Sequence[DataFrame], uri: str) -> None:
+def write_together(frames: Sequence[DataFrame], uri: str, *, files: int = 1) -> None:
     """Write frames of one shape as one dataset, replacing an earlier one.
 
-    Each query writes a few frames to one file: a query over hundreds would take Spark longer to plan than to run.
+    Each query writes a few frames: a query over hundreds would take Spark longer to plan than to run.
+
+    Args:
+        frames: the frames
+        uri: the dataset
+        files: into how many files at most each query writes its frames
     """
     batches = [frames[first : first + _AT_ONCE] for first in range(0, len(frames), _AT_ONCE)]
     for number, batch in enumerate(batches):
-        writer = reduce(DataFrame.unionByName, batch).coalesce(1).write
+        writer = reduce(DataFrame.unionByName, batch).coalesce(files).write
         is_last = number == len(batches) - 1
         writer.mode("append" if number else "overwrite").option(_MARKED, "true" if is_last else "false").parquet(uri)
 

@@ -130,6 +130,18 @@ def test_settings_that_it_fails_with_are_undone(sink: SinkFlow) -> None:
     assert sink.lines() == lines
 
 
+@pytest.mark.usefixtures("connections")
+def test_what_has_failed_is_mended(sink: SinkFlow) -> None:
+    """A change of the setting that it fails with lets it run."""
+    config = sink.sandbox.connect.config(sink.name)
+    sink.sandbox.connect.update_config(sink.name, {**config, "file": "/no/such/folder/lines.txt"})
+    sink.sandbox.connect.wait_state(sink.name, "FAILED", tasks=1)
+
+    run(UpdateConnectorConfigOperator(task_id="update", connector=sink.name, config={"file": config["file"]}))
+
+    sink.sandbox.connect.wait_state(sink.name, "RUNNING", tasks=1)
+
+
 def test_what_has_no_settings_is_not_changed(sandbox: Sandbox, workspace: str) -> None:
     """A consumer group has offsets alone."""
     with cluster(sandbox.target) as kafka, pytest.raises(Unsupported, match=r"Nothing was changed"):

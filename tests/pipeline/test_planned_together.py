@@ -213,16 +213,7 @@ def test_a_fleet_of_many_kinds_is_one_dataset(planner: Planner, tmp_path: Path) 
         for number in range(18)
     ]
     listed = [*databases, FLEET[0]]
-    for one in listed:
-        request = Request.parse(connector=one.name, now=NOW, to="clear")
-        write_json(fleet.member(one.name).request, request.as_json())
-    write_dataset(fleet.connectors, schemas.CONNECTORS, [one.row() for one in listed])
-    write_dataset(
-        fleet.connector_offsets, schemas.CONNECTOR_OFFSETS, [row for one in listed for row in one.offset_rows()]
-    )
-    log = {"kafka_cluster": "kafka", "topic": "orders", "log_start": 10, "log_end": 100}
-    write_dataset(fleet.log_bounds, schemas.LOG_BOUNDS, [{**log, "kafka_partition": number} for number in (0, 1)])
-    fleet.publish(one.name for one in listed)
+    publish(fleet, listed, to="clear")
 
     plan_job.JOB.run(planner.spark, [fleet.uri])
 
@@ -248,3 +239,36 @@ def test_each_connector_of_a_fleet_gets_similar_names(planner: Planner, tmp_path
 
     messages = [row["message"] for row in planned.verdicts.where("connector = 'b'").collect()]
     assert any("Did you mean `orders`?" in message for message in messages), messages
+
+
+def test_a_large_plan_is_written_by_several_tasks(
+    planner: Planner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The datasets have the same rows, and rows of a file are in order."""
+    datasets: dict[str, list[Any]] = {}
+    for where, most in (("small", plan_job.ROWS_OF_A_FILE), ("large", 1)):
+        monkeypatch.setattr(plan_job, "ROWS_OF_A_FILE", most)
+        fleet = FleetDirectory((tmp_path / where).as_uri())
+        publish(fleet, FLEET[:3], to="offset", value="101")
+
+        plan_job.run(planner.spark, fleet)
+
+        files = list((tmp_path / where / "offset_plan").glob("*.parquet"))
+        assert (len(files) > 1) is (where == "large")
+        for uri, schema in ((fleet.offset_plan, schemas.OFFSET_PLAN), (fleet.verdicts, schemas.VERDICTS)):
+            rows = sorted(map(str, read_dataset(uri, schema)))
+            assert datasets.setdefault(schema.name, rows) == rows
+
+
+def publish(fleet: FleetDirectory, listed: Sequence[Connector], **asked: str) -> None:
+    """Write what an observing task writes, for the same request of each connector."""
+    for one in listed:
+        request = Request.parse(connector=one.name, now=NOW, **asked)
+        write_json(fleet.member(one.name).request, request.as_json())
+    write_dataset(fleet.connectors, schemas.CONNECTORS, [one.row() for one in listed])
+    write_dataset(
+        fleet.connector_offsets, schemas.CONNECTOR_OFFSETS, [row for one in listed for row in one.offset_rows()]
+    )
+    log = {"kafka_cluster": "kafka", "topic": "orders", "log_start": 10, "log_end": 100}
+    write_dataset(fleet.log_bounds, schemas.LOG_BOUNDS, [{**log, "kafka_partition": number} for number in (0, 1)])
+    fleet.publish(one.name for one in listed)

@@ -28,6 +28,8 @@ from airflow_provider_connect_offsets.workspace.schemas import VERDICTS
 GENERATED_CLASSES = {"spark.sql.codegen.cache.maxEntries": "1000"}
 # Each connector of a fleet has small files of its own, and an object store takes a moment for each.
 _FILES_AT_ONCE = 8
+# Sorting and writing so many rows takes a core a few seconds.
+ROWS_OF_A_FILE = 100_000
 
 
 def run(spark: SparkSession, directory: FleetPaths) -> list[dict[str, Any]]:
@@ -55,11 +57,23 @@ def run_all(spark: SparkSession, runs: Sequence[RunDirectory]) -> list[dict[str,
 
 def publish(spark: SparkSession, directory: RunDirectory, planned: Sequence[Planned]) -> DataFrame:
     """Write the datasets of plans, and return the verdicts as they are written."""
-    # Few files: the datasets are small, and people open them.
-    order = ("connector", "topic", "kafka_partition", "partition")
-    write_together([one.rows.coalesce(1).sortWithinPartitions(*order) for one in planned], directory.offset_plan)
-    write_together([one.verdicts for one in planned], directory.verdicts)
+    each = [_files_of(one) for one in planned]
+    files = 1 + sum(count - 1 for count in each)
+    ordered = [_ordered(one, files=count) for one, count in zip(planned, each, strict=True)]
+    write_together(ordered, directory.offset_plan, files=files)
+    write_together([one.verdicts for one in planned], directory.verdicts, files=files)
     return read_dataset(spark, directory.verdicts, VERDICTS)
+
+
+def _files_of(planned: Planned) -> int:
+    """Return how many files the rows of a plan take: few, as most plans are small, and people open them."""
+    return 1 + sum(counts.partitions for counts in planned.counts.values()) // ROWS_OF_A_FILE
+
+
+def _ordered(planned: Planned, *, files: int) -> DataFrame:
+    order = ("connector", "topic", "kafka_partition", "partition")
+    together = planned.rows.coalesce(1) if files == 1 else planned.rows.repartitionByRange(files, *order)
+    return together.sortWithinPartitions(*order)
 
 
 def summarise(planned: Sequence[Planned], requests: Sequence[Request], verdicts: DataFrame) -> list[dict[str, Any]]:
