@@ -47,7 +47,7 @@ from airflow_provider_connect_offsets.operations.stages.replay_stages import (
     StartClone,
     StopClone,
 )
-from airflow_provider_connect_offsets.operations.stages.settings_stages import ChangeSettings, RunOneByOne
+from airflow_provider_connect_offsets.operations.stages.settings_stages import ChangeSettings, RunOneByOne, TrySettings
 from airflow_provider_connect_offsets.saga import (
     Explanation,
     Journal,
@@ -68,7 +68,7 @@ _STAGES: Mapping[str, type[ReachedStage]] = {
     one.title: one
     for one in (
         *(StopConnector, AlterOffsets, ResumeConnector, CheckRecords, SetState, RestartConnector),
-        *(CreateConnector, DeleteConnector, ChangeSettings, RunOneByOne, EmptyTopics),
+        *(CreateConnector, DeleteConnector, ChangeSettings, TrySettings, RunOneByOne, EmptyTopics),
         *(PlaceClone, StartClone, DeliverInterval, StopClone, RemoveClone),
         *(ImportOffsets, MoveGroups, RemoveOrphans),
     )

@@ -115,6 +115,7 @@ class Settings(Existence):
     def change_theirs(self) -> None:
         config = self.sink.sandbox.connect.config(self.sink.new.name)
         self.sink.sandbox.connect.update_config(self.sink.new.name, {**config, "tasks.max": "3"})
+        self.sink.sandbox.connect.wait_state(self.sink.new.name, "RUNNING", tasks=3)
 
 
 class TestExistence(Generated):

@@ -11,11 +11,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk.exceptions import TaskDeferred
 
 from airflow_provider_connect_offsets.connect.strimzi.resources import CustomResource
 from airflow_provider_connect_offsets.hooks import strimzi as hook
 from airflow_provider_connect_offsets.operators.connector import ResumeConnectorOperator, StopConnectorOperator
+from airflow_provider_connect_offsets.operators.existence import UpdateConnectorConfigOperator
 from airflow_provider_connect_offsets.sensors.connector import ConnectorPositionSensor, ConnectorStateSensor
 from airflow_provider_connect_offsets.triggers.waiting import StateTrigger, WaitingTrigger
 from airflow_provider_connect_offsets.workspace.outcome import Result
@@ -75,6 +77,28 @@ def test_single_steps_and_sensors(sink: SinkFlow, owned: Owned, run_dag: RunDag)
     assert sink.lines()[RECORDS:] == [str(number) for number in range(97, RECORDS)]
     assert history.states == [None, "paused", "stopped", None]
     assert [one for one in history.operations if one != "list"] == ["reset", "alter"]
+
+
+@pytest.mark.usefixtures("connections")
+@pytest.mark.parametrize("control", ["strimzi", "strimzi+rest"])
+def test_settings_are_changed_in_the_resource(sink: SinkFlow, owned: Owned, control: str) -> None:
+    """It runs with them; settings that it fails with are undone there, too."""
+    reached: dict[str, Any] = {"connector": sink.name, "control": control, "timeout": 60}
+
+    def requested() -> tuple[Any, ...]:
+        spec = owned.strimzi.read("KafkaConnector", sink.name)["spec"]
+        return spec["tasksMax"], spec["config"].get("errors.log.enable"), spec["config"]["file"]
+
+    file = requested()[-1]
+    run(UpdateConnectorConfigOperator(task_id="more", config={"tasks.max": 2, "errors.log.enable": True}, **reached))
+    assert requested() == (2, "true", file)
+    sink.sandbox.connect.wait_state(sink.name, "RUNNING", tasks=2)
+
+    with pytest.raises(AirflowFailException, match=f"The settings of '{sink.name}' were not changed"):
+        run(UpdateConnectorConfigOperator(task_id="wrong", config={"file": "/no/such/folder/lines.txt"}, **reached))
+
+    assert requested() == (2, "true", file)
+    sink.sandbox.connect.wait_state(sink.name, "RUNNING", tasks=2)
 
 
 def test_everything_that_waits_can_be_deferred(sink: SinkFlow, owned: Owned, run_dag: RunDag) -> None:

@@ -10,12 +10,11 @@ from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.partitions import join_first
 from airflow_provider_connect_offsets.offsets.family import Config
 from airflow_provider_connect_offsets.offsets.redirected import find_redirecting, show_setting
-from airflow_provider_connect_offsets.operations.existence.create_delete import StartConnector
 from airflow_provider_connect_offsets.operations.registry import operation_on_connector
 from airflow_provider_connect_offsets.operations.stages.captured import CONFIGURE
 from airflow_provider_connect_offsets.operations.stages.connector_stages import StopConnector
 from airflow_provider_connect_offsets.operations.stages.explained import SettingsExplained
-from airflow_provider_connect_offsets.operations.stages.settings_stages import ChangeSettings, Settings
+from airflow_provider_connect_offsets.operations.stages.settings_stages import ChangeSettings, Settings, TrySettings
 from airflow_provider_connect_offsets.saga import Left, Owner, Stage, operate
 
 # With another class or name, the stored offsets would be another connector's.
@@ -54,7 +53,7 @@ def configure(connector: str, settings: Settings, clients: Clients, owner: Owner
         return [
             StopConnector(connector, clients),
             ChangeSettings(connector, clients, settings=new),
-            StartConnector(connector, clients),
+            TrySettings(connector, clients),
         ]
 
     how, key = SettingsExplained(connector, clients.control), f"{CONFIGURE} {owner.task}"

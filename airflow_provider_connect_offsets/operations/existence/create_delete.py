@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorRegistry, State
@@ -12,32 +11,27 @@ from airflow_provider_connect_offsets.exceptions import (
     ConnectOffsetsError,
     InvalidRequest,
     NotApplied,
-    UnknownConnector,
 )
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_document
 from airflow_provider_connect_offsets.operations.connector.direct import ResetOffsets, WriteOffsets
 from airflow_provider_connect_offsets.operations.existence.new_connector import NewConnector, check_new, latest_warning
 from airflow_provider_connect_offsets.operations.registry import journal_of, operation_on_connector
-from airflow_provider_connect_offsets.operations.stages import steps
-from airflow_provider_connect_offsets.operations.stages.captured import CREATE, DELETE, PriorState, alteration_in
-from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
+from airflow_provider_connect_offsets.operations.stages.captured import CREATE, DELETE, alteration_in
+from airflow_provider_connect_offsets.operations.stages.connector_stages import StartConnector, StopConnector
 from airflow_provider_connect_offsets.operations.stages.existence_stages import (
     CreateConnector,
     DeleteConnector,
 )
 from airflow_provider_connect_offsets.saga import (
     Captures,
-    Done,
     Explanation,
     JsonMap,
-    Kind,
     Left,
     Owner,
     SagaRecord,
     Settled,
     Stage,
-    Undoing,
     operate,
 )
 from airflow_provider_connect_offsets.workspace.files import write_bytes
@@ -143,42 +137,6 @@ class RemovedOffsets(ResetOffsets):
             prior = Offsets.from_json(captured["prior_offsets"])
             write_bytes(self._kept, kip199_document({self.subject: prior}).encode())
         return captured
-
-
-class StartConnector(ResumeConnector):
-    """Starts a STOPPED connector that has not run with its configuration yet; the undo stops it.
-
-    Args:
-        connector: Its name.
-        clients: Clients of its Connect cluster.
-        state: The state that it is to have; None: the one that it had before it was stopped.
-    """
-
-    kind = Kind.UNDOABLE
-
-    def __init__(self, connector: str, clients: Clients, state: State | None = None) -> None:
-        super().__init__(connector, clients)
-        self._state = state
-
-    def capture(self, earlier: Captures) -> JsonMap:
-        """Return the state that it is to have; how many tasks it will have is unknown."""
-        before = PriorState.before(earlier, self.subject, cluster=self.cluster)
-        return PriorState(self._state or before.state, 0).as_json()
-
-    def do(self, captured: JsonMap) -> Done:
-        """Start it and wait for its tasks; raises :class:`NotRunning` and store errors.
-
-        A connector may have nothing to do yet, as a MirrorCheckpoint without groups: without a task until the timeout
-        it counts as started.
-        """
-        steps.restore_state(self._clients, self.subject, PriorState.from_json(captured).state)
-        return Done()
-
-    def undo(self, captured: JsonMap, undoing: Undoing) -> str:
-        """Stop it; raises :class:`NotStopped` and other store errors."""
-        with suppress(UnknownConnector):
-            steps.stop(self._clients, self.subject)
-        return ""
 
 
 class _Created(Explanation):

@@ -32,7 +32,7 @@ ONE_BY_ONE = "run_one_by_one"
 # Titles of the stages of a replay's clone.
 PLACE, START, DELIVER = "place_clone", "start_clone", "deliver_interval"
 HALT, REMOVE = "stop_clone", "remove_clone"
-SET, CONFIGURE = "set_state", "change_settings"
+SET, CONFIGURE, TRY = "set_state", "change_settings", "try_settings"
 IMPORT, MOVE, ORPHANS = "import_offsets", "move_groups", "remove_orphans"
 # Key of a stage's specification: the Airflow connections of what it changes.
 CONNECTIONS = "connections"

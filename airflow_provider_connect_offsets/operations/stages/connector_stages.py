@@ -147,7 +147,7 @@ class ResumeConnector(_StateStage):
     title = RESUME
     kind = Kind.FORWARD
     downtime = Downtime.ENDS
-    arguments = ("optional", "state_of", "may_fail")
+    arguments: ClassVar[tuple[str, ...]] = ("optional", "state_of", "may_fail")
 
     def __init__(
         self,
@@ -202,6 +202,42 @@ class ResumeConnector(_StateStage):
                 Found.FOREIGN, Drift(f"{self.subject!r} was {prior.state} after the change, but is {status.state} now.")
             )
         return StageState(Found.DONE)
+
+
+class StartConnector(ResumeConnector):
+    """Starts a STOPPED connector that has not run with its configuration yet; the undo stops it.
+
+    Args:
+        connector: Its name.
+        clients: Clients of its Connect cluster.
+        state: The state that it is to have; None: the one that it had before it was stopped.
+    """
+
+    kind = Kind.UNDOABLE
+
+    def __init__(self, connector: str, clients: Clients, state: State | None = None) -> None:
+        super().__init__(connector, clients)
+        self._state = state
+
+    def capture(self, earlier: Captures) -> JsonMap:
+        """Return the state that it is to have; how many tasks it will have is unknown."""
+        before = PriorState.before(earlier, self.subject, cluster=self.cluster)
+        return PriorState(self._state or before.state, 0).as_json()
+
+    def do(self, captured: JsonMap) -> Done:
+        """Start it and wait for its tasks; raises :class:`NotRunning` and store errors.
+
+        A connector may have nothing to do yet, as a MirrorCheckpoint without groups: without a task until the timeout
+        it counts as started.
+        """
+        steps.restore_state(self._clients, self.subject, PriorState.from_json(captured).state)
+        return Done()
+
+    def undo(self, captured: JsonMap, undoing: Undoing) -> str:
+        """Stop it; raises :class:`NotStopped` and other store errors."""
+        with suppress(UnknownConnector):
+            steps.stop(self._clients, self.subject)
+        return ""
 
 
 class SetState(ConnectorStage):

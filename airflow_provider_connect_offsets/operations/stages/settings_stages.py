@@ -17,8 +17,8 @@ from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.failed_records import FailedSink, observe_sink
 from airflow_provider_connect_offsets.offsets.family import Config
 from airflow_provider_connect_offsets.operations.stages import steps
-from airflow_provider_connect_offsets.operations.stages.captured import CONFIGURE, ONE_BY_ONE
-from airflow_provider_connect_offsets.operations.stages.connector_stages import deletion_error
+from airflow_provider_connect_offsets.operations.stages.captured import CONFIGURE, ONE_BY_ONE, TRY
+from airflow_provider_connect_offsets.operations.stages.connector_stages import StartConnector, deletion_error
 from airflow_provider_connect_offsets.operations.stages.reached import ConnectorStage
 from airflow_provider_connect_offsets.saga import Captures, Done, Found, JsonMap, Kind, StageState, Undoing
 
@@ -129,6 +129,24 @@ class ChangeSettings(SettingsStage):
             return self.restore(captured, always=not undoing.returned)
         except UnknownConnector as error:
             raise deletion_error(error) from error
+
+
+class TrySettings(StartConnector):
+    """Brings a connector into its prior state with changed settings; the undo stops it.
+
+    Unlike the last stage of other changes it can be undone, also by another process: what the connector fails with is
+    restored.
+
+    Args:
+        connector: Its name.
+        clients: Clients of its Connect cluster.
+    """
+
+    title = TRY
+    arguments = ()
+
+    def __init__(self, connector: str, clients: Clients) -> None:
+        super().__init__(connector, clients)
 
 
 def one_by_one(topic: str) -> dict[str, str]:
