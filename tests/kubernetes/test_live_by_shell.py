@@ -68,16 +68,3 @@ def test_it_is_shown_stopped_and_resumed(
     else:
         assert restarted.code == 1
         assert "Nothing was restarted" in restarted.err
-
-
-def test_over_rest_alone_its_state_is_left_alone(sink: SinkFlow, strimzi: Strimzi, run: Shell, tmp_path: Path) -> None:
-    """Strimzi's operator would undo it at its next reconciliation; the error names the option that is missing."""
-    assert strimzi.connect is not None
-    before = strimzi.read("KafkaConnector", sink.name)["spec"]
-
-    refused = run("stop", sink.name, "--url", strimzi.connect.url, "--workspace", tmp_path.as_uri())
-
-    assert refused.code == 1, refused.err
-    assert "--strimzi-cluster" in refused.err
-    assert strimzi.read("KafkaConnector", sink.name)["spec"] == before
-    sink.sandbox.connect.wait_state(sink.name, "RUNNING", tasks=1)
