@@ -19,7 +19,7 @@ ROWS = {
     "export": 3,
     "group_commits": 2,
     "plan_job": 5,
-    "snapshot": 7,
+    "snapshot": 8,
     "translation": 3,
     "stopped_time": 2,
 }
