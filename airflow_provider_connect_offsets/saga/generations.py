@@ -9,10 +9,11 @@ from copy import copy
 from typing import Any, Self, TypeVar
 
 from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock
+from airflow_provider_connect_offsets.saga import overlaps
 from airflow_provider_connect_offsets.saga.entry import read_stored
 from airflow_provider_connect_offsets.saga.lease import Lease
 from airflow_provider_connect_offsets.saga.lease import age as age_in_store
-from airflow_provider_connect_offsets.saga.record import SagaRecord
+from airflow_provider_connect_offsets.saga.record import SagaRecord, SagaState
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.journal_store import JournalStore
 from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
@@ -127,11 +128,20 @@ class Generations:
         return "nobody" if lease is None else f"run {lease.owner.run!r} (task {lease.owner.task})"
 
     def is_open_for(self, run: str) -> bool:
-        """Whether ``run`` keeps an unfinished saga open for its later tasks (:meth:`claim`)."""
+        """Whether ``run`` keeps an unfinished saga open for its later tasks (:meth:`claim`).
+
+        Raises :class:`Overlap` if ``run`` has not completed its saga, and another run has taken the resource over: its
+        later tasks must not begin anew as if nothing had been undone.
+        """
         number = self.newest_generation()
         lease, record = self._lease(number), self.record(number) if number else None
-        is_its_own = lease is not None and lease.owner.run == run and not lease.owner.pid and not lease.is_over
-        return is_its_own and record is not None and (record.state.is_unfinished or not record.is_begun)
+        if lease is not None and lease.owner.run != run:
+            own = next((one for _home, one in self._records() if one.owner.run == run and one.key), None)
+            if own is not None and own.state is not SagaState.DONE:
+                raise overlaps.taken_over(self.resource, holder=self.holder(number))
+            return False
+        is_kept = lease is not None and not lease.owner.pid and not lease.is_over
+        return is_kept and record is not None and (record.state.is_unfinished or not record.is_begun)
 
     def _newest_record(self, up_to: int | None = None) -> tuple[str, SagaRecord | None]:
         """Return home and record of the newest generation up to ``up_to`` that has a record; empty and None if none."""

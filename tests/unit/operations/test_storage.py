@@ -11,13 +11,13 @@ from typing import Any, cast
 
 import pytest
 
-from airflow_provider_connect_offsets.connect.protocols import ConnectorStatus, WriteReply
+from airflow_provider_connect_offsets.connect.protocols import ConnectorStatus, State, WriteReply
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.connect.storage.offsets_file import write_mappings
 from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
 from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
-from airflow_provider_connect_offsets.exceptions import Drift, LeftStopped, Unreachable
+from airflow_provider_connect_offsets.exceptions import Drift, LeftStopped, Overlap, Unreachable
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
@@ -32,7 +32,7 @@ from airflow_provider_connect_offsets.operations.flow.flow_reset import (
     clear_syncs,
     reset_flow,
 )
-from airflow_provider_connect_offsets.operations.registry import journal_of
+from airflow_provider_connect_offsets.operations.registry import journal_of, settle_of
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
@@ -264,6 +264,29 @@ def test_single_steps_that_do_not_begin_leave_no_lease(path: Path) -> None:
         stepwise.begin(plan, silenced, OWNER, seconds=3600)
 
     lines_of(store).refuse_overlap("another/run")
+
+
+def test_a_run_that_was_taken_over_does_not_begin_anew(path: Path) -> None:
+    """Otherwise its later tasks would stop, resume or write as if nothing of it had been undone."""
+    store = StandaloneFile(path)
+    clients, plan = clients_of(store), set_back(store, before=8, was_running=False)
+    stepwise.begin(plan, clients, OWNER, seconds=3600)
+    stepwise.alter(plan, clients, OWNER, seconds=3600)
+    lines_of(store).end_for(OWNER.run)  # as if it had run out
+    settle_of(clients, "lines", Owner.here(run="another/run", task="apply"))
+
+    for begin_anew in (
+        lambda: stepwise.set_state("lines", State.STOPPED, clients, OWNER, seconds=3600),
+        lambda: direct.reset("lines", clients, OWNER),
+    ):
+        with pytest.raises(Overlap, match="no longer has the lease of 'lines', which belongs to run 'another/run'"):
+            begin_anew()
+
+    assert {name: offsets.by_partition() for name, offsets in store.read_all()} == {
+        "lines": {PARTITION: '{"position":8}'}
+    }
+    direct.reset("lines", clients, Owner.here(run="a third/run", task="apply"))
+    assert dict(store.read_all()) == {}
 
 
 def test_so_do_offsets_without_a_plan(after_a_killed_import: StandaloneFile) -> None:
