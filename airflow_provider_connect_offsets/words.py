@@ -1,6 +1,10 @@
-"""Words that all packages share: a number with its noun, and the end of a sentence."""
+"""Words that all packages share: a number with its noun, the end of a sentence, and a command that can be pasted."""
 
 from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
 
 
 def quantify(number: int, noun: str) -> str:
@@ -11,3 +15,8 @@ def quantify(number: int, noun: str) -> str:
 def as_sentence(text: str) -> str:
     """Let a text that another system has written end as a sentence does, so that another one can follow."""
     return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def trigger_command(dag_id: str, params: Mapping[str, object]) -> str:
+    """Write the shell command that triggers a DAG with these Params."""
+    return f"airflow dags trigger {dag_id} --conf {shlex.quote(json.dumps(params, ensure_ascii=False))}"

@@ -133,8 +133,11 @@ class GroupOffsets(ConnectorControl):
         return WriteReply("")
 
     def reset_offsets(self, connector: str) -> WriteReply:
-        """Remove all offsets of a group without members."""
-        return self.write_offsets(connector, self.read_offsets(connector).removals())
+        """Remove all offsets of a group without members, which deletes it; a group without offsets, too."""
+        self.stop(connector)
+        if connector in self.connectors():
+            self._groups.delete(connector)
+        return WriteReply("")
 
     def _read_committed(self, group: str) -> dict[TopicPartition, int]:
         committed = self._groups.offsets(group)

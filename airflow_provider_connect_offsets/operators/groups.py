@@ -211,7 +211,7 @@ class DeleteConsumerGroupOperator(Interruptible, TellsChanges, _GroupOperator):
         with self.open_kafka() as kafka:
             named = self.parse_as(GroupConnectionParams).values()
             clients = configure_clients(group_clients(kafka, connections=named))
-            count = delete_group(name, clients, kafka.groups, owner_of(context), kept=kept)
+            count = delete_group(name, clients, owner_of(context), kept=kept)
             self.tell_change(context, clients, name, kind=ChangeKind.GROUP_DELETED, partitions=count, offsets_uri=kept)
         whose = quantify(count, "partition")
         self.log.info("Group %r was deleted with its offsets of %s, which are kept in %s", name, whose, kept)

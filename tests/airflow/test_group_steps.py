@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.operators import (
     DescribeConsumerGroupOperator,
     ListConsumerGroupsOperator,
 )
-from sandbox import Sandbox
+from sandbox import Sandbox, wait_until
 from tests.support.flows.flows import world
 from tests.support.flows.group_changer import PlainGroup
 from tests.support.flows.groups import cluster, member
@@ -92,3 +92,19 @@ def test_a_group_with_members_is_not_deleted(sandbox: Sandbox, group: PlainGroup
         with pytest.raises(NotStopped, match=rf"Nothing was written: consumer group '{group.name}' .*members: 1"):
             run(DeleteConsumerGroupOperator(task_id="delete", group=group.name))
         before.assert_stands()
+
+
+def test_a_group_without_offsets_is_deleted(group: PlainGroup) -> None:
+    """Kafka keeps it for a while after its last member has left."""
+    name = f"{group.name}-idle"
+    with member(group.broker, name, group.topic):
+        pass
+    with cluster(group.broker) as kafka:
+        wait_until(lambda: kafka.groups.state(name).inactive, 60, "its member stays")
+        assert kafka.groups.list_groups(name) == [name]
+
+    kept = run(DeleteConsumerGroupOperator(task_id="delete", group=name))
+
+    assert load_json(Path(kept.removeprefix("file://")).read_text()) == {name: []}
+    with cluster(group.broker) as kafka:
+        assert kafka.groups.list_groups(name) == []

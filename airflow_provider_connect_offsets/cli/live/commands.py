@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,6 +12,7 @@ import click
 from airflow_provider_connect_offsets.cli.live.tables import Format, write, write_json
 from airflow_provider_connect_offsets.cli.messages import tell
 from airflow_provider_connect_offsets.cli.options import NAMESPACE, WORKSPACE, with_options
+from airflow_provider_connect_offsets.words import trigger_command
 
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.observe.clients import Clients
@@ -146,11 +145,11 @@ def plan(connector: str) -> None:
 
     A plan is made by a Spark job in a run of Airflow, where it can be reported, approved and applied.
     """
-    conf = json.dumps({"connector": connector, "to": "shift", "value": "-100", "dry_run": True})
+    params = {"connector": connector, "to": "shift", "value": "-100", "dry_run": True}
     raise click.UsageError(
         f"Nothing was planned: a plan for {connector!r} is made in a run of Airflow. To plan, for example, that it "
         "resumes 100 offsets back, and change nothing:\n"
-        f"airflow dags trigger connector_offsets_change --conf {shlex.quote(conf)}"
+        f"{trigger_command('connector_offsets_change', params)}"
     )
 
 

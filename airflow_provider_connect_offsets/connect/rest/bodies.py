@@ -19,6 +19,7 @@ from airflow_provider_connect_offsets.connect.protocols import (
 from airflow_provider_connect_offsets.exceptions import Rejected
 from airflow_provider_connect_offsets.masking import one_line
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
+from airflow_provider_connect_offsets.offsets.redirected import show_value
 
 # Part of Connect's reply to a change if the connector does not implement ``alterOffsets``.
 _EXTERNALLY_MANAGED = "if this connector manages offsets externally"
@@ -68,7 +69,8 @@ def status_of(body: Mapping[str, Any]) -> ConnectorStatus:
 def problems_of(body: Any) -> list[str]:
     """Read the body of ``PUT /connector-plugins/{class}/config/validate``: a sentence for each setting with errors."""
     values = [one["value"] for one in body["configs"]]
-    return [f"{one['name']}: {' '.join(map(one_line, one['errors']))}" for one in values if one["errors"]]
+    errors = {one["name"]: one_line(" ".join(one["errors"])) for one in values if one["errors"]}
+    return [f"{name}: {show_value(name, text)}" for name, text in errors.items()]
 
 
 def reply_of(body: Any) -> WriteReply:

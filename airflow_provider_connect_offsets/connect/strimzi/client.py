@@ -210,7 +210,7 @@ class ConnectStrimzi(StrimziControl):
         self._cluster.require_kafka_connect(name)
 
     def config_problems(self, config: Mapping[str, str]) -> Sequence[str]:
-        """Return nothing: the operator's answer to a change is the first that tells what is wrong."""
+        """Return nothing: the operator's answer to a change is the first to say what is wrong."""
         del config
         return ()
 

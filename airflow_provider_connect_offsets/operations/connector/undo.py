@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import re
-import shlex
 from dataclasses import replace
 
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, kip199_document
+from airflow_provider_connect_offsets.words import trigger_command
 from airflow_provider_connect_offsets.workspace.files import write_bytes
 from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
 
@@ -45,5 +44,4 @@ def _command(name: str, clients: Clients, uri: str) -> str:
         dag, params = "group_offsets_change", {"groups": re.escape(name)}
     elif control := _CONTROLS.get(clients.origin, "strimzi+rest" if clients.by_resource else ""):
         params["control"] = control
-    given = {**params, "to": "file", "value": uri, **clients.connections}
-    return f"airflow dags trigger {dag} --conf {shlex.quote(json.dumps(given, ensure_ascii=False))}"
+    return trigger_command(dag, {**params, "to": "file", "value": uri, **clients.connections})

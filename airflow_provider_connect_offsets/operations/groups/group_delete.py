@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.operations.connector import direct
 from airflow_provider_connect_offsets.operations.existence.create_delete import RemovedOffsets
 from airflow_provider_connect_offsets.saga import Owner
 
 
-def delete_group(group: str, clients: Clients, groups: ConsumerGroups, owner: Owner, *, kept: str) -> int:
+def delete_group(group: str, clients: Clients, owner: Owner, *, kept: str) -> int:
     """Remove the offsets of a group without members, which deletes it, and verify that none is left.
 
     Args:
         group: Its name.
         clients: Clients of the consumer groups (``group_clients``).
-        groups: The same groups.
         owner: This process.
         kept: URI to which the offsets are written first, as KIP-199 JSON.
 
@@ -33,7 +31,4 @@ def delete_group(group: str, clients: Clients, groups: ConsumerGroups, owner: Ow
     clients.control.info(group)
     clients.control.stop(group)  # says how many members it has
     removed = direct.change(clients, owner, RemovedOffsets(group, clients, kept))
-    # A group without offsets was not deleted by their removal.
-    if group in groups.list_groups():
-        groups.delete(group)
     return len(removed.prior_offsets.by_partition())

@@ -17,6 +17,7 @@ from airflow_provider_connect_offsets.exceptions import (
     StoreError,
     UnknownConnector,
 )
+from airflow_provider_connect_offsets.masking import MASK
 from airflow_provider_connect_offsets.observe import log_positions, slots
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets
@@ -268,8 +269,11 @@ def change_stages(
 
 
 def _known(plan: OffsetPlan) -> ConnectorInfo | None:
-    """Return the configuration that the plan was made from; :class:`AlterOffsets` refuses any other."""
-    if plan.config is None:
+    """Return the configuration that the plan was made from; :class:`AlterOffsets` refuses any other.
+
+    None if it is unknown: a group whose name looks like a login is masked in it.
+    """
+    if plan.config is None or any(MASK in value for value in plan.config.values()):
         return None
     of_sink = isinstance(plan.family, Sink)
     return ConnectorInfo(plan.connector, ConnectorType.SINK if of_sink else ConnectorType.SOURCE, plan.config)

@@ -17,6 +17,7 @@ from airflow_provider_connect_offsets.exceptions import (
     StoreError,
     UnknownConnector,
 )
+from airflow_provider_connect_offsets.masking import MASK
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
 from tests.support.workers.scripted_worker import Reply, Worker, error
@@ -53,6 +54,24 @@ def test_reading(connect_to: Connect, worker: Worker) -> None:
     info = store.info("c")
     assert (info.name, info.type, info.config) == ("c", ConnectorType.SOURCE, config)
     assert store.read_offsets("c") == Offsets.of([Entry('{"a":"ü","b":1}', '{"p":12345678901234567890}')])
+
+
+def test_what_is_wrong_with_a_configuration(connect_to: Connect, worker: Worker) -> None:
+    """By setting, without the value of a secret; what is fine is not named."""
+
+    def judged(name: str, *errors: str) -> dict[str, Any]:
+        return {"definition": {}, "value": {"name": name, "value": None, "errors": list(errors)}}
+
+    settings = [
+        judged("topics"),
+        judged("tasks.max", "Invalid value none", "Not a number."),
+        judged("my.password", "Invalid value hunter2 for configuration my.password"),
+    ]
+    worker.answers("PUT /connector-plugins/a.B/config/validate", Reply(200, {"error_count": 2, "configs": settings}))
+
+    found = connect_to(worker.url).config_problems({"connector.class": "a.B"})
+
+    assert found == ["tasks.max: Invalid value none Not a number.", f"my.password: {MASK}"]
 
 
 def test_a_partition_that_the_first_answer_lacks(connect_to: Connect, worker: Worker) -> None:
