@@ -141,6 +141,7 @@ class ApplyFleetPlansOperator(ApplyOffsetPlanOperator):
     def execute(self, context: Context) -> dict[str, Any]:
         """Apply the plans."""
         from airflow_provider_connect_offsets.operations.connector.plans import read_plans
+        from airflow_provider_connect_offsets.operations.connector.undo import write_fleet_undo
         from airflow_provider_connect_offsets.operations.fleet import refuse_incomplete
         from airflow_provider_connect_offsets.report import Pending
         from airflow_provider_connect_offsets.workspace.datasets import each_read_once
@@ -158,6 +159,7 @@ class ApplyFleetPlansOperator(ApplyOffsetPlanOperator):
                 text = str(one) if isinstance(one, Exception) else one.message
                 self.log.info("%d of %d: %s", len(ended), len(plans), text)
                 report_of(members[name])  # here, one after the other
+            write_fleet_undo(fleet, opened[0], run=run_key(context))
             noun = opened[0].noun
             refuse_incomplete(ended, list(plans), noun=noun)
             outcomes = {name: outcome for name, outcome in ended.items() if not isinstance(outcome, Exception)}

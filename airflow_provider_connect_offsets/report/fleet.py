@@ -29,6 +29,7 @@ from airflow_provider_connect_offsets.report.tables import row_table
 from airflow_provider_connect_offsets.words import quantify
 from airflow_provider_connect_offsets.workspace.datasets import each_read_once
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
+from airflow_provider_connect_offsets.workspace.outcome import FleetUndo
 
 # Most requests that are listed, if they differ between connectors.
 _REQUESTS = 5
@@ -190,7 +191,8 @@ class FleetChange:
             Figure(f"{sums['records_again']:,}", "records delivered again"),
             Figure(f"{sums['records_skipped']:,}", "records never delivered"),
         )
-        return publish(self.fleet.report, "fleet.html.j2", title=self.title, change=self, figures=figures)
+        undo = FleetUndo.read(self.fleet.undo)
+        return publish(self.fleet.report, "fleet.html.j2", title=self.title, change=self, figures=figures, undo=undo)
 
     def _rows(self, headings: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Rows:
         numbers = range(len(headings) - 4, len(headings))

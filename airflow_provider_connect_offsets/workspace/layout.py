@@ -85,6 +85,8 @@ class FleetPaths(RunDirectory):
 
     #: The connectors, and notes for the approver (JSON).
     listing = MemberPath("fleet.json")
+    #: How all applied changes are undone at once: a ``FleetUndo`` (JSON).
+    undo = MemberPath("undo.json")
 
     def member(self, connector: str) -> RunDirectory:
         """Return the directory of one connector, which shares the datasets of all."""

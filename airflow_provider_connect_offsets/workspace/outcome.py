@@ -57,6 +57,19 @@ class Approval(JsonFile):
 
 
 @dataclass(frozen=True, slots=True)
+class FleetUndo(JsonFile):
+    """How a person undoes all applied changes of a fleet at once.
+
+    Attributes:
+        command: The command that triggers the change back.
+        applied: Number of these changes.
+    """
+
+    command: str
+    applied: int
+
+
+@dataclass(frozen=True, slots=True)
 class MovedOffset:
     """One partition of a change.
 

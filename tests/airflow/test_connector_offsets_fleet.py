@@ -23,7 +23,7 @@ from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.operators.fleet import ApproveFleetOperator, RestoreFleetOperator
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
-from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
+from airflow_provider_connect_offsets.workspace.outcome import FleetUndo, Outcome, Result
 from sandbox import Sandbox, wait_for
 from sandbox.connectors import file_source_config
 from tests.support.airflow.asset_events import asset_events
@@ -151,6 +151,11 @@ def test_one_fails_and_the_others_are_changed(
     html = Path(FleetDirectory(ran.directory.uri).report.removeprefix("file://")).read_text()
     assert html.index(victim) < html.index(flow.names[0])  # worst first
     assert f"{count - 1} connectors: Applied" in html
+    undo = FleetUndo.read(FleetDirectory(ran.directory.uri).undo)
+    assert undo is not None
+    assert undo.applied == count - 1
+    assert "airflow dags trigger connector_offsets_fleet --conf" in undo.command
+    assert victim not in undo.command
     events = asset_events(ran.run)  # by the teardown: Airflow drops the events of a task that fails
     cluster = str(sandbox.target.cluster_id())
     assert events.keys() == {connector_asset(cluster, name).uri for name in flow.names if name != victim}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 from uuid import uuid4
 
@@ -11,6 +14,7 @@ import pytest
 
 from airflow_provider_connect_offsets.assets import group_asset
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
+from airflow_provider_connect_offsets.workspace.outcome import FleetUndo
 from sandbox import Sandbox
 from tests.support.airflow.asset_events import asset_events
 from tests.support.airflow.dag_runs import Ran, connections_in
@@ -22,9 +26,10 @@ RunDag = Callable[..., Ran]
 
 
 def test_groups_are_planned_and_changed_in_one_run(sandbox: Sandbox, run_dag: RunDag, workspace: str) -> None:
-    """All are applied and each is an asset event; report and log speak of consumer groups."""
+    """All are applied and undone at once; each is an asset event; report and log speak of consumer groups."""
     mark = uuid4().hex[:8]
     groups = [PlainGroup.start(sandbox.target, f"billing/{mark}/{number}") for number in range(2)]
+    prior = [dict(group.offsets) for group in groups]
     params = {"groups": f"billing/{mark}/.*", "topics": "invoices-.*", "kafka_conn_id": "kafka_target"}
 
     ran = run_dag("group_offsets_change", to="offset", value="5", **params)
@@ -44,6 +49,14 @@ def test_groups_are_planned_and_changed_in_one_run(sandbox: Sandbox, run_dag: Ru
         {groups[0].topic: {"partitions": 3, "lowest": 5, "highest": 5}},
     )
     assert connections_in(workspace, groups[0].name) == {"kafka_conn_id=kafka_target"}
+
+    undo = FleetUndo.read(FleetDirectory(ran.directory.uri).undo)
+    assert undo is not None
+    assert undo.command in unescape(html)
+    *command, conf = shlex.split(undo.command)
+    assert command == ["airflow", "dags", "trigger", "group_offsets_change", "--conf"]
+    assert run_dag("group_offsets_change", **json.loads(conf)).state == "success"
+    assert [dict(group.offsets) for group in groups] == prior != [{0: 5, 1: 5, 2: 5}] * 2
 
 
 def test_nothing_is_changed_if_one_of_them_has_members(sandbox: Sandbox, run_dag: RunDag) -> None:
