@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 from airflow.providers.common.compat.sdk import conf
 
 from airflow_provider_connect_offsets.hooks.settings import workspace_uri
@@ -31,8 +33,13 @@ def report_url(uri: str, *, dag_id: str) -> str | None:
 
 def page_url() -> str:
     """Return the address of the page of the workspace: a URL or a path, as for reports."""
+    return f"{airflow_url()}{PREFIX}/"
+
+
+def airflow_url(*parts: str) -> str:
+    """Return the address of a page of Airflow: a URL if ``[api] base_url`` names Airflow's host, else a path there."""
     base = str(conf.get("api", "base_url", fallback="") or "").rstrip("/")
-    return f"{base}{PREFIX}/"
+    return "/".join([base, *(quote(part, safe="") for part in parts)])
 
 
 def report_address(uri: str, *, dag_id: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,10 +13,11 @@ from airflow.providers.standard.operators.hitl import ApprovalOperator, HITLOper
 from airflow.sdk.definitions.param import ParamsDict
 
 from airflow_provider_connect_offsets.hooks.failures import fail_clearly
-from airflow_provider_connect_offsets.hooks.reports import report_address, report_url
+from airflow_provider_connect_offsets.hooks.reports import airflow_url, report_address, report_url
 from airflow_provider_connect_offsets.hooks.settings import GuardedParameters, four_eyes
 from airflow_provider_connect_offsets.operators.shared.common import report_of
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
+from airflow_provider_connect_offsets.report.words import moment
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.layout import Directory, RunDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Approval
@@ -55,6 +56,16 @@ class AskOperator(GuardedParameters, ApprovalOperator):
                 return None
             self.subject, self.body = self.question()
         return super().execute(context)
+
+    def answer_url(self, ti: Any) -> str:
+        """Return the address at which a task instance of this question is answered, for templates of notifiers."""
+        return airflow_url("dags", ti.dag_id, "runs", ti.run_id, "tasks", ti.task_id, "required_actions")
+
+    @property
+    def open_until(self) -> str:
+        """When the time to answer ends that begins now, for templates of notifiers; empty if it never ends."""
+        limit: timedelta | None = getattr(self, _TIME_TO_ANSWER)
+        return "" if limit is None else moment(datetime.now(tz=UTC) + limit)
 
     @abstractmethod
     def is_asked(self) -> bool:
