@@ -43,6 +43,8 @@ def open_clients(  # noqa: PLR0913 - one for each option
     url: str | None = None,
     strimzi_cluster: str | None = None,
     namespace: str | None = None,
+    config: Path | None = None,
+    flow: str | None = None,
     kafka: str | None = None,
     source_kafka: str | None = None,
     target_kafka: str | None = None,
@@ -55,13 +57,18 @@ def open_clients(  # noqa: PLR0913 - one for each option
         url: A worker's REST API; None: offsets are reached by resources of Strimzi, too.
         strimzi_cluster: The resource of the cluster if Strimzi's operator runs it; None: it does not.
         namespace: Namespace of that resource; None: that of the current context of kubectl.
+        config: Properties of the worker whose storage is read; None: offsets are reached by the other two.
+        flow: Which flow of a dedicated MirrorMaker 2; None: the only one.
         kafka: Address, or JSON file of client settings, of the cluster whose logs the positions refer to; None: not
             needed.
         source_kafka: Likewise, of the source cluster of a flow that was reset; None: not needed.
         target_kafka: Likewise, of the target cluster of that flow, or None.
     """
     with ExitStack() as stack:
-        connect = _connect(stack, url, strimzi_cluster, namespace, timeout)
+        if config is not None:
+            connect = open_storage(config, flow).clients("")
+        else:
+            connect = _connect(stack, url, strimzi_cluster, namespace, timeout)
         addresses = kafka or source_kafka, source_kafka, target_kafka
         logs, source, target = (stack.enter_context(KafkaCluster(_settings(one))) if one else None for one in addresses)
         cluster, also = connect.control.cluster_names()
@@ -118,7 +125,7 @@ def show(workspace: str | None) -> None:
         tell(f"Nothing is unfinished in {workspace}.")
 
 
-def recover(workspace: str, connector: str, *, toward: Toward, run: str | None, **systems: str | None) -> None:
+def recover(workspace: str, connector: str, *, toward: Toward, run: str | None, **systems: Any) -> None:
     """Finish or undo what was left of a connector.
 
     Args:

@@ -101,6 +101,20 @@ def test_the_lag_of_several(sink: SinkFlow, mirror: MirrorFlow, run: Shell) -> N
     assert of_source.out.count(mirror.topic) == 2
 
 
+def test_what_a_storage_says(mirror: MirrorFlow, run: Shell) -> None:
+    """A worker's properties suffice for the same answers about a source, whether or not workers run."""
+    sandbox = mirror.sandbox
+    config = ("--config", str(sandbox.workers[0].settings))
+    rows = {row["connector"]: row for row in json.loads(run("list", *config, "--format", "json").out)}
+    shown, asked = (json.loads(run("show", mirror.name, *how, "--format", "json").out) for how in (config, ()))
+    lags = run("lag", mirror.name, "--kafka", sandbox.source.bootstrap, *config, "--format", "json")
+
+    assert (rows[mirror.name]["type"], rows[mirror.name]["state"]) == ("source", "RUNNING")
+    assert shown["offsets"] == asked["offsets"] != []
+    assert shown["class"] == asked["class"]
+    assert [row["lag"] for row in json.loads(lags.out)] == [0] * len(shown["offsets"])
+
+
 def test_states_are_requested_and_awaited(sink: SinkFlow, run: Shell) -> None:
     """When the command ends, the connector is there; each says what it was."""
     connect = sink.sandbox.connect
@@ -164,6 +178,14 @@ def test_a_protected_connector_is_left_alone(sink: SinkFlow, run: Shell, monkeyp
         (["lag", "--kafka", "localhost:1"], 2, "Missing argument 'CONNECTOR...'"),
         (["list", "--format", "yaml"], 2, "'yaml' is not one of 'table', 'json', 'csv'"),
         (["list", "--namespace", "kafka"], 2, "--namespace makes no sense without --strimzi-cluster"),
+        (["list", "--flow", "A->B"], 2, "--flow makes no sense without --config"),
+        (["list", "--config", __file__, "--url", "http://x:1"], 2, "so leave out --url and --strimzi-cluster"),
+        (
+            ["show", "orders", "--config", __file__, "--strimzi-cluster", "x"],
+            2,
+            "so leave out --url and --strimzi-cluster",
+        ),
+        (["list", "--config", "/no/such/file"], 2, "'/no/such/file' does not exist"),
     ],
     ids=str,
 )

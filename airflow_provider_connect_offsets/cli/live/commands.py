@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from airflow_provider_connect_offsets.cli.live.tables import Format, write, write_json
 from airflow_provider_connect_offsets.cli.messages import tell
-from airflow_provider_connect_offsets.cli.options import NAMESPACE, WORKSPACE, with_options
+from airflow_provider_connect_offsets.cli.options import CONFIG, FLOW, NAMESPACE, WORKSPACE, with_options
 from airflow_provider_connect_offsets.words import trigger_command
 
 if TYPE_CHECKING:
@@ -39,12 +40,13 @@ _FORMAT = click.option(
     "--format", "form", type=click.Choice([one.value for one in Format]), default=Format.TABLE.value, show_default=True
 )
 _SYSTEMS = (_URL, _CLUSTER, NAMESPACE)
+_READ = (*_SYSTEMS, CONFIG, FLOW)
 _CONNECTOR = click.argument("connector")
 
 
 @click.command("list")
-@with_options(*_SYSTEMS, _FORMAT)
-def list_(form: str, **systems: str | None) -> None:
+@with_options(*_READ, _FORMAT)
+def list_(form: str, **systems: Any) -> None:
     """List all connectors with their states."""
     from airflow_provider_connect_offsets.cli.live import answers
 
@@ -55,8 +57,8 @@ def list_(form: str, **systems: str | None) -> None:
 
 @click.command()
 @_CONNECTOR
-@with_options(*_SYSTEMS, _FORMAT)
-def show(connector: str, form: str, **systems: str | None) -> None:
+@with_options(*_READ, _FORMAT)
+def show(connector: str, form: str, **systems: Any) -> None:
     """Show state, tasks and stored offsets of CONNECTOR.
 
     As CSV: only the offsets.
@@ -79,8 +81,8 @@ def show(connector: str, form: str, **systems: str | None) -> None:
 
 @click.command()
 @click.argument("connectors", metavar="CONNECTOR...", nargs=-1, required=True)
-@with_options(_KAFKA, *_SYSTEMS, _FORMAT)
-def lag(connectors: tuple[str, ...], form: str, **systems: str | None) -> None:
+@with_options(_KAFKA, *_READ, _FORMAT)
+def lag(connectors: tuple[str, ...], form: str, **systems: Any) -> None:
     """Show how far CONNECTORs are behind, by partition.
 
     Records that a connector has read, but whose offsets it has not stored yet, count as left to read. The lag is 0 if
@@ -157,7 +159,7 @@ COMMANDS = (list_, show, lag, plan, stop, pause, resume, restart)
 
 
 @contextmanager
-def _open(**systems: str | None) -> Iterator[Clients]:
+def _open(**systems: Any) -> Iterator[Clients]:
     """Open clients that only read."""
     from airflow_provider_connect_offsets.cli.recovering import open_clients
 
@@ -177,8 +179,23 @@ def _open_to_change(workspace: str | None, **systems: str | None) -> Iterator[Cl
 
 
 def _checked(systems: dict[str, Any]) -> dict[str, Any]:
-    if systems["url"] is None and systems["strimzi_cluster"] is None:
-        raise click.UsageError("Name the Connect cluster: --url, or --strimzi-cluster if Strimzi's operator runs it.")
-    if systems["namespace"] is not None and systems["strimzi_cluster"] is None:
+    cluster = systems["strimzi_cluster"]
+    if systems["namespace"] is not None and cluster is None:
         raise click.UsageError("--namespace makes no sense without --strimzi-cluster.")
+    if (config := systems.get("config")) is not None:
+        typed = click.get_current_context().get_parameter_source("url") is ParameterSource.COMMANDLINE
+        if typed or cluster is not None:
+            raise click.UsageError("--config reads the worker's storage, so leave out --url and --strimzi-cluster.")
+        return {
+            "config": config,
+            "flow": systems["flow"],
+            **({"kafka": systems["kafka"]} if "kafka" in systems else {}),
+        }
+    if systems.get("flow") is not None:
+        raise click.UsageError("--flow makes no sense without --config.")
+    if systems["url"] is None and cluster is None:
+        storage = ", or --config to read the storage of workers that are down" if "config" in systems else ""
+        raise click.UsageError(
+            f"Name the Connect cluster: --url, or --strimzi-cluster if Strimzi's operator runs it{storage}."
+        )
     return systems
