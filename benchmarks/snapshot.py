@@ -45,7 +45,8 @@ from airflow_provider_connect_offsets.pipeline.shipping import job_path, write_p
 from airflow_provider_connect_offsets.report import FleetChange, read_report
 from airflow_provider_connect_offsets.report.change_report import write_change_report
 from airflow_provider_connect_offsets.report.html import render_template
-from airflow_provider_connect_offsets.report.overview import seen_clusters, unfinished_operations
+from airflow_provider_connect_offsets.report.pages.operations import unfinished_operations
+from airflow_provider_connect_offsets.report.pages.overview import seen_clusters
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.many import ManySagas
 from airflow_provider_connect_offsets.workspace.datasets import each_read_once

@@ -35,4 +35,5 @@ def open_snapshot_clients(named: SnapshotConnectionParams) -> Iterator[SnapshotC
             },
             cluster=opened.control.cluster_names()[0],
             origin=opened.origin,
+            connections={"control": named.control, **named.used_connections()},
         )

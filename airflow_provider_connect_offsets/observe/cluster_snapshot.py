@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -46,6 +46,7 @@ class SnapshotClients:
         logs: Family → the cluster that its positions refer to; for other families no log is read.
         cluster: Name of the Connect cluster, for the datasets.
         origin: Which store is read.
+        connections: Name → value of the parameters by which the Connect cluster is reached.
     """
 
     control: ConnectorControl
@@ -53,6 +54,7 @@ class SnapshotClients:
     logs: Mapping[str, Logs]
     cluster: str
     origin: Origin
+    connections: Mapping[str, str] = field(default_factory=dict)
 
 
 def take_cluster_snapshot(
@@ -97,6 +99,7 @@ def take_cluster_snapshot(
         unread={name: str(error) for name, error in unread.items()},
         logs=logs.clusters,
         unread_logs=logs.unread,
+        connections=clients.connections,
     )
     files.write_json(directory.record, record.as_json())
     return record

@@ -1,4 +1,4 @@
-"""The FastAPI app that serves reports from the workspace, and a page that leads to them.
+"""The FastAPI app that serves reports from the workspace, and pages that lead to them.
 
 Airflow mounts the app without access control, so each request is checked with Airflow's: a user who may read a DAG's
 runs may read its reports. The workspace may be on any file system that the API server reaches.
@@ -28,8 +28,10 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from airflow_provider_connect_offsets.exceptions import DatasetError, WorkspaceUnreadable
 from airflow_provider_connect_offsets.hooks.reports import PREFIX
 from airflow_provider_connect_offsets.hooks.settings import workspace_uri
+from airflow_provider_connect_offsets.plugins.access import page_path
+from airflow_provider_connect_offsets.plugins.connector import show_connector, show_series
 from airflow_provider_connect_offsets.plugins.headers import HEADERS
-from airflow_provider_connect_offsets.plugins.overview import page_path, show_overview
+from airflow_provider_connect_offsets.plugins.overview import show_overview
 from airflow_provider_connect_offsets.workspace.files import exists, is_linked, read_chunks
 from airflow_provider_connect_offsets.workspace.paths import SERVED, served_uri
 
@@ -41,6 +43,8 @@ def create_app() -> FastAPI:
     app = FastAPI(title="Reports of connector offsets", openapi_url=None)
     readers_only = [Depends(requires_access_dag(method="GET", access_entity=DagAccessEntity.RUN))]
     app.get("/")(show_overview)
+    app.get("/series/{dag_id}/{series}", dependencies=readers_only)(show_series)
+    app.get("/connector/{dag_id}/{series}/{connector:path}", dependencies=readers_only)(show_connector)
     app.get("/report/{dag_id}/{run_id}", dependencies=readers_only)(show_run)
     app.get("/report/{dag_id}/{run_id}/{path:path}", dependencies=readers_only)(show)
     app.exception_handler(StarletteHTTPException)(explain)
@@ -89,7 +93,7 @@ async def explain(request: Request, error: StarletteHTTPException) -> Response:
     """Return the error page, with a link to sign in if the user is not signed in."""
     text = escape(str(error.detail))
     if error.status_code == status.HTTP_401_UNAUTHORIZED:
-        wanted = _address(**request.path_params) if request.path_params else page_path()
+        wanted = page_path() + quote(request.url.path.partition(f"{PREFIX}/")[2])
         sign_in = f"{API_ROOT_PATH}api/v2/auth/login?{urlencode({'next': wanted})}"
         text += f'. <a href="{escape(sign_in)}">Sign in to Airflow</a>'
     html = f"<!doctype html><title>{error.status_code}</title><p>{text}</p>"

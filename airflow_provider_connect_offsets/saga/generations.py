@@ -102,6 +102,16 @@ class Generations:
         is_left = record is not None and record.state.is_unfinished and home.rpartition("/")[0] == self.uri
         return (record, self._lease(self.newest_generation())) if record is not None and is_left else None
 
+    def read_begun(self) -> list[tuple[SagaRecord, Lease | None]]:
+        """Read the sagas that are remembered and were begun, the newest first, each with its newest lease."""
+        begun: list[tuple[SagaRecord, Lease | None]] = []
+        for home, record in self._records():
+            # A saga that another process has settled is in that process's generation, too.
+            is_known = begun and (begun[-1][0].owner, begun[-1][0].key) == (record.owner, record.key)
+            if record.is_begun and not is_known:
+                begun.append((record, self._read_stored(home, "lease", Lease.from_json)))
+        return begun
+
     def home_left(self) -> Self | None:
         """Return the journal that keeps the unfinished saga of the resource; None if there is no such saga."""
         for one in self.both_journals():

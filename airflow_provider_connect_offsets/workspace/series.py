@@ -51,6 +51,10 @@ class SnapshotSeries:
                 return uri
         return None
 
+    def list_newest(self, most: int) -> list[str]:
+        """Return the newest ``most`` snapshots, complete or not, the newest first."""
+        return [uri for uri, _ in reversed(self._snapshots()[-most:])]
+
     def prune(self, *, keep: int, since: datetime | None, now: datetime) -> list[str]:
         """Remove old snapshots and return their URIs; the newest complete one always stays.
 

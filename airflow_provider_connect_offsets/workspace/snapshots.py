@@ -6,7 +6,7 @@ An attribute without a comment is the URI of the dataset of its name.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
@@ -56,6 +56,8 @@ class SnapshotRecord(JsonRecord):
         unread: Connector → why its offsets could not be read; none of them is in the snapshot.
         logs: Family → id of the Kafka cluster that its positions refer to, as in dataset ``log_bounds``.
         unread_logs: Brokers of a Kafka cluster → why its logs could not be read.
+        connections: Name → value of the parameters by which the Connect cluster was reached; empty if an earlier
+            version took it.
     """
 
     format: int
@@ -68,6 +70,7 @@ class SnapshotRecord(JsonRecord):
     unread: Mapping[str, str]
     logs: Mapping[str, str]
     unread_logs: Mapping[str, str]
+    connections: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

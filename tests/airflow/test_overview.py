@@ -14,9 +14,8 @@ from airflow_provider_connect_offsets.hooks.reports import page_url
 from airflow_provider_connect_offsets.plugins.reports import ReportsPlugin
 from airflow_provider_connect_offsets.saga import Journal, Owner
 from airflow_provider_connect_offsets.workspace.layout import journal_root, run_directory
-from airflow_provider_connect_offsets.workspace.snapshots import series_root
 from tests.support.faults.dead_holders import ELSEWHERE, leave
-from tests.support.rows.snapshots import At, Taken
+from tests.support.rows.snapshots import At, Taken, keep_snapshot
 
 if TYPE_CHECKING:
     from fastapi.testclient import TestClient
@@ -27,14 +26,6 @@ PAGE = "/connect-offsets/"
 
 def bearer(token: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
-
-
-def keep(workspace: str, dag_id: str, taken: Taken, *, at: str = "2026-01-31T120000.000000Z") -> None:
-    """Keep a snapshot in a DAG's only series."""
-    root = series_root(workspace, dag_id=dag_id, cluster="c", connect_conn_id="kafka_connect_default", connectors=".*")
-    path = Path(f"{root}/{at}".removeprefix("file://"))
-    path.mkdir(parents=True)
-    taken.write(path)
 
 
 @pytest.fixture
@@ -62,16 +53,18 @@ def test_it_shows_the_newest_snapshot_worst_first(page: Callable[..., str], work
     """The failed connector is first, then the one that lags most; what was not observed is unknown."""
     states = {"calm": "RUNNING", "late": "RUNNING", "broken": "FAILED", "files": "RUNNING"}
     offsets = [At(0, 90, "calm"), At(0, 10, "late"), At(1, 150, "late"), At(0, None, "broken")]
-    keep(workspace, MINE, Taken(offsets, ends=(100, 200), states=states, files={"files": 7}, unread={"gone": "404"}))
-    keep(workspace, MINE, Taken([], states={"long ago": "RUNNING"}), at="2026-01-30T120000.000000Z")
+    keep_snapshot(
+        workspace, MINE, Taken(offsets, ends=(100, 200), states=states, files={"files": 7}, unread={"gone": "404"})
+    )
+    keep_snapshot(workspace, MINE, Taken([], states={"long ago": "RUNNING"}), at="2026-01-30T120000.000000Z")
 
     text = page()
 
-    names = [name for name in ("broken", "late", "calm", "files") if f'<th scope="row">{name}<small>' in text]
-    assert sorted(names, key=lambda name: text.index(f'">{name}<small>')) == ["broken", "late", "calm", "files"]
+    names = ["broken", "late", "calm", "files"]
+    assert sorted(names, key=lambda name: text.index(f">{name}</a><small>")) == names
     assert "<h3>Connectors of kafka_connect_default</h3>" in text
     assert "4 connectors with 5 offsets; 1 failed." in text
-    rows = {name: text.split(f'<th scope="row">{name}<small>')[1].split("</tr>")[0] for name in names}
+    rows = {name: text.split(f">{name}</a><small>")[1].split("</tr>")[0] for name in names}
     assert '<td class="n">140</td>' in rows["late"]
     assert '<td class="n">10</td>' in rows["calm"]
     assert '<td class="n">unknown</td>' in rows["files"]
@@ -95,7 +88,7 @@ def test_it_names_what_was_left_unfinished(page: Callable[..., str], workspace: 
 def test_each_user_sees_what_they_may_read(page: Callable[..., str], workspace: str) -> None:
     """Snapshots and unfinished operations of other DAGs are not shown, nor what belongs to no DAG."""
     for dag_id in (MINE, OTHER):
-        keep(workspace, dag_id, Taken([], states={f"sink-of-{dag_id}": "RUNNING"}))
+        keep_snapshot(workspace, dag_id, Taken([], states={f"sink-of-{dag_id}": "RUNNING"}))
         journal = Journal(journal_root(workspace), cluster="c", resource=f"left-by-{dag_id}")
         leave(journal, Owner(f"{dag_id}/run", "apply", ELSEWHERE, 1))
     leave(

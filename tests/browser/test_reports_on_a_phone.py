@@ -1,4 +1,4 @@
-"""Reports at a phone's width of 390 px, with long names and large numbers."""
+"""Reports and pages at a phone's width of 390 px, with long names and large numbers; and by axe's rules."""
 
 from __future__ import annotations
 
@@ -61,3 +61,16 @@ def test_nothing_is_cut_off(kind: str, write: Callable[[Path], str], phone: Page
     assert phone.evaluate(CUT_OFF) == []
     assert phone.evaluate(SCROLLS) == 0
     assert min(phone.evaluate(TEXT_SIZES), default=SMALLEST_TEXT) >= SMALLEST_TEXT
+
+
+@pytest.mark.parametrize(("kind", "write"), REPORTS.items(), ids=list(REPORTS))
+def test_axe_finds_nothing_serious(kind: str, write: Callable[[Path], str], phone: Page, tmp_path: Path) -> None:
+    """Names for screen readers, what keys reach, and contrast, in light and in dark."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    phone.goto(write(tmp_path))
+    for scheme in ("light", "dark"):
+        phone.emulate_media(color_scheme=scheme)
+        found = Axe().run(phone).response["violations"]
+        serious = [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in {"serious", "critical"}]
+        assert serious == [], (kind, scheme)

@@ -1,4 +1,4 @@
-"""Charts of a flow's readiness: lag over time, and records that each group would read again.
+"""Charts over time, of lag and of positions; and of the records that each group of a flow would read again.
 
 Lengths are in units of the drawing, which are pixels on a wide screen; y grows downwards.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.charts.svg import LARGE, Anchor, Drawing, Ink
@@ -42,6 +43,21 @@ class Point:
 Series = Mapping[str, Sequence[Point]]
 
 
+@dataclass(frozen=True, slots=True)
+class PositionPoint:
+    """A source partition in a snapshot.
+
+    Attributes:
+        at: time of the snapshot
+        position: the next record to be read; None if nothing was stored
+        left: offsets from there to the log end; None if unknown
+    """
+
+    at: datetime
+    position: int | None
+    left: int | None
+
+
 def draw_trend(series: Series, *, name: str) -> str | None:
     """Draw the lag of each of ``series`` over time, in records and in seconds, each on its own scale.
 
@@ -52,30 +68,59 @@ def draw_trend(series: Series, *, name: str) -> str | None:
     Returns:
         SVG; None if there are no observations
     """
+    label = "; ".join(f"{label}: {_last_lag(line)}" for label, line in series.items())
+    values = {label: [_Pair(one.at, one.lag, one.seconds) for one in line] for label, line in series.items()}
+    titles = ("Records not replicated yet", "Age of the oldest, in seconds")
+    return _draw_pairs(values, titles, name=name, label=f"Lag over time. {label}.")
+
+
+def draw_positions(series: Mapping[str, Sequence[PositionPoint]], *, name: str) -> str | None:
+    """Draw the position of each of ``series`` over time, from its lowest, and what was left to read.
+
+    Arguments and result: as for :func:`draw_trend`.
+    """
+    label = "; ".join(f"{label}: {_last_position(line)}" for label, line in series.items())
+    values = {label: [_Pair(one.at, one.position, one.left) for one in line] for label, line in series.items()}
+    titles = ("Position", "Left to read")
+    return _draw_pairs(values, titles, name=name, label=f"Positions over time. {label}.", from_lowest=True)
+
+
+class _Pair(NamedTuple):
+    """What the two panels of a row show at one time; None if unknown."""
+
+    at: datetime
+    left: float | None
+    right: float | None
+
+
+def _draw_pairs(
+    series: Mapping[str, Sequence[_Pair]], titles: tuple[str, str], *, name: str, label: str, from_lowest: bool = False
+) -> str | None:
+    """Draw two panels for each of ``series``; ``from_lowest``: the left one begins at its lowest value, not at 0."""
     points = [point for line in series.values() for point in line]
     if not points:
         return None
     began, ended = min(point.at for point in points), max(point.at for point in points)
     drawing = Drawing(_HEAD + _ROW * len(series) + _FOOT, name=name, margin=_MARGIN)
-    for (low, _), title in ((_LEFT, "Records not replicated yet"), (_RIGHT, "Age of the oldest, in seconds")):
+    for (low, _), title in zip((_LEFT, _RIGHT), titles, strict=True):
         drawing.text((low, 8), title, color=Ink.MUTED)
-    for row, (label, line) in enumerate(series.items()):
+    for row, (line_label, line) in enumerate(series.items()):
         top = _HEAD + row * _ROW
         shares = [_share(point.at, began, ended) for point in line]
-        lags = [_Mark(*pair) for pair in zip(shares, (point.lag for point in line), strict=True)]
-        ages = [_Mark(*pair) for pair in zip(shares, (point.seconds for point in line), strict=True)]
-        value = _panel(drawing, top, _LEFT, lags)
-        _panel(drawing, top, _RIGHT, ages)
+        left = [_Mark(*pair) for pair in zip(shares, (point.left for point in line), strict=True)]
+        right = [_Mark(*pair) for pair in zip(shares, (point.right for point in line), strict=True)]
+        lowest = min((mark.value for mark in left if mark.value is not None), default=0.0) if from_lowest else 0.0
+        value = _panel(drawing, top, _LEFT, left, lowest=lowest)
+        _panel(drawing, top, _RIGHT, right)
         room = _LEFT[1] - _LEFT[0] - (len(value) + 1) * _SMALL_CHARACTER
-        text = _shorten(label, int(room / _LARGE_CHARACTER))
+        text = _shorten(line_label, int(room / _LARGE_CHARACTER))
         drawing.text((_LEFT[0], top + 8), text, bold=True, size=LARGE)
     bottom = _HEAD + len(series) * _ROW + 8
     for low, high in (_LEFT, _RIGHT):
         drawing.text((low, bottom), words.moment(began), color=Ink.MUTED)
         if ended > began:
             drawing.text((high, bottom), words.moment(ended), color=Ink.MUTED, anchor=Anchor.RIGHT)
-    label = "; ".join(f"{label}: {_last_lag(line)}" for label, line in series.items())
-    return drawing.svg(f"Lag over time. {label}.")
+    return drawing.svg(label)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,17 +165,18 @@ class _Mark:
     value: float | None
 
 
-def _panel(drawing: Drawing, top: float, span: tuple[float, float], marks: Sequence[_Mark]) -> str:
-    """Draw a panel, and return the text at its right end."""
+def _panel(
+    drawing: Drawing, top: float, span: tuple[float, float], marks: Sequence[_Mark], *, lowest: float = 0.0
+) -> str:
+    """Draw a panel that begins at ``lowest``, and return the text at its right end."""
     low, high = span
     floor = top + 18 + _PANEL
     known = [mark.value for mark in marks if mark.value is not None]
     most = max(known, default=0.0)
+    scale = _PANEL / ((most - lowest) or 1)
     drawing.line([(low, floor), (high, floor)], color=Ink.LOG, width=1.0)
     for stretch in _stretches(marks):
-        points = [
-            (low + mark.share * (high - low), floor - (mark.value or 0) / (most or 1) * _PANEL) for mark in stretch
-        ]
+        points = [(low + mark.share * (high - low), floor - ((mark.value or 0) - lowest) * scale) for mark in stretch]
         drawing.area([(points[0][0], floor), *points, (points[-1][0], floor)], fill=Ink.AGAIN_PALE)
         drawing.line(points, color=Ink.AGAIN, width=1.6)
         for x, y in points if len(marks) <= _FEW or len(points) == 1 else ():
@@ -170,6 +216,13 @@ def _share(moment: datetime, began: datetime, ended: datetime) -> float:
 def _last_lag(line: Sequence[Point]) -> str:
     last = line[-1] if line else None
     return "unknown" if last is None or last.lag is None else quantify(last.lag, "record")
+
+
+def _last_position(line: Sequence[PositionPoint]) -> str:
+    last = line[-1] if line else None
+    if last is None or last.position is None:
+        return "unknown"
+    return f"{last.position:,}" + ("" if last.left is None else f", {last.left:,} left")
 
 
 def _figure(value: float) -> str:

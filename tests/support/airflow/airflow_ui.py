@@ -96,13 +96,20 @@ class AirflowUi:
         return DagRunUi(self, dag_id, found[0])
 
     def open_overview(self) -> Page:
-        """Open the page of the workspace from Airflow's navigation."""
+        """Open the page of the workspace from Airflow's navigation, with keys."""
         self.page.goto(self.url)
-        self.page.get_by_role("button", name="Browse").click()
+        self.page.get_by_role("button", name="Browse").press("Enter")
         entry = self.page.get_by_role("menuitem", name="Connect offsets")
+        entry.wait_for()
+        wait_until(lambda: self._moved_to(entry), _STEP_MS / 1000, "the menu's last entry is not reached", interval=0.1)
         with self.page.context.expect_page() as opened:
-            entry.click()
+            self.page.keyboard.press("Enter")
         return opened.value
+
+    def _moved_to(self, entry: Locator) -> bool:
+        """Press the key that moves down in a menu; whether the entry is the one that the menu highlights."""
+        self.page.keyboard.press("ArrowDown")
+        return entry.get_attribute("data-highlighted") is not None
 
     def open_form(self, dag_id: str) -> TriggerForm:
         """Open the DAG and click Trigger."""

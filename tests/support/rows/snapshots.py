@@ -31,6 +31,7 @@ from airflow_provider_connect_offsets.workspace.snapshots import (
     KeptSnapshot,
     SnapshotDirectory,
     SnapshotRecord,
+    series_root,
 )
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -54,6 +55,8 @@ class Taken:
     states: Mapping[str, str] = field(default_factory=lambda: {SINK: "RUNNING"})
     unread: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, int] = field(default_factory=dict)
+    at: datetime = NOW
+    connections: Mapping[str, str] = field(default_factory=dict)
 
     def write(self, path: Path) -> str:
         directory = SnapshotDirectory(path.as_uri())
@@ -65,7 +68,7 @@ class Taken:
         write_dataset(directory.log_bounds, LOG_BOUNDS, numbered)
         record = SnapshotRecord(
             format=FORMAT,
-            observed_at=NOW,
+            observed_at=self.at,
             connect_cluster="c",
             run="dag/run",
             connectors=len(self.states),
@@ -73,9 +76,18 @@ class Taken:
             unread=self.unread,
             logs={"sink": "k:9092"},
             unread_logs={},
+            connections=self.connections,
         )
         write_json(directory.record, record.as_json())
         return directory.uri
+
+
+def keep_snapshot(workspace: str, dag_id: str, taken: Taken, *, at: str = "2026-01-31T120000.000000Z") -> str:
+    """Keep a snapshot in a DAG's only series; returns its URI."""
+    root = series_root(workspace, dag_id=dag_id, cluster="c", connect_conn_id="kafka_connect_default", connectors=".*")
+    path = Path(f"{root}/{at}".removeprefix("file://"))
+    path.mkdir(parents=True)
+    return taken.write(path)
 
 
 def connector_row(name: str, state: str) -> dict[str, Any]:

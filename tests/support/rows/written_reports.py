@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from airflow_provider_connect_offsets.connect.protocols import (
+    ConnectorInfo,
+    ConnectorOverview,
+    ConnectorStatus,
+    State,
+    TaskStatus,
+)
+from airflow_provider_connect_offsets.offsets.document import canonical_json
+from airflow_provider_connect_offsets.offsets.families import ConnectorType
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
@@ -19,9 +29,14 @@ from airflow_provider_connect_offsets.report import (
     Reset,
     write_report,
 )
-from airflow_provider_connect_offsets.report.html import publish
-from airflow_provider_connect_offsets.report.overview import SeenCluster, SeenConnector, SeenRun, Unfinished, Waiting
-from airflow_provider_connect_offsets.saga import Owner, SagaRecord
+from airflow_provider_connect_offsets.report.html import embed_drawing, publish
+from airflow_provider_connect_offsets.report.pages.flows import SeenFlow, SeenReadiness
+from airflow_provider_connect_offsets.report.pages.history import History, SeenAt
+from airflow_provider_connect_offsets.report.pages.operations import SeenOperation
+from airflow_provider_connect_offsets.report.pages.overview import SeenCluster, SeenConnector, SeenRun, Waiting
+from airflow_provider_connect_offsets.report.pages.positions import SeenPosition
+from airflow_provider_connect_offsets.report.standing import Standing, Tone
+from airflow_provider_connect_offsets.saga import Owner, SagaRecord, SagaState
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
@@ -31,7 +46,7 @@ from airflow_provider_connect_offsets.workspace.outcome import Result
 from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
 from airflow_provider_connect_offsets.workspace.schemas import CONNECTORS
 from airflow_provider_connect_offsets.workspace.series import read_record
-from airflow_provider_connect_offsets.workspace.snapshots import SnapshotDirectory
+from airflow_provider_connect_offsets.workspace.snapshots import SnapshotDirectory, SnapshotRecord
 from tests.support.rows.snapshots import At, Taken, changes_report
 from tests.support.rows.written import begin, finding, mirror_row, orphaned, request_for, rewound_fleet
 from tests.support.rows.written_records import poison_report, replay_report
@@ -131,7 +146,7 @@ def readiness_report(path: Path) -> str:
         for n in range(5)
     ]
     write_dataset(directory.lag_trend, LAG_TREND, trend)
-    files.write_json(directory.summary, _readiness_summary())
+    files.write_json(directory.summary, readiness_summary())
     return Readiness.read(directory).write()
 
 
@@ -141,17 +156,84 @@ def overview_page(path: Path) -> str:
     snapshot = SnapshotDirectory(path.as_uri())
     record = read_record(snapshot)
     connector = SeenConnector(LONG, "sink", "FAILED", tasks=LARGE, failed=LARGE, partitions=LARGE, lag=LARGE)
-    left = Unfinished(SagaRecord(LONG, Owner(f"dag/{LONG}", "apply", LONG, 1), operation="the change of offsets"), NOON)
+    ready = SeenReadiness(NOON, Standing("Not ready: 3 errors", Tone.BAD, LONG), LARGE, LARGE, "#")
     return publish(
         f"{path.as_uri()}/report.html",
         "overview.html.j2",
         title="Connect offsets",
         waiting=[Waiting("dag", f"Change the offsets of {LONG}?", NOON, (LONG, "ada"), "#")],
-        unfinished=[left],
-        clusters=[SeenCluster("dag", LONG, snapshot.uri, record, (connector,))],
+        unfinished=[_operation()],
+        clusters=[SeenCluster("dag", LONG, LONG, snapshot.uri, record, (connector,))],
+        flows=[SeenFlow("dag", f"{LONG} → us", LONG, (ready,))],
         runs=[SeenRun("dag", LONG, "failed", NOON, "#", "#")],
         dag_urls={"dag": "#"},
+        connector_url=lambda _cluster, _name: "#",
+        series_url=lambda _cluster: "#",
     )
+
+
+def series_page(path: Path) -> str:
+    """The page of a series of snapshots, and what Connect says now."""
+    record = _snapshot_record(path)
+    broken = ConnectorStatus(State.FAILED, LONG, (TaskStatus(0, State.FAILED, LONG, LONG),), LONG)
+    info = ConnectorInfo(LONG, ConnectorType.SINK, {})
+    return publish(
+        f"{path.as_uri()}/report.html",
+        "series.html.j2",
+        title=f"Snapshots of {LONG}",
+        dag_id="dag",
+        dag_url="#",
+        snapshots=[(path.as_uri(), record)],
+        asked=[(LONG, ConnectorOverview(info, broken))],
+        task_states=lambda _status: "1 FAILED",
+        now_url="#",
+        connector_url=lambda _name: "#",
+        overview_url="#",
+        restore=lambda uri: f"airflow dags trigger connector_offsets_restore --conf {uri}{LONG}",
+    )
+
+
+def connector_page(path: Path) -> str:
+    """The page of a connector, with something in each of its tables."""
+    record, where = _snapshot_record(path), canonical_json({"kafka_topic": LONG, "kafka_partition": 0})
+    seen = [
+        SeenAt(
+            path.as_uri(),
+            replace(record, observed_at=NOON - timedelta(hours=n)),
+            "RUNNING",
+            "sink",
+            ("FAILED",),
+            (one,),
+        )
+        for n in range(3)
+        for one in [SeenPosition(where, f"{LONG} 0", '{"kafka_offset":7}', LARGE - n * 1_000, LARGE + n)]
+    ]
+    history = History(LONG, tuple(seen))
+    return publish(
+        f"{path.as_uri()}/report.html",
+        "connector.html.j2",
+        title=LONG,
+        history=history,
+        moved=history.moved(),
+        chart=embed_drawing(history.draw()),
+        operations=[(_operation(), "#")],
+        asked=(ConnectorStatus(State.RUNNING, LONG, (TaskStatus(0, State.FAILED, LONG, LONG),)), {where: where}),
+        now_url="#",
+        series_url="#",
+        overview_url="#",
+        restore=lambda uri: f"airflow dags trigger connector_offsets_restore --conf {uri}{LONG}",
+        actions={"See what it would read again": f"airflow dags trigger connector_offsets_change --conf {LONG}"},
+    )
+
+
+def _operation() -> SeenOperation:
+    owner = Owner(f"dag/{LONG}", "apply", LONG, 1)
+    return SeenOperation(SagaRecord(LONG, owner, SagaState.BACK, operation="the change of offsets"), NOON)
+
+
+def _snapshot_record(path: Path) -> SnapshotRecord:
+    Taken([At(0, 0, LONG)], states={LONG: "FAILED"}).write(path)
+    return read_record(SnapshotDirectory(path.as_uri()))
 
 
 #: Writes a report of a kind into a directory, and returns its URI.
@@ -166,6 +248,8 @@ REPORTS: Mapping[str, Callable[[Path], str]] = {
     "poison": lambda path: poison_report(path, name=LONG, number=LARGE),
     "replay": lambda path: replay_report(path, name=LONG, number=LARGE),
     "overview": overview_page,
+    "series": series_page,
+    "connector": connector_page,
 }
 
 
@@ -183,7 +267,8 @@ def _mirror_source() -> dict[str, Any]:
     }
 
 
-def _readiness_summary() -> dict[str, Any]:
+def readiness_summary() -> dict[str, Any]:
+    """The summary of a flow that is not ready."""
     message = f"`{LONG}`, partition 0: {LARGE:,} records are not replicated yet."
     line = {
         "topic": LONG,

@@ -1,28 +1,24 @@
-"""What the page of the workspace shows: connectors of the newest snapshots, and operations that are unfinished."""
+"""What the page of the workspace shows: the newest snapshot of each series, runs, and open questions."""
 
 from __future__ import annotations
 
 import json
 import logging
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
-from airflow_provider_connect_offsets.exceptions import DatasetError, InvalidInput, JournalDamaged
-from airflow_provider_connect_offsets.saga import Lease, SagaRecord, journals
+from airflow_provider_connect_offsets.exceptions import DatasetError, InvalidInput
+from airflow_provider_connect_offsets.report.pages.positions import SeenPosition, left_to_read, seen_positions
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
-from airflow_provider_connect_offsets.workspace.journal_store import JournalStore
 from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
-from airflow_provider_connect_offsets.workspace.schemas import CONNECTOR_OFFSETS, CONNECTORS, LOG_BOUNDS
+from airflow_provider_connect_offsets.workspace.schemas import CONNECTORS
 from airflow_provider_connect_offsets.workspace.series import SnapshotSeries, read_record
 from airflow_provider_connect_offsets.workspace.snapshots import SERIES, SnapshotDirectory, SnapshotRecord
 
 log = logging.getLogger(__name__)
-
-_Bounds = Mapping[tuple[str, str, int], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +51,7 @@ class SeenCluster:
     Attributes:
         dag_id: the DAG that takes the series
         name: the connection that it is taken by, and the pattern of its connectors if it has not all
+        series: the directory of the series, in the DAG's own
         uri: the snapshot
         record: what is in it
         connectors: its connectors; failed ones first, then those that lag most
@@ -62,6 +59,7 @@ class SeenCluster:
 
     dag_id: str
     name: str
+    series: str
     uri: str
     record: SnapshotRecord
     connectors: tuple[SeenConnector, ...]
@@ -70,24 +68,6 @@ class SeenCluster:
     def failed(self) -> int:
         """How many connectors have failed, or have a task that has."""
         return sum(_has_failed(one) for one in self.connectors)
-
-
-@dataclass(frozen=True, slots=True)
-class Unfinished:
-    """An operation that a run has begun and neither finished nor undone.
-
-    Attributes:
-        record: what the journal says of it
-        heard_at: when its run was last heard from; None if it has no lease
-    """
-
-    record: SagaRecord
-    heard_at: datetime | None
-
-    @classmethod
-    def of(cls, record: SagaRecord, lease: Lease | None) -> Unfinished:
-        """Take what a journal says."""
-        return cls(record, None if lease is None else datetime.fromtimestamp(lease.heard_at, tz=UTC))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,66 +119,42 @@ def dags_of(workspace: str, dag_ids: Collection[str]) -> list[str]:
 def seen_clusters(workspace: str, dag_id: str) -> Iterator[SeenCluster]:
     """Yield the newest snapshot of each series that a DAG keeps; one that can't be read is left out, and logged."""
     root = join(workspace, unique_segment(dag_id), SERIES)
-    for name in files.list_names(root):
-        uri = SnapshotSeries(join(root, name)).find_newest()
+    for series in files.list_names(root):
+        uri = SnapshotSeries(join(root, series)).find_newest()
         if uri is None:
             continue
         try:
             snapshot = SnapshotDirectory(uri)
             record = read_record(snapshot)
-            shown = name.removeprefix(f"{unique_segment(record.connect_cluster)}-")
-            yield SeenCluster(dag_id, shown, uri, record, tuple(_connectors(snapshot, record)))
+            shown = series.removeprefix(f"{unique_segment(record.connect_cluster)}-")
+            yield SeenCluster(dag_id, shown, series, uri, record, tuple(_connectors(snapshot, record)))
         except (DatasetError, InvalidInput):  # pruned since, or damaged: the others are shown all the same
             log.warning("The snapshot %s is not shown.", uri, exc_info=True)
 
 
-def unfinished_operations(store: JournalStore) -> Iterator[Unfinished]:
-    """Yield what is unfinished; a damaged journal is left out, and logged."""
-    for journal in journals(store):
-        try:
-            left = journal.read_left()
-        except JournalDamaged:
-            log.warning("A journal is not shown.", exc_info=True)
-            continue
-        if left is not None:
-            yield Unfinished.of(*left)
+def find_series(workspace: str, dag_id: str, series: str) -> SnapshotSeries | None:
+    """Return a series that a DAG keeps; None if it keeps none of that name."""
+    root = join(workspace, unique_segment(dag_id), SERIES)
+    return SnapshotSeries(join(root, series)) if series in files.list_names(root) else None
 
 
 def _connectors(snapshot: SnapshotDirectory, record: SnapshotRecord) -> list[SeenConnector]:
-    ends = {
-        (row["kafka_cluster"], row["topic"], row["kafka_partition"]): row["log_end"]
-        for row in read_dataset(snapshot.log_bounds, LOG_BOUNDS)
-    }
-    offsets = defaultdict[str, list[Mapping[str, Any]]](list)
-    for row in read_dataset(snapshot.connector_offsets, CONNECTOR_OFFSETS):
-        offsets[row["connector"]].append(row)
-    seen = [
-        _connector(row, offsets[row["connector"]], record, ends)
-        for row in read_dataset(snapshot.connectors, CONNECTORS)
-    ]
+    positions = seen_positions(snapshot, record)
+    seen = [_connector(row, positions[row["connector"]]) for row in read_dataset(snapshot.connectors, CONNECTORS)]
     return sorted(seen, key=lambda one: (not _has_failed(one), -(one.lag or 0), one.name))
 
 
-def _connector(
-    row: Mapping[str, Any], offsets: Collection[Mapping[str, Any]], record: SnapshotRecord, ends: _Bounds
-) -> SeenConnector:
+def _connector(row: Mapping[str, Any], positions: Collection[SeenPosition]) -> SeenConnector:
     states = [task["state"] for task in json.loads(row["tasks"])]
-    cluster = record.logs.get(row["family"], "")
-    lags = [lag for one in offsets if (lag := _lag(one, cluster, ends)) is not None]
     return SeenConnector(
         name=row["connector"],
         family=row["family"],
         state=row["state"],
         tasks=len(states),
         failed=states.count("FAILED"),
-        partitions=sum(one["offset"] is not None for one in offsets),
-        lag=sum(lags) if lags else None,
+        partitions=sum(one.offset is not None for one in positions),
+        lag=left_to_read(positions),
     )
-
-
-def _lag(offset: Mapping[str, Any], cluster: str, ends: _Bounds) -> int | None:
-    end = ends.get((cluster, offset["topic"], offset["kafka_partition"]))
-    return None if end is None or offset["position"] is None else max(0, end - offset["position"])
 
 
 def _has_failed(one: SeenConnector) -> bool:

@@ -1,0 +1,153 @@
+"""The pages of a series of snapshots, and of one connector in it: where it was, what has changed it, what one can do.
+
+They change nothing. What Connect says now is asked only on request, and only for a user who may read the connections.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
+from airflow.api_fastapi.common.db.common import SessionDep
+from airflow.api_fastapi.core_api.security import GetUserDep
+from fastapi import HTTPException, status
+from fastapi.responses import HTMLResponse
+
+from airflow_provider_connect_offsets.connect.protocols import ConnectorOverview, ConnectorStatus
+from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, UnknownConnector
+from airflow_provider_connect_offsets.hooks.clients import open_connect_cluster
+from airflow_provider_connect_offsets.hooks.settings import journal_store, workspace_uri
+from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.offsets.families import Sink
+from airflow_provider_connect_offsets.parameters.connections import ConnectParams
+from airflow_provider_connect_offsets.plugins.access import Readable, airflow_path, page_path, unreadable_connection
+from airflow_provider_connect_offsets.plugins.headers import HEADERS
+from airflow_provider_connect_offsets.report.html import embed_drawing, render_template
+from airflow_provider_connect_offsets.report.pages.history import read_history, read_snapshots
+from airflow_provider_connect_offsets.report.pages.operations import operations_on
+from airflow_provider_connect_offsets.report.pages.overview import find_series
+from airflow_provider_connect_offsets.words import trigger_command
+from airflow_provider_connect_offsets.workspace.series import SnapshotSeries
+from airflow_provider_connect_offsets.workspace.snapshots import SnapshotRecord
+
+#: How many of the newest snapshots are shown.
+SNAPSHOTS = 30
+# Seconds that a page waits for a rebalance; a person can ask again.
+_PATIENCE = 5.0
+
+
+def show_series(dag_id: str, series: str, user: GetUserDep, session: SessionDep, *, now: bool = False) -> HTMLResponse:
+    """Send the page of a series: its snapshots, and, with ``now``, all connectors as Connect has them now."""
+    records = read_snapshots(_find(Readable(user, session, workspace_uri()), dag_id, series), most=SNAPSHOTS)
+    if not records:
+        raise HTTPException(status.HTTP_404_NOT_FOUND, "This series has no snapshot that this version can read.")
+    newest = records[0][1]
+    asked = None
+    if now:
+        with _asking(newest, user) as clients:
+            asked = sorted(clients.control.overview().items(), key=_by_failure)
+    html = render_template(
+        "series.html.j2",
+        title=f"Snapshots of {series}",
+        dag_id=dag_id,
+        dag_url=airflow_path("dags", dag_id),
+        snapshots=records,
+        asked=asked,
+        task_states=_task_states,
+        now_url=f"{page_path('series', dag_id, series)}?now=true",
+        connector_url=lambda name: page_path("connector", dag_id, series, name),
+        overview_url=page_path(),
+        restore=lambda uri: _restore(newest, uri),
+    )
+    return HTMLResponse(html, headers=HEADERS)
+
+
+def show_connector(
+    dag_id: str, series: str, connector: str, user: GetUserDep, session: SessionDep, *, now: bool = False
+) -> HTMLResponse:
+    """Send the page of a connector; with ``now``, also its state and offsets as Connect has them now."""
+    readable = Readable(user, session, workspace_uri())
+    history = read_history(_find(readable, dag_id, series), connector, most=SNAPSHOTS)
+    if not history.is_known:
+        raise HTTPException(status.HTTP_404_NOT_FOUND, f"None of the kept snapshots has a connector {connector!r}.")
+    newest = history.seen[0].record
+    asked = None
+    if now:
+        with _asking(newest, user) as clients:
+            asked = (clients.control.status(connector), clients.offsets.read_offsets(connector).by_partition())
+    operations = operations_on(journal_store(), cluster=newest.connect_cluster, connector=connector)
+    html = render_template(
+        "connector.html.j2",
+        title=connector,
+        history=history,
+        moved=history.moved(),
+        chart=embed_drawing(history.draw()),
+        operations=[(one, readable.report_of(one.record)) for one in operations if readable.shows(one.record)],
+        asked=asked,
+        now_url=f"{page_path('connector', dag_id, series, connector)}?now=true",
+        series_url=page_path("series", dag_id, series),
+        overview_url=page_path(),
+        restore=lambda uri: _restore(newest, uri, connectors=re.escape(connector)),
+        actions=_commands(newest, connector, is_sink=any(one.family == Sink.name for one in history.seen)),
+    )
+    return HTMLResponse(html, headers=HEADERS)
+
+
+def _find(readable: Readable, dag_id: str, series: str) -> SnapshotSeries:
+    """Return a series; 404 also for a DAG that Airflow no longer knows, because the right to read it is unknown."""
+    found = find_series(workspace_uri(), dag_id, series) if dag_id in readable.dag_ids else None
+    if found is None:
+        raise HTTPException(status.HTTP_404_NOT_FOUND, "There is no such series of snapshots.")
+    return found
+
+
+@contextmanager
+def _asking(record: SnapshotRecord, user: BaseUser) -> Iterator[Clients]:
+    """Open the Connect cluster of a snapshot for a user; what goes wrong becomes the answer's status and sentence."""
+    if not record.connections:
+        why = "The newest snapshot does not say how its Connect cluster is reached. The next one will."
+        raise HTTPException(status.HTTP_404_NOT_FOUND, why)
+    named = ConnectParams.parse(**record.connections)
+    if conn_id := unreadable_connection(user, named.used_connections().values()):
+        raise HTTPException(status.HTTP_403_FORBIDDEN, f"You may not read Airflow's connection {conn_id!r}.")
+    try:
+        with open_connect_cluster(named, timeout=_PATIENCE, rest_timeout=_PATIENCE, patient=False) as clients:
+            yield clients
+    except UnknownConnector as error:
+        raise HTTPException(status.HTTP_404_NOT_FOUND, str(error)) from error
+    except ConnectOffsetsError as error:
+        raise HTTPException(status.HTTP_502_BAD_GATEWAY, str(error)) from error
+
+
+def _by_failure(one: tuple[str, ConnectorOverview]) -> tuple[bool, str]:
+    name, seen = one
+    return not seen.status.has_failed, name
+
+
+def _task_states(of: ConnectorStatus) -> str:
+    counted = Counter(task.state.value for task in of.tasks)
+    return ", ".join(f"{count} {state}" for state, count in sorted(counted.items())) or "none"
+
+
+def _restore(record: SnapshotRecord, uri: str, **params: str) -> str:
+    return trigger_command("connector_offsets_restore", {"snapshot_uri": uri, **params, **record.connections})
+
+
+def _commands(record: SnapshotRecord, connector: str, *, is_sink: bool) -> Mapping[str, str]:
+    """Return what a person most often does with a connector, and the command for it."""
+    where: dict[str, Any] = {"connector": connector, **record.connections}
+    change = "connector_offsets_change"
+    back = {**where, "to": "shift", "value": "-100"}
+    commands = {
+        "See what it would read again if it went 100 offsets back": trigger_command(change, {**back, "dry_run": True}),
+        "Let it go 100 offsets back, once someone approves": trigger_command(change, back),
+        "Let it read everything again": trigger_command(change, {**where, "to": "earliest", "value": ""}),
+    }
+    if is_sink:
+        found = trigger_command("connector_offsets_poison", where)
+        commands["Find the record on which it has failed, and skip it once someone approves"] = found
+    return commands
