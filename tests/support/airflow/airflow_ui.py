@@ -15,7 +15,7 @@ from playwright.sync_api import Locator, Page, expect, sync_playwright
 from playwright.sync_api import TimeoutError as NotShown
 
 from sandbox import Progress, wait_until
-from sandbox.airflow import AirflowAt
+from sandbox.airflow import AirflowAt, Login
 from tests.support.airflow.pictured import refuse_old, words_of
 from tests.support.airflow.trigger_form import TriggerForm
 
@@ -53,11 +53,26 @@ def chromium_page(*, width: int = 1280, height: int = 1000) -> Iterator[Page]:
 
 @dataclass(frozen=True)
 class AirflowUi:
-    """The UI at ``url``; pictures go to ``pictures``."""
+    """The UI at ``url``; pictures go to ``pictures``. ``login``: who asks its API, if that needs a password."""
 
     page: Page
     url: str
     pictures: Path
+    login: Login | None = None
+
+    @property
+    def airflow(self) -> AirflowAt:
+        """Its API."""
+        return AirflowAt(self.url, self.login)
+
+    def sign_in(self, login: Login) -> None:
+        """Sign in as a user; whoever was signed in no longer is."""
+        self.page.context.clear_cookies()
+        self.page.goto(self.url)
+        self.page.get_by_label("Username").fill(login.username)
+        self.page.get_by_label("Password").fill(login.password)
+        self.page.get_by_role("button", name="Sign in").press("Enter")
+        self.page.get_by_role("button", name="Browse").wait_for()
 
     def picture(self, name: str, *, shown: Locator | None = None) -> None:
         """Save a screenshot; fail if docs/ has one that does not show what ``shown`` has (None: docs/ has none)."""
@@ -193,13 +208,13 @@ class DagRunUi:
 
     def _instances(self) -> list[dict[str, Any]]:
         path = f"/dags/{self.dag_id}/dagRuns/{self.run_id}/taskInstances"
-        return list(AirflowAt(self.ui.url).call("GET", path)["task_instances"])
+        return list(self.ui.airflow.call("GET", path)["task_instances"])
 
     def _log_errors(self) -> None:
         """Log what each task that failed has logged at its end."""
         for task in self._instances():
             if task["state"] == "failed":
-                log = AirflowAt(self.ui.url).log(dag_id=self.dag_id, run_id=self.run_id, task=task["task_id"])
+                log = self.ui.airflow.log(dag_id=self.dag_id, run_id=self.run_id, task=task["task_id"])
                 _LOGGER.warning("%s: %s", task["task_id"], log[-_LOG:])
 
     def tasks(self) -> dict[str, str]:
@@ -258,13 +273,17 @@ class DagRunUi:
 
         A person reads it for longer than that; before, the answer can fail the task (docs/seen.md).
         """
+        self.await_heartbeats()
+        self.page.get_by_role("button", name=button).click()
+
+    def await_heartbeats(self) -> None:
+        """Wait until the scheduler knows what has just happened."""
         for _ in range(2):
             self._await_heartbeat()
-        self.page.get_by_role("button", name=button).click()
 
     def _await_heartbeat(self) -> None:
         def heard() -> str:
-            scheduler = AirflowAt(self.ui.url).call("GET", "/monitor/health")["scheduler"]
+            scheduler = self.ui.airflow.call("GET", "/monitor/health")["scheduler"]
             return str(scheduler["latest_scheduler_heartbeat"])
 
         last = heard()
