@@ -174,6 +174,23 @@ def _options() -> dict[str, Any]:
             "example": None,
             "default": "",
         },
+        "audit": {
+            "description": "Where the audit log is stored, if not in the workspace: the URI of a folder that all "
+            "Airflow workers can reach, and where best nobody else can write. ``connect-offsets audit verify`` finds "
+            "records that were changed or removed.\n",
+            "version_added": "1.0.0",
+            "type": "string",
+            "example": "s3a://connect-offsets-audit/prod",
+            "default": "",
+        },
+        "audit_days": {
+            "description": "For how many days records of the audit log are kept, at least; they are removed a thousand "
+            "at a time. 0: for ever.\n",
+            "version_added": "1.0.0",
+            "type": "float",
+            "example": "730",
+            "default": "0",
+        },
         "readable": {
             "description": "URIs of directories, separated by white space. Besides files in the workspace, Params "
             "(``value`` of ``to=file``, ``snapshot_uri``, ``run_uri``) may name files in these directories. Someone "

@@ -43,6 +43,22 @@ def umask() -> int:
     return bits
 
 
+def parse_days(text: str, *, option: str) -> float | None:
+    """Read an option that is a number of days; None for 0 or nothing, which is for ever.
+
+    Raises :class:`InvalidInput` if it is something else.
+    """
+    try:
+        days = float(text or 0)
+    except ValueError:
+        days = -1
+    if not 0 <= days < 36_500:
+        raise InvalidInput(
+            f"[connect_offsets] {option} is {text!r}, but must be a number of days, like 30, or 0 for ever."
+        )
+    return days or None
+
+
 @lru_cache(maxsize=4)
 def _section(file: Path, _changed: int) -> tuple[tuple[str, str], ...]:
     """Read the options of a file, and again only after it changes: Airflow's file has two thousand lines."""

@@ -52,7 +52,7 @@ from airflow_provider_connect_offsets.saga.many import ManySagas
 from airflow_provider_connect_offsets.workspace.datasets import each_read_once
 from airflow_provider_connect_offsets.workspace.files import read_json, write_json
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
-from airflow_provider_connect_offsets.workspace.journal_store import JournalStore
+from airflow_provider_connect_offsets.workspace.journals.journal_store import JournalStore
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory, journal_root
 from airflow_provider_connect_offsets.workspace.snapshots import (
     ComparisonDirectory,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from airflow_provider_connect_offsets import __version__
+from airflow_provider_connect_offsets.cli.audit.commands import audit
 from airflow_provider_connect_offsets.cli.live.commands import COMMANDS
 from airflow_provider_connect_offsets.cli.messages import tell
 from airflow_provider_connect_offsets.cli.options import (
@@ -192,8 +193,8 @@ def copy(config: Path | None, connectors: tuple[str, ...], flow: str | None, *, 
     copying.copy(_open_storage(config, flow, forced=force), sorted(_names(connectors)))
 
 
-for live in (recover, *COMMANDS):
-    cli.add_command(live)
+for other in (recover, audit, *COMMANDS):
+    cli.add_command(other)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from airflow.providers.common.compat.sdk import conf
 
-from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.offsets.requests.fields import fields_of
 from airflow_provider_connect_offsets.offsets.requests.guards import Guards, NamePatterns
 from airflow_provider_connect_offsets.offsets.requests.values import URI
 from airflow_provider_connect_offsets.parameters.taking import Model, TakesParameters
+from airflow_provider_connect_offsets.settings import parse_days
 from airflow_provider_connect_offsets.workspace.files import refuse_login
-from airflow_provider_connect_offsets.workspace.journal_store import JournalStore
-from airflow_provider_connect_offsets.workspace.layout import journal_root
+from airflow_provider_connect_offsets.workspace.journals.journal_store import JournalStore
+from airflow_provider_connect_offsets.workspace.layout import audit_root, journal_root
 
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.observe.clients import Clients
@@ -53,16 +53,7 @@ def poison_days() -> float | None:
 
     Raises :class:`InvalidInput` if the option is not a number of days.
     """
-    text = _option("poison_days") or "30"
-    try:
-        days = float(text)
-    except ValueError:
-        days = -1
-    if not 0 <= days < 36_500:
-        raise InvalidInput(
-            f"[connect_offsets] poison_days is {text!r}, but must be a number of days, like 30, or 0 for ever."
-        )
-    return days or None
+    return parse_days(_option("poison_days") or "30", option="poison_days")
 
 
 def guards() -> Guards:
@@ -76,8 +67,14 @@ def guards() -> Guards:
 
 
 def journal_store() -> JournalStore:
-    """Return where journals are kept, and the key that signs them."""
-    return JournalStore(_option("journal") or journal_root(workspace_uri()), _option("journal_key"))
+    """Return where journals and the audit log are kept, and the key that signs them."""
+    workspace = workspace_uri()
+    return JournalStore(
+        _option("journal") or journal_root(workspace),
+        _option("journal_key"),
+        audit=_option("audit") or audit_root(workspace),
+        audit_days=parse_days(_option("audit_days"), option="audit_days"),
+    )
 
 
 def configure_clients(clients: Clients) -> Clients:

@@ -30,7 +30,7 @@ from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.family import Noun
 from airflow_provider_connect_offsets.offsets.requests.guards import DEFAULT_GUARDS, Guards
-from airflow_provider_connect_offsets.workspace.journal_store import JournalStore
+from airflow_provider_connect_offsets.workspace.journals.journal_store import JournalStore
 from airflow_provider_connect_offsets.workspace.layout import journal_root
 
 Reading = TypeVar("Reading")

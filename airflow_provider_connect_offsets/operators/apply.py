@@ -112,7 +112,8 @@ class BeginOffsetChangeOperator(ReportedOperator):
     def execute(self, context: Context) -> dict[str, Any]:
         """Check each plan and its connector; refuses what has gone stale or overlaps."""
         with fail_clearly(), open_connect(self.parse_as(ConnectorConnectionParams)) as clients:
-            return self.begin_change(self.check_plans(clients, run_key(context)), clients, owner_of(context))
+            owner = owner_of(context, run_of(self))
+            return self.begin_change(self.check_plans(clients, run_key(context)), clients, owner)
 
     def check_plans(self, clients: Clients, run: str) -> list[OffsetPlan]:
         """Return the plans of all connectors; raises if one may not be begun now by ``run``."""
@@ -199,7 +200,7 @@ class ApplyOffsetPlanOperator(Interruptible, TellsChanges, ReportedOperator):
         """
         from airflow_provider_connect_offsets.saga.many import ManySagas
 
-        owner = owner_of(context)
+        owner = owner_of(context, run_of(self))
         free: SimpleQueue[Clients] = SimpleQueue()
         for clients in opened:
             free.put(clients)

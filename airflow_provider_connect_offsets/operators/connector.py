@@ -314,7 +314,7 @@ class AlterConnectorOffsetsOperator(Interruptible, TellsChanges, ConnectorOperat
                 f"Nothing was written: the plan in {written.run_uri} is for {plan.connector!r}, not for "
                 f"{self.connector!r}."
             )
-        stepwise.alter(plan, clients, owner_of(context), seconds=LEASE_SECONDS)
+        stepwise.alter(plan, clients, owner_of(context, RunDirectory(written.run_uri)), seconds=LEASE_SECONDS)
         return len(plan.changed_rows())
 
 

@@ -75,7 +75,7 @@ class CommitGroupOffsetsOperator(TellsChanges, FailoverOperator):
                 try:
                     moved = move_groups(
                         groups,
-                        owner_of(context),
+                        owner_of(context, directory),
                         directory,
                         lambda: commit_translation(directory, clusters, digest=digest),
                     )

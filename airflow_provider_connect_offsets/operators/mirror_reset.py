@@ -150,9 +150,9 @@ class ApplyMirrorResetOperator(Interruptible, TellsChanges, FlowOperator):
         """Reset the flow."""
         from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset, reset_flow
 
-        owner = owner_of(context)
         with fail_clearly():
             run = ResetDirectory(self.parse_as(RunParams).run_uri)
+            owner = owner_of(context, run)
             sync_timeout = self.parse_as(SyncsAwaitedParams).sync_timeout
             plan = read_reset(run, digest=self.parse_as(ApprovedParams).digest)
             with self.open_flow(self.parse_as(WaitingParams)) as clients:

@@ -178,7 +178,7 @@ class RemoveOrphanedOffsetsOperator(ReportedOperator):
                 clients = configure_clients(Clients(connect, connect, connections=named, topic=topic))
                 digest = self.parse_as(ApprovedParams).digest
                 try:
-                    removal = remove_orphans(directory, clients, owner_of(context), digest=digest)
+                    removal = remove_orphans(directory, clients, owner_of(context, directory), digest=digest)
                 finally:
                     report = report_of(directory)
         counts = {"connectors": len(removal.removed), "partitions": removal.partitions}

@@ -12,7 +12,8 @@ from airflow_provider_connect_offsets.exceptions import DatasetError, JournalDam
 from airflow_provider_connect_offsets.saga.lease import SILENT_AFTER, Heartbeat, Owner
 from airflow_provider_connect_offsets.saga.record import SagaRecord, SagaState, StageRecord
 from airflow_provider_connect_offsets.saga.stage import Captures, Stage
-from airflow_provider_connect_offsets.workspace.journal_store import JournalStore
+from airflow_provider_connect_offsets.workspace.journals.audit import AuditEvent, AuditLog
+from airflow_provider_connect_offsets.workspace.journals.journal_store import JournalStore
 
 log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -26,6 +27,7 @@ class JournalEntry:
         number: The generation's number.
         record: What a dead predecessor left unfinished, or an empty record.
         store: The store of all journals.
+        owner: This process.
         taken_over: URI of the predecessor's record; None if nothing was left.
         taken_over_by: Returns who has the lease of a newer generation of a covered resource; None if nobody has.
 
@@ -35,17 +37,19 @@ class JournalEntry:
         others: Name and journal URI of each other resource that the lease covers.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one for each part of a generation
         self,
         home: str,
         number: int,
         record: SagaRecord,
         *,
         store: JournalStore,
+        owner: Owner,
         taken_over: str | None,
         taken_over_by: Callable[[], str | None],
     ) -> None:
         self._store = store
+        self._owner = owner
         self.home = home
         self.number = number
         self.record = record
@@ -127,6 +131,7 @@ class JournalEntry:
         """
         try:
             self.refuse_lost()
+            self._audit(record)
             self._store.write(self.file("record"), record.as_json())
         except Overlap:
             raise
@@ -139,6 +144,29 @@ class JournalEntry:
                 ) from error
             log.warning("The journal %s could not be written.", self.file("record"), exc_info=True)
         self.record = record
+
+    def _audit(self, record: SagaRecord) -> None:
+        """Add the beginning or the end of a saga that changes something to the audit log, before the journal has it.
+
+        So a process that dies in between leaves a saga that is settled later, whose end is then added once more.
+        """
+        if self._store.audit and record.state.is_unfinished != self.record.state.is_unfinished:
+            owner, event = record.owner, AuditEvent.BEGUN if record.state.is_unfinished else AuditEvent.ENDED
+            AuditLog.of(self._store).append(
+                event,
+                resource=record.resource,
+                operation=record.operation,
+                result=record.state.value,
+                digest=record.key,
+                run=owner.run,
+                task=owner.task,
+                host=owner.host,
+                by=f"{self._owner.run} (task {self._owner.task})",
+                triggered_by=owner.triggered_by,
+                approved_by=owner.approved_by,
+                journal=self.file("record"),
+                stages=tuple(_audited(one) for one in record.stages),
+            )
 
     def refuse_lost(self) -> None:
         """Raise an error if this process may no longer change anything; called before each changing request.
@@ -174,6 +202,10 @@ class JournalEntry:
                     f"The journal of {self.record.resource!r} can't be read: {self.file('lease')} ({error!r})."
                 ) from error
             log.warning("The journal %s could not be read.", self.file("lease"), exc_info=True)
+
+
+def _audited(stage: StageRecord) -> dict[str, Any]:
+    return {name: value for name, value in stage.as_json().items() if name not in {"spec", "facts"}}
 
 
 def _end_record(record: SagaRecord) -> SagaRecord:

@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.saga.lease import Lease
 from airflow_provider_connect_offsets.saga.lease import age as age_in_store
 from airflow_provider_connect_offsets.saga.record import SagaRecord, SagaState
 from airflow_provider_connect_offsets.workspace import files
-from airflow_provider_connect_offsets.workspace.journal_store import JournalStore
+from airflow_provider_connect_offsets.workspace.journals.journal_store import JournalStore
 from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
 
 _T = TypeVar("_T")

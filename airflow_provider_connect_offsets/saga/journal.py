@@ -105,7 +105,7 @@ class Journal(Generations):
         # However old its lease is: as long as its generation is the newest, no other run has taken over.
         if lease is None or record is None or lease.owner.run != owner.run or not lease.seconds:
             raise overlaps.taken_over(self.resource, holder=self.holder(number))
-        entry = self._entry(number, record)
+        entry = self._entry(number, record, owner)
         entry.cover(record.beside, [self.at(name, uri)._watch_covered(entry.home) for name, uri in record.beside])  # noqa: SLF001
         self._write_lease(number, owner, seconds=DEAD_AFTER)
         with self._keep(entry, owner, keep=seconds):
@@ -162,15 +162,21 @@ class Journal(Generations):
         """Return the entry of the generation after ``number``, with what an earlier one has left unfinished."""
         taken_over, left = self._find_unfinished(number, home)
         record = left or SagaRecord(self.resource, owner)
-        entry = self._entry(number + 1, record, taken_over)
+        entry = self._entry(number + 1, record, owner, taken_over)
         if not home:
             entry.write(record)
         return entry
 
-    def _entry(self, number: int, record: SagaRecord, taken_over: str | None = None) -> JournalEntry:
+    def _entry(self, number: int, record: SagaRecord, owner: Owner, taken_over: str | None = None) -> JournalEntry:
         asked = self._watch_takeover(number)
         return JournalEntry(
-            self.home(number), number, record, store=self._store, taken_over=taken_over, taken_over_by=asked
+            self.home(number),
+            number,
+            record,
+            store=self._store,
+            owner=owner,
+            taken_over=taken_over,
+            taken_over_by=asked,
         )
 
     def _watch_takeover(self, number: int) -> Callable[[], str | None]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.workspace import files
-from airflow_provider_connect_offsets.workspace.journal_store import JournalStore
+from airflow_provider_connect_offsets.workspace.journals.journal_store import JournalStore
 from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
 
 

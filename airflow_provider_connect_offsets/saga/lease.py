@@ -44,6 +44,8 @@ class Owner(JsonRecord):
         pid: The process; 0: the run, between two of its tasks.
         machine: The boot and container that process numbers belong to; empty if the system hides it.
         started: When the process was started, in ticks since the boot; empty if the system hides it.
+        triggered_by: Who has triggered the run; empty if no person is known.
+        approved_by: Who has approved the change; empty if nobody was asked.
     """
 
     run: str
@@ -52,12 +54,14 @@ class Owner(JsonRecord):
     pid: int
     machine: str = ""
     started: str = ""
+    triggered_by: str = ""
+    approved_by: str = ""
 
     @classmethod
-    def here(cls, *, run: str, task: str) -> Owner:
+    def here(cls, *, run: str, task: str, triggered_by: str = "", approved_by: str = "") -> Owner:
         """Return this process as the owner."""
-        pid = os.getpid()
-        return cls(run, task, socket.gethostname(), pid, _machine(), _start_time(pid))
+        pid, host = os.getpid(), socket.gethostname()
+        return cls(run, task, host, pid, _machine(), _start_time(pid), triggered_by, approved_by)
 
     @property
     def is_gone(self) -> bool:

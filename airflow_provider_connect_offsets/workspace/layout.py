@@ -214,6 +214,11 @@ def journal_root(workspace: str) -> str:
     return join(workspace, "_journal")
 
 
+def audit_root(workspace: str) -> str:
+    """Return the directory of the audit log."""
+    return join(workspace, "_audit")
+
+
 def ledger_root(workspace: str, *, target_cluster: str, source_alias: str, target_alias: str) -> str:
     """Return the directory of the ledgers of all flows between two clusters, which has a directory for each connector.
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -36,6 +38,7 @@ def strict(run_dag: RunDag, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """Runs the DAG in a place that is configured as the page says, but that nobody has to answer."""
     options = {
         "JOURNAL": (tmp_path / "journal").as_uri(),
+        "AUDIT": (tmp_path / "audit").as_uri(),
         "JOURNAL_KEY": "a random text of 32 characters...",
         "PROTECTED": "payments-.* topic=ledger",
         "ALLOWED": "connector=orders-.*",
@@ -46,7 +49,7 @@ def strict(run_dag: RunDag, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_the_change_is_made(strict: RunDag, sandbox: Sandbox, name: str, tmp_path: Path) -> None:
-    """The journal is where it was configured to be, and signed."""
+    """The journal and the audit log are where they were configured to be, and signed; the shell verifies the latter."""
     ran = strict(connector=name, to="shift", value="-3")
 
     assert ran.state == "success", ran.output
@@ -54,6 +57,16 @@ def test_the_change_is_made(strict: RunDag, sandbox: Sandbox, name: str, tmp_pat
     assert journals
     assert all(len(json.loads(file.read_text())["signature"]) == 64 for file in journals)
     assert not list((tmp_path / "workspace").rglob("*.lease.json"))
+    assert not list((tmp_path / "workspace").glob("_audit"))
+    command = [sys.executable, "-m", "airflow_provider_connect_offsets.cli", "audit"]
+    where = ["--workspace", (tmp_path / "workspace").as_uri()]
+    subprocess.run([*command, "verify", *where], check=True)
+    listed = [*command, "list", *where, "--resource", name, "--format", "json"]
+    records = json.loads(subprocess.run(listed, check=True, capture_output=True, text=True).stdout)
+    assert [(one["event"], one["result"], one["run"]) for one in records[-2:]] == [
+        ("begun", "forward", f"strict_change/{ran.run}"),
+        ("ended", "done", f"strict_change/{ran.run}"),
+    ]
     wait_for(
         lambda: sandbox.connect.stored_offsets(name), [{"kafka_offset": RECORDS}], 60, "it does not deliver them again"
     )

@@ -97,7 +97,7 @@ class _PoisonOperator(ReportedOperator):
                 request,
                 clients,
                 kafka,
-                owner_of(context),
+                owner_of(context, directory),
                 KeptRecords(directory, request.connector, content=request.keep_content),
             )
 

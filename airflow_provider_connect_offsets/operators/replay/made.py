@@ -46,8 +46,9 @@ class ReplayIntervalOperator(Interruptible, ReportedOperator):
         from airflow_provider_connect_offsets.operations.connector import replay
         from airflow_provider_connect_offsets.operations.connector.plans import read_replay
 
-        run, owner, began = ReplayDirectory(self.parse_as(RunParams).run_uri), owner_of(context), datetime.now(tz=UTC)
+        run, began = ReplayDirectory(self.parse_as(RunParams).run_uri), datetime.now(tz=UTC)
         with fail_clearly():
+            owner = owner_of(context, run)
             plan = read_replay(run, digest=self.parse_as(ApprovedParams).digest)
             with open_connect(self.parse_as(ConnectorConnectionParams), self.parse_as(WaitingParams)) as clients:
                 try:

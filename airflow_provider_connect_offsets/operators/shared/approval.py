@@ -15,7 +15,7 @@ from airflow.sdk.definitions.param import ParamsDict
 from airflow_provider_connect_offsets.hooks.failures import fail_clearly
 from airflow_provider_connect_offsets.hooks.reports import airflow_url, report_address, report_url
 from airflow_provider_connect_offsets.hooks.settings import GuardedParameters, four_eyes
-from airflow_provider_connect_offsets.operators.shared.common import report_of
+from airflow_provider_connect_offsets.operators.shared.common import find_trigger, report_of
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 from airflow_provider_connect_offsets.report.words import moment
 from airflow_provider_connect_offsets.workspace import files
@@ -50,7 +50,7 @@ class AskOperator(GuardedParameters, ApprovalOperator):
 
     def execute(self, context: Context) -> Any:
         """Ask, go on, or skip the rest."""
-        self.triggered_by = _find_trigger(context)
+        self.triggered_by = find_trigger(context)
         with fail_clearly():
             if not self.is_asked():
                 return None
@@ -87,7 +87,7 @@ class AskOperator(GuardedParameters, ApprovalOperator):
 
         The rejection is recorded first: skipping what follows ends the task (``SkipMixin.skip`` raises in Airflow 3).
         """
-        self.triggered_by = _find_trigger(context)
+        self.triggered_by = find_trigger(context)
         if "chosen_options" in event:
             answer, by = event["chosen_options"][0], _person(event.get("responded_by_user"))
             if answer == self.APPROVE:
@@ -117,11 +117,6 @@ class AskOperator(GuardedParameters, ApprovalOperator):
     @abstractmethod
     def record_rejection(self) -> None:
         """Record in the log, and in the report if there is one, that the answer was no."""
-
-
-def _find_trigger(context: Context) -> str | None:
-    """Return who has triggered the run; None for a scheduled run, or if no name is known."""
-    return getattr(context.get("dag_run"), "triggering_user_name", None) or None
 
 
 def _person(user: Any) -> str | None:

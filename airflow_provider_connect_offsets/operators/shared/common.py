@@ -56,11 +56,23 @@ def run_key(context: Context) -> str:
     return f"{instance.dag_id}/{instance.run_id}{'' if index is None else f'[{index}]'}"
 
 
-def owner_of(context: Context) -> Owner:
-    """Return the identity of this task in journals."""
-    from airflow_provider_connect_offsets.saga.lease import Owner
+def find_trigger(context: Context) -> str | None:
+    """Return who has triggered the run; None for a scheduled run, or if no name is known."""
+    return getattr(context.get("dag_run"), "triggering_user_name", None) or None
 
-    return Owner.here(run=run_key(context), task=str(context["ti"].task_id))
+
+def owner_of(context: Context, run: Directory | None = None) -> Owner:
+    """Return the identity of this task in journals; ``run``: the directory of what was approved, if anything was."""
+    from airflow_provider_connect_offsets.saga.lease import Owner
+    from airflow_provider_connect_offsets.workspace.outcome import Approval
+
+    approval = None if run is None else Approval.read(run.approval)
+    return Owner.here(
+        run=run_key(context),
+        task=str(context["ti"].task_id),
+        triggered_by=find_trigger(context) or "",
+        approved_by=(approval and approval.answered_by) or "",
+    )
 
 
 def new_directory(operator: TakesParameters, context: Context) -> RunDirectory:

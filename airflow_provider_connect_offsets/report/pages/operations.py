@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from airflow_provider_connect_offsets.exceptions import JournalDamaged
 from airflow_provider_connect_offsets.saga import Lease, SagaRecord, SagaState, journals, journals_of
-from airflow_provider_connect_offsets.workspace.journal_store import JournalStore
+from airflow_provider_connect_offsets.workspace.journals.journal_store import JournalStore
 
 log = logging.getLogger(__name__)
 

@@ -28,10 +28,14 @@ class JournalStore:
     Attributes:
         uri: Its URI.
         key: Signs the files; empty: they are not signed.
+        audit: URI of the audit log of the operations; empty: they are not recorded there.
+        audit_days: For how many days its records are kept; None: for ever.
     """
 
     uri: str
     key: str = field(default="", repr=False)
+    audit: str = ""
+    audit_days: float | None = None
 
     def write(self, uri: str, value: Mapping[str, Any]) -> None:
         """Publish a file, replacing an earlier one; raises :class:`WorkspaceUnwritable`."""

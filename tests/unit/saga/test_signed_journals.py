@@ -10,7 +10,7 @@ import pytest
 from airflow_provider_connect_offsets.exceptions import JournalDamaged
 from airflow_provider_connect_offsets.saga import Journal, operate
 from airflow_provider_connect_offsets.saga.lease import Owner
-from airflow_provider_connect_offsets.workspace.journal_store import JournalStore
+from airflow_provider_connect_offsets.workspace.journals.journal_store import JournalStore
 from tests.support.faults.made_up_operations import operation
 from tests.support.faults.made_up_stages import World
 

@@ -1,0 +1,1 @@
+"""The commands ``connect-offsets audit list`` and ``audit verify``."""

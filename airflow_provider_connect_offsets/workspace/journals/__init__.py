@@ -1,0 +1,1 @@
+"""Journals of operations, and the audit log, as files of a workspace."""
