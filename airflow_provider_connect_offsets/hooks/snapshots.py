@@ -35,5 +35,9 @@ def open_snapshot_clients(named: SnapshotConnectionParams) -> Iterator[SnapshotC
             },
             cluster=opened.control.cluster_names()[0],
             origin=opened.origin,
-            connections={"control": named.control, **named.used_connections()},
+            connections={
+                "control": named.control,
+                **named.used_connections(),
+                **named.values("kafka_conn_id", "source_kafka_conn_id"),
+            },
         )

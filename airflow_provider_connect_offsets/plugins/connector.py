@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,9 +23,16 @@ from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Unk
 from airflow_provider_connect_offsets.hooks.clients import open_connect_cluster
 from airflow_provider_connect_offsets.hooks.settings import journal_store, workspace_uri
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.offsets.families import Sink
+from airflow_provider_connect_offsets.offsets.families import MirrorSource, Sink
+from airflow_provider_connect_offsets.offsets.requests.fields import fields_of
 from airflow_provider_connect_offsets.parameters.connections import ConnectParams
-from airflow_provider_connect_offsets.plugins.access import Readable, airflow_path, page_path, unreadable_connection
+from airflow_provider_connect_offsets.plugins.access import (
+    Readable,
+    airflow_path,
+    page_path,
+    report_path,
+    unreadable_connection,
+)
 from airflow_provider_connect_offsets.plugins.headers import HEADERS
 from airflow_provider_connect_offsets.report.html import embed_drawing, render_template
 from airflow_provider_connect_offsets.report.pages.history import read_history, read_snapshots
@@ -38,6 +46,8 @@ from airflow_provider_connect_offsets.workspace.snapshots import SnapshotRecord
 SNAPSHOTS = 30
 # Seconds that a page waits for a rebalance; a person can ask again.
 _PATIENCE = 5.0
+# Reports that are looked for at once: an object store takes a moment for each.
+_AT_ONCE = 8
 
 
 def show_series(dag_id: str, series: str, user: GetUserDep, session: SessionDep, *, now: bool = False) -> HTMLResponse:
@@ -61,7 +71,8 @@ def show_series(dag_id: str, series: str, user: GetUserDep, session: SessionDep,
         now_url=f"{page_path('series', dag_id, series)}?now=true",
         connector_url=lambda name: page_path("connector", dag_id, series, name),
         overview_url=page_path(),
-        restore=lambda uri: _restore(newest, uri),
+        reports=_reports(records),
+        restore=lambda uri: _restore(_where(newest, Sink.name), uri),
     )
     return HTMLResponse(html, headers=HEADERS)
 
@@ -75,6 +86,7 @@ def show_connector(
     if not history.is_known:
         raise HTTPException(status.HTTP_404_NOT_FOUND, f"None of the kept snapshots has a connector {connector!r}.")
     newest = history.seen[0].record
+    where = _where(newest, history.family)
     asked = None
     if now:
         with _asking(newest, user) as clients:
@@ -91,8 +103,8 @@ def show_connector(
         now_url=f"{page_path('connector', dag_id, series, connector)}?now=true",
         series_url=page_path("series", dag_id, series),
         overview_url=page_path(),
-        restore=lambda uri: _restore(newest, uri, connectors=re.escape(connector)),
-        actions=_commands(newest, connector, is_sink=any(one.family == Sink.name for one in history.seen)),
+        restore=lambda uri: _restore(where, uri, connectors=re.escape(connector)),
+        actions=_commands(where, connector, history.family),
     )
     return HTMLResponse(html, headers=HEADERS)
 
@@ -111,7 +123,7 @@ def _asking(record: SnapshotRecord, user: BaseUser) -> Iterator[Clients]:
     if not record.connections:
         why = "The newest snapshot does not say how its Connect cluster is reached. The next one will."
         raise HTTPException(status.HTTP_404_NOT_FOUND, why)
-    named = ConnectParams.parse(**record.connections)
+    named = ConnectParams.parse(**_connect(record))
     if conn_id := unreadable_connection(user, named.used_connections().values()):
         raise HTTPException(status.HTTP_403_FORBIDDEN, f"You may not read Airflow's connection {conn_id!r}.")
     try:
@@ -121,6 +133,18 @@ def _asking(record: SnapshotRecord, user: BaseUser) -> Iterator[Clients]:
         raise HTTPException(status.HTTP_404_NOT_FOUND, str(error)) from error
     except ConnectOffsetsError as error:
         raise HTTPException(status.HTTP_502_BAD_GATEWAY, str(error)) from error
+
+
+def _reports(records: Sequence[tuple[str, SnapshotRecord]]) -> dict[str, str | None]:
+    """Return the report of each snapshot's run, which compares it with the one before, by the snapshot's URI."""
+
+    def find(one: tuple[str, SnapshotRecord]) -> tuple[str, str | None]:
+        uri, record = one
+        dag_id, _, run_id = record.run.partition("/")
+        return uri, report_path(workspace_uri(), dag_id, run_id)
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return dict(pool.map(find, records))
 
 
 def _by_failure(one: tuple[str, ConnectorOverview]) -> tuple[bool, str]:
@@ -133,21 +157,33 @@ def _task_states(of: ConnectorStatus) -> str:
     return ", ".join(f"{count} {state}" for state, count in sorted(counted.items())) or "none"
 
 
-def _restore(record: SnapshotRecord, uri: str, **params: str) -> str:
-    return trigger_command("connector_offsets_restore", {"snapshot_uri": uri, **params, **record.connections})
+def _connect(record: SnapshotRecord) -> dict[str, str]:
+    """Return the parameters by which the Connect cluster of a snapshot was reached."""
+    return {name: value for name, value in record.connections.items() if name in fields_of(ConnectParams)}
 
 
-def _commands(record: SnapshotRecord, connector: str, *, is_sink: bool) -> Mapping[str, str]:
+def _where(record: SnapshotRecord, family: str) -> dict[str, str]:
+    """Return the connections of a change of a connector of this family, as far as the snapshot names them."""
+    names = {Sink.name: "kafka_conn_id", MirrorSource.name: "source_kafka_conn_id"}
+    kafka = record.connections.get(names.get(family, ""), "")
+    return {**_connect(record), **({"kafka_conn_id": kafka} if kafka else {})}
+
+
+def _restore(where: Mapping[str, str], uri: str, **params: str) -> str:
+    return trigger_command("connector_offsets_restore", {"snapshot_uri": uri, **params, **where})
+
+
+def _commands(where: Mapping[str, str], connector: str, family: str) -> Mapping[str, str]:
     """Return what a person most often does with a connector, and the command for it."""
-    where: dict[str, Any] = {"connector": connector, **record.connections}
+    where = {"connector": connector, **where}
     change = "connector_offsets_change"
-    back = {**where, "to": "shift", "value": "-100"}
+    back: dict[str, Any] = {**where, "to": "shift", "value": "-100"}
     commands = {
         "See what it would read again if it went 100 offsets back": trigger_command(change, {**back, "dry_run": True}),
         "Let it go 100 offsets back, once someone approves": trigger_command(change, back),
         "Let it read everything again": trigger_command(change, {**where, "to": "earliest", "value": ""}),
     }
-    if is_sink:
+    if family == Sink.name:
         found = trigger_command("connector_offsets_poison", where)
         commands["Find the record on which it has failed, and skip it once someone approves"] = found
     return commands

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MINE, OTHER = "reports_of_one", "reports_of_another"  # Airflow knows both
 SERIES = "c-kafka_connect_default"
-BY = {"control": "rest", "connect_conn_id": "kafka_connect_default"}
+BY = {"control": "rest", "connect_conn_id": "kafka_connect_default", "kafka_conn_id": "kafka_target"}
 Get = Callable[..., "Response"]
 
 

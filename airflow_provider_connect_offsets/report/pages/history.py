@@ -66,6 +66,11 @@ class History:
         """Whether any snapshot has the connector."""
         return any(one.state is not None for one in self.seen)
 
+    @property
+    def family(self) -> str:
+        """Its family, as the newest snapshot that has it says; empty if none has it."""
+        return next((one.family for one in self.seen if one.family), "")
+
     def moved(self) -> list[int | None]:
         """Return for each snapshot by how many offsets the positions had moved since the one before; None: unknown."""
         moves = [_moved(earlier, later) for later, earlier in pairwise(self.seen)]

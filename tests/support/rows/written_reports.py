@@ -189,6 +189,7 @@ def series_page(path: Path) -> str:
         now_url="#",
         connector_url=lambda _name: "#",
         overview_url="#",
+        reports={path.as_uri(): "#"},
         restore=lambda uri: f"airflow dags trigger connector_offsets_restore --conf {uri}{LONG}",
     )
 
