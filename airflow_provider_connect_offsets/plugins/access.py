@@ -8,6 +8,7 @@ from urllib.parse import quote
 from airflow.api_fastapi.app import API_ROOT_PATH, get_auth_manager
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 from airflow.api_fastapi.auth.managers.models.resource_details import ConnectionDetails, DagAccessEntity, DagDetails
+from airflow.models.connection import Connection
 from airflow.models.dag import DagModel
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -52,7 +53,7 @@ def unreadable_connection(user: BaseUser, conn_ids: Collection[str]) -> str | No
     """Return the first of these connections that a user may not read; None if they may read all."""
     manager = get_auth_manager()
     for conn_id in conn_ids:
-        details = ConnectionDetails(conn_id=conn_id)
+        details = ConnectionDetails(conn_id=conn_id, team_name=Connection.get_team_name(conn_id))
         if not manager.is_authorized_connection(method="GET", details=details, user=user):
             return conn_id
     return None

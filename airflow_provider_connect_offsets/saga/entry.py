@@ -58,6 +58,7 @@ class JournalEntry:
         self._taken_over = taken_over
         self._taken_over_by = [taken_over_by]
         self._in_memory = False
+        self._is_open = record.state.is_unfinished  # by the audit log
 
     def cover(self, others: Iterable[tuple[str, str]], taken_over_by: Iterable[Callable[[], str | None]]) -> None:
         """Add resources that the lease covers, each with a function that names who has taken it over."""
@@ -98,8 +99,10 @@ class JournalEntry:
         """
         if self._taken_over is not None:
             self.may_change()
+            ended = _end_record(self.record)
+            self._audit(ended)
             # The predecessor's own file first: until the new record is durable, this generation still has the old one.
-            self._store.write(self._taken_over, _end_record(self.record).as_json())
+            self._store.write(self._taken_over, ended.as_json())
             self._taken_over = None
         record = SagaRecord(self.record.resource, owner, operation=operation, key=key, beside=self.others)
         begun = SagaState.FORWARD if inherited else SagaState.CLAIMED
@@ -150,7 +153,7 @@ class JournalEntry:
 
         So a process that dies in between leaves a saga that is settled later, whose end is then added once more.
         """
-        if self._store.audit and record.state.is_unfinished != self.record.state.is_unfinished:
+        if self._store.audit and record.state.is_unfinished != self._is_open:
             owner, event = record.owner, AuditEvent.BEGUN if record.state.is_unfinished else AuditEvent.ENDED
             AuditLog.of(self._store).append(
                 event,
@@ -167,6 +170,7 @@ class JournalEntry:
                 journal=self.file("record"),
                 stages=tuple(_audited(one) for one in record.stages),
             )
+            self._is_open = not self._is_open
 
     def refuse_lost(self) -> None:
         """Raise an error if this process may no longer change anything; called before each changing request.

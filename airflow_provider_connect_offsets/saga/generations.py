@@ -147,7 +147,7 @@ class Generations:
         lease, record = self._lease(number), self.record(number) if number else None
         if lease is not None and lease.owner.run != run:
             own = next((one for _home, one in self._records() if one.owner.run == run and one.key), None)
-            if own is not None and own.state is not SagaState.DONE:
+            if own is not None and own.is_begun and own.state is not SagaState.DONE:
                 raise overlaps.taken_over(self.resource, holder=self.holder(number))
             return False
         is_kept = lease is not None and not lease.owner.pid and not lease.is_over

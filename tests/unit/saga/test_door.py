@@ -17,6 +17,9 @@ from airflow_provider_connect_offsets.saga.lease import Lease
 from airflow_provider_connect_offsets.saga.record import SagaState
 from airflow_provider_connect_offsets.saga.stage import JsonMap
 from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.journals.audit import AuditLog
+from airflow_provider_connect_offsets.workspace.journals.journal_store import JournalStore
+from tests.support.faults.dead_holders import Time
 from tests.support.faults.made_up_operations import MINE, OTHER, MadeUpRegistry, die, operation
 from tests.support.faults.made_up_stages import (
     ALTER,
@@ -202,6 +205,23 @@ def test_only_the_stops_are_taken_over(world: World, journal: Journal) -> None:
         operate(operation(world, journal), MINE)
 
     assert world.in_effect == {"stop x": False, "alter x": False}
+
+
+def test_the_end_of_what_was_taken_over_is_recorded_too(world: World, tmp_path: Path, time: Time) -> None:
+    """Also if its stops are inherited: then nothing of it was settled by itself."""
+    store = JournalStore(tmp_path.as_uri(), audit=(tmp_path / "audit").as_uri())
+    journal = Journal(store, cluster="c", resource="a sink", wall=time, age=time.age, clock=time.clock)
+    die(world, journal, "capture resume x")
+    operate(operation(world, journal), OTHER)
+
+    log = AuditLog.of(store)
+    assert log.verify().problems == ()
+    assert [(one.event, one.run, one.result) for one in log.records()] == [
+        ("begun", MINE.run, "forward"),
+        ("ended", MINE.run, "undone"),
+        ("begun", OTHER.run, "forward"),
+        ("ended", OTHER.run, "done"),
+    ]
 
 
 def test_nothing_is_claimed_if_there_is_nothing_to_do(world: World, journal: Journal) -> None:
