@@ -38,6 +38,11 @@ class TaskStatus:
     trace: str | None = None
 
 
+def first_line(trace: str | None) -> str | None:
+    """Return the first line of a stack trace, with secrets masked; None if there is no trace."""
+    return one_line(trace.strip().splitlines()[0]) if trace and trace.strip() else None
+
+
 @dataclass(frozen=True, slots=True)
 class ConnectorStatus:
     """State of a connector and of its tasks, as in ``GET /connectors/{c}/status``.
@@ -81,8 +86,7 @@ class ConnectorStatus:
     def cause(self) -> str:
         """First line of the first stack trace, with secrets masked."""
         traces = [self.trace, *(task.trace for task in self.failed_tasks)]
-        first = next((trace.strip().splitlines()[0] for trace in traces if trace and trace.strip()), "no trace")
-        return one_line(first)
+        return next(filter(None, map(first_line, traces)), "no trace")
 
 
 #: Whether a status is the one that is waited for.

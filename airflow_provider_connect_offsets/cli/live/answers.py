@@ -8,8 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from airflow_provider_connect_offsets.cli.live.tables import Row
-from airflow_provider_connect_offsets.connect.protocols import ConnectorOverview, ConnectorStatus, State, TaskStatus
-from airflow_provider_connect_offsets.masking import one_line
+from airflow_provider_connect_offsets.connect.protocols import (
+    ConnectorOverview,
+    ConnectorStatus,
+    State,
+    TaskStatus,
+    first_line,
+)
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.lag import observe_replicated
 from airflow_provider_connect_offsets.offsets.document import canonical_json
@@ -50,7 +55,7 @@ def describe(clients: Clients, connector: str) -> dict[str, Any]:
         "class": info.connector_class,
         "state": status.state.value,
         "worker": status.worker,
-        "cause": _cause(status.trace),
+        "cause": first_line(status.trace),
         "tasks": [_task(task) for task in status.tasks],
         **clients.offsets.read_offsets(connector).as_json(),
     }
@@ -66,11 +71,7 @@ def offset_rows(offsets: Iterable[Mapping[str, Any]]) -> list[Row]:
 
 
 def _task(task: TaskStatus) -> Row:
-    return dict(zip(TASKS, (task.number, task.state.value, task.worker, _cause(task.trace)), strict=True))
-
-
-def _cause(trace: str | None) -> str | None:
-    return one_line(trace.strip().splitlines()[0]) if trace and trace.strip() else None
+    return dict(zip(TASKS, (task.number, task.state.value, task.worker, first_line(task.trace)), strict=True))
 
 
 def list_lags(clients: Clients, connectors: Iterable[str]) -> Iterator[Row]:
