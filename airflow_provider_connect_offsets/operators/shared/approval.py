@@ -17,7 +17,6 @@ from airflow_provider_connect_offsets.hooks.reports import airflow_url, report_a
 from airflow_provider_connect_offsets.hooks.settings import GuardedParameters, four_eyes
 from airflow_provider_connect_offsets.operators.shared.common import find_trigger, report_of
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
-from airflow_provider_connect_offsets.report.words import moment
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.layout import Directory, RunDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Approval
@@ -64,6 +63,8 @@ class AskOperator(GuardedParameters, ApprovalOperator):
     @property
     def open_until(self) -> str:
         """When the time to answer ends that begins now, for templates of notifiers; empty if it never ends."""
+        from airflow_provider_connect_offsets.report.words import moment
+
         limit: timedelta | None = getattr(self, _TIME_TO_ANSWER)
         return "" if limit is None else moment(datetime.now(tz=UTC) + limit)
 
