@@ -189,7 +189,14 @@ class _Work:
             shutil.copytree(newest.uri.removeprefix("file://"), kept)
         clusters = list(seen_clusters(self.scratch.as_uri(), "snapshots"))
         unfinished = list(unfinished_operations(JournalStore(journal_root(self.scratch.as_uri()))))
-        shown: dict[str, Any] = {"waiting": [], "runs": [], "dag_urls": {"snapshots": "/dags/snapshots"}}
+        shown: dict[str, Any] = {
+            "waiting": [],
+            "flows": [],
+            "runs": [],
+            "dag_urls": {"snapshots": "/dags/snapshots"},
+            "connector_url": lambda cluster, name: f"/connector/{cluster.series}/{name}",
+            "series_url": lambda cluster: f"/series/{cluster.series}",
+        }
         html = render_template(
             "overview.html.j2", title="Connect offsets", clusters=clusters, unfinished=unfinished, **shown
         )

@@ -86,7 +86,9 @@ def _response(dag_id: str, run_id: str, path: str) -> Response | None:
     below = f"{path.rstrip('/')}/report.html".lstrip("/")
     uri = served_uri(below, **run)
     is_there = uri is not None and exists(uri) and not is_linked(uri, run["workspace"])
-    return RedirectResponse(_address(dag_id, run_id, below), headers=HEADERS) if is_there else None
+    return (
+        RedirectResponse(page_path("report", dag_id, run_id, *below.split("/")), headers=HEADERS) if is_there else None
+    )
 
 
 async def explain(request: Request, error: StarletteHTTPException) -> Response:
@@ -105,8 +107,3 @@ async def explain_unreadable(request: Request, error: Exception) -> Response:
     log.warning("Nothing can be sent, because the workspace can't be read.", exc_info=error)
     text = "The API server can't read the workspace ([connect_offsets] workspace). The API server's log has the cause."
     return await explain(request, HTTPException(status.HTTP_503_SERVICE_UNAVAILABLE, text))
-
-
-def _address(dag_id: str, run_id: str, path: str = "") -> str:
-    """Return the path of a run's file on this server, with Airflow's prefix."""
-    return f"{API_ROOT_PATH.rstrip('/')}{PREFIX}/report/{quote(f'{dag_id}/{run_id}/{path}'.rstrip('/'))}"

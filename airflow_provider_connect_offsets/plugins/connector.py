@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -39,6 +38,7 @@ from airflow_provider_connect_offsets.report.pages.history import read_history, 
 from airflow_provider_connect_offsets.report.pages.operations import operations_on
 from airflow_provider_connect_offsets.report.pages.overview import find_series
 from airflow_provider_connect_offsets.words import trigger_command
+from airflow_provider_connect_offsets.workspace.files import read_at_once
 from airflow_provider_connect_offsets.workspace.series import SnapshotSeries
 from airflow_provider_connect_offsets.workspace.snapshots import SnapshotRecord
 
@@ -46,8 +46,6 @@ from airflow_provider_connect_offsets.workspace.snapshots import SnapshotRecord
 SNAPSHOTS = 30
 # Seconds that a page waits for a rebalance; a person can ask again.
 _PATIENCE = 5.0
-# Reports that are looked for at once: an object store takes a moment for each.
-_AT_ONCE = 8
 
 
 def show_series(dag_id: str, series: str, user: GetUserDep, session: SessionDep, *, now: bool = False) -> HTMLResponse:
@@ -72,7 +70,7 @@ def show_series(dag_id: str, series: str, user: GetUserDep, session: SessionDep,
         connector_url=lambda name: page_path("connector", dag_id, series, name),
         overview_url=page_path(),
         reports=_reports(records),
-        restore=lambda uri: _restore(_where(newest, Sink.name), uri),
+        restore=lambda uri: _restore(_where(newest, Sink.name, MirrorSource.name), uri),
     )
     return HTMLResponse(html, headers=HEADERS)
 
@@ -143,8 +141,7 @@ def _reports(records: Sequence[tuple[str, SnapshotRecord]]) -> dict[str, str | N
         dag_id, _, run_id = record.run.partition("/")
         return uri, report_path(workspace_uri(), dag_id, run_id)
 
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return dict(pool.map(find, records))
+    return dict(read_at_once(find, records))
 
 
 def _by_failure(one: tuple[str, ConnectorOverview]) -> tuple[bool, str]:
@@ -162,10 +159,14 @@ def _connect(record: SnapshotRecord) -> dict[str, str]:
     return {name: value for name, value in record.connections.items() if name in fields_of(ConnectParams)}
 
 
-def _where(record: SnapshotRecord, family: str) -> dict[str, str]:
-    """Return the connections of a change of a connector of this family, as far as the snapshot names them."""
+def _where(record: SnapshotRecord, *families: str) -> dict[str, str]:
+    """Return the connections of a change, as far as the snapshot names them.
+
+    A change is checked against the logs of one Kafka cluster: that of the first of ``families`` that has one.
+    """
     names = {Sink.name: "kafka_conn_id", MirrorSource.name: "source_kafka_conn_id"}
-    kafka = record.connections.get(names.get(family, ""), "")
+    named = (record.connections.get(names.get(family, ""), "") for family in families)
+    kafka = next(filter(None, named), None)
     return {**_connect(record), **({"kafka_conn_id": kafka} if kafka else {})}
 
 

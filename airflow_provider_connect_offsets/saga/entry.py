@@ -152,9 +152,13 @@ class JournalEntry:
         """Add the beginning or the end of a saga that changes something to the audit log, before the journal has it.
 
         So a process that dies in between leaves a saga that is settled later, whose end is then added once more.
+
+        Raises :class:`JournalLost` if the audit log can't be written.
         """
-        if self._store.audit and record.state.is_unfinished != self._is_open:
-            owner, event = record.owner, AuditEvent.BEGUN if record.state.is_unfinished else AuditEvent.ENDED
+        if not self._store.audit or record.state.is_unfinished == self._is_open:
+            return
+        owner, event = record.owner, AuditEvent.BEGUN if record.state.is_unfinished else AuditEvent.ENDED
+        try:
             AuditLog.of(self._store).append(
                 event,
                 resource=record.resource,
@@ -170,7 +174,12 @@ class JournalEntry:
                 journal=self.file("record"),
                 stages=tuple(_audited(one) for one in record.stages),
             )
-            self._is_open = not self._is_open
+        except Exception as error:  # of any file system
+            raise JournalLost(
+                f"The audit log {self._store.audit} can't be written for {record.operation} of {record.resource!r} "
+                f"({error!r})."
+            ) from error
+        self._is_open = not self._is_open
 
     def refuse_lost(self) -> None:
         """Raise an error if this process may no longer change anything; called before each changing request.

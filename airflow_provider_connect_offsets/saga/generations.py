@@ -107,7 +107,8 @@ class Generations:
         begun: list[tuple[SagaRecord, Lease | None]] = []
         for home, record in self._records():
             # A saga that another process has settled is in that process's generation, too.
-            is_known = begun and (begun[-1][0].owner, begun[-1][0].key) == (record.owner, record.key)
+            what = (record.owner, record.operation, record.key)
+            is_known = any((one.owner, one.operation, one.key) == what for one, _lease in begun[-1:])
             if record.is_begun and not is_known:
                 begun.append((record, self._read_stored(home, "lease", Lease.from_json)))
         return begun

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
@@ -19,6 +20,10 @@ from airflow_provider_connect_offsets.masking import mask_text
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.settings import umask
 
+_Item = TypeVar("_Item")
+_Read = TypeVar("_Read")
+# Files that are read at once: an object store takes a moment for each.
+_AT_ONCE = 8
 # Object stores on which only one of two callers can create a file: the package of each protocol, since 2024.12.0
 # (``mode="create"``: If-None-Match of S3, ifGenerationMatch of GCS, overwrite=False of Azure). All others use fsspec's
 # default, which checks whether the file exists before it writes.
@@ -245,6 +250,12 @@ def list_names(uri: str) -> list[str]:
     except _MISSING:
         return []
     return sorted(entry.rstrip("/").rsplit("/", 1)[-1] for entry in paths)
+
+
+def read_at_once(read: Callable[[_Item], _Read], items: Iterable[_Item]) -> list[_Read]:
+    """Return what ``read`` returns for each of ``items``, in their order; several are read at once."""
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return list(pool.map(read, items))
 
 
 def remove_tree(uri: str) -> None:

@@ -1,6 +1,6 @@
-"""Change where orders-sink resumes, once Ada or Bob approves; both are told by mail and in Slack that a run waits.
+"""Change where orders-sink resumes, once Ada or Bob approves; a mail and a message in Slack say that a run waits.
 
-It needs the providers of both, and two Airflow connections beside those of the change itself:
+It needs the providers of both, and two Airflow connections more than the change itself:
 
     pip install apache-airflow-providers-smtp apache-airflow-providers-slack
     airflow connections add smtp_default --conn-type smtp --conn-host smtp.example.com --conn-port 587 \

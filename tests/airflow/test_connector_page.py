@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -88,6 +89,18 @@ def test_what_has_changed_it(get: Get, snapshots: list[str], workspace: str) -> 
     assert "<td>being made</td>" in row
     assert f"<td>{OTHER}/run</td>" in row
     assert "No run that is remembered has changed it." in get(page, f"reader-of-{MINE}").text
+
+
+@pytest.mark.parametrize(("other", "kafka"), [({}, "kafka_target"), ({"kafka_conn_id": ""}, "kafka_source")])
+def test_a_restore_of_all_names_a_kafka_cluster(get: Get, workspace: str, other: dict[str, str], kafka: str) -> None:
+    """That of the sinks, whose logs the positions are checked against; without one, that of the MirrorSources."""
+    by = {**BY, "source_kafka_conn_id": "kafka_source", **other}
+    uri = keep_snapshot(workspace, MINE, Taken([At(0, 1)], connections=by))
+
+    text = html.unescape(get(f"series/{MINE}/{SERIES}").text)
+
+    [conf] = re.findall(r"connector_offsets_restore --conf '(\{.*?\})'", text)
+    assert json.loads(conf) == {"snapshot_uri": uri, **BY, "kafka_conn_id": kafka}
 
 
 def test_the_snapshots_of_a_series(get: Get, snapshots: list[str], workspace: str) -> None:

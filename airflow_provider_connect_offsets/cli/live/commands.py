@@ -182,15 +182,11 @@ def _checked(systems: dict[str, Any]) -> dict[str, Any]:
     cluster = systems["strimzi_cluster"]
     if systems["namespace"] is not None and cluster is None:
         raise click.UsageError("--namespace makes no sense without --strimzi-cluster.")
-    if (config := systems.get("config")) is not None:
+    if systems.get("config") is not None:
         typed = click.get_current_context().get_parameter_source("url") is ParameterSource.COMMANDLINE
         if typed or cluster is not None:
             raise click.UsageError("--config reads the worker's storage, so leave out --url and --strimzi-cluster.")
-        return {
-            "config": config,
-            "flow": systems["flow"],
-            **({"kafka": systems["kafka"]} if "kafka" in systems else {}),
-        }
+        return {name: value for name, value in systems.items() if name in {"config", "flow", "kafka"}}
     if systems.get("flow") is not None:
         raise click.UsageError("--flow makes no sense without --config.")
     if systems["url"] is None and cluster is None:

@@ -1,1 +1,1 @@
-"""What the pages that Airflow's API server renders show, beside reports."""
+"""What the pages that Airflow's API server renders show besides reports."""

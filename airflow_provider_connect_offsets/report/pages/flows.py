@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -17,8 +16,6 @@ from airflow_provider_connect_offsets.workspace.paths import join, unique_segmen
 from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
 
 log = logging.getLogger(__name__)
-
-_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +71,9 @@ def flows_in(
         report_of: Returns the address of a run's report; None if it has none.
     """
     flows: dict[tuple[str, str], list[SeenReadiness]] = {}
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        for key, seen in filter(None, pool.map(lambda run_id: _seen(workspace, dag_id, run_id, report_of), run_ids)):
-            flows.setdefault(key, []).append(seen)
+    found = files.read_at_once(lambda run_id: _seen(workspace, dag_id, run_id, report_of), run_ids)
+    for key, seen in filter(None, found):
+        flows.setdefault(key, []).append(seen)
     return [SeenFlow(dag_id, name, connector, tuple(runs)) for (name, connector), runs in flows.items()]
 
 

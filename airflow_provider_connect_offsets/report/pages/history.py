@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -15,6 +14,7 @@ from airflow_provider_connect_offsets.exceptions import DatasetError, InvalidInp
 from airflow_provider_connect_offsets.report.charts.trend import PositionPoint, draw_positions
 from airflow_provider_connect_offsets.report.pages.positions import SeenPosition, left_to_read, seen_positions
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
+from airflow_provider_connect_offsets.workspace.files import read_at_once
 from airflow_provider_connect_offsets.workspace.schemas import CONNECTORS
 from airflow_provider_connect_offsets.workspace.series import SnapshotSeries, read_record
 from airflow_provider_connect_offsets.workspace.snapshots import SnapshotDirectory, SnapshotRecord
@@ -22,8 +22,6 @@ from airflow_provider_connect_offsets.workspace.snapshots import SnapshotDirecto
 log = logging.getLogger(__name__)
 Result = TypeVar("Result")
 
-#: Snapshots that are read at once: an object store takes a moment for each file.
-_AT_ONCE = 8
 #: Partitions that the chart shows.
 MOST_CHARTED = 8
 
@@ -95,15 +93,13 @@ class History:
 
 def read_snapshots(series: SnapshotSeries, *, most: int) -> list[tuple[str, SnapshotRecord]]:
     """Read URI and record of the newest ``most`` snapshots of a series, without those that can't be read."""
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return list(filter(None, pool.map(_or_none(_read), series.list_newest(most))))
+    return list(filter(None, read_at_once(_or_none(_read), series.list_newest(most))))
 
 
 def read_history(series: SnapshotSeries, connector: str, *, most: int) -> History:
     """Read where a connector was in the newest ``most`` snapshots of a series, without those that can't be read."""
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        seen = pool.map(_or_none(partial(_seen_at, connector)), series.list_newest(most))
-        return History(connector, tuple(filter(None, seen)))
+    seen = read_at_once(_or_none(partial(_seen_at, connector)), series.list_newest(most))
+    return History(connector, tuple(filter(None, seen)))
 
 
 def _or_none(read: Callable[[str], Result]) -> Callable[[str], Result | None]:
