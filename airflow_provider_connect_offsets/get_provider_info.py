@@ -50,7 +50,13 @@ def get_provider_info() -> dict[str, Any]:
         "hooks": _modules("hooks.kafka", "hooks.kafka_connect"),
         "connection-types": [_kafka_connect()],
         "extra-links": [f"{_PACKAGE}.operators.shared.links.ReportLink"],
-        "asset-uris": [{"schemes": ["connect-offsets"], "handler": f"{_PACKAGE}.assets.normalize"}],
+        "asset-uris": [
+            {
+                "schemes": ["connect-offsets"],
+                "handler": f"{_PACKAGE}.assets.normalize",
+                "to_openlineage_converter": f"{_PACKAGE}.assets.openlineage_dataset",
+            }
+        ],
         "config": {"connect_offsets": {"description": "Changes of connector offsets.", "options": _options()}},
     }
 

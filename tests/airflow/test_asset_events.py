@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlsplit
 from uuid import uuid4
 
@@ -14,6 +16,11 @@ import pytest
 from airflow.sdk import Asset
 
 from airflow_provider_connect_offsets.assets import connector_asset, group_asset, moved_groups_asset
+from airflow_provider_connect_offsets.operators.shared.lineage import (
+    MOST_CHANGES,
+    lineage_of_changes,
+    lineage_of_job,
+)
 from sandbox import Progress, Sandbox, wait_for, wait_until
 from sandbox.airflow import DAGS, AirflowStandalone
 from sandbox.connectors import file_sink_config
@@ -77,7 +84,13 @@ def test_a_rewind_starts_another_dag(sandbox: Sandbox, orders: str, tmp_path: Pa
     dags.mkdir()
     for file in (DAGS / "connector_offsets_change.py", EXAMPLES / "totals_again.py"):
         shutil.copy(file, dags)
-    settings = {"CONNECT_CLUSTER": str(sandbox.target.cluster_id())}
+    cluster, lineage = str(sandbox.target.cluster_id()), tmp_path / "lineage.jsonl"
+    transport = {"type": "file", "log_file_path": str(lineage), "append": True}
+    settings = {
+        "CONNECT_CLUSTER": cluster,
+        "AIRFLOW__OPENLINEAGE__TRANSPORT": json.dumps(transport),
+        "AIRFLOW__OPENLINEAGE__SPARK_INJECT_PARENT_JOB_INFO": "True",
+    }
     airflow = AirflowStandalone(sandbox, workspace=tmp_path / "workspace", dags=dags, settings=settings)
     airflow.start()
     try:
@@ -98,8 +111,29 @@ def test_a_rewind_starts_another_dag(sandbox: Sandbox, orders: str, tmp_path: Pa
         assert extra["before"] == {orders: {"partitions": 1, "lowest": RECORDS, "highest": RECORDS}}
         assert (extra["moved_back"], extra["moved_forward"]) == (1, 0)
         assert extra["plan_uri"] == f"{extra['run_uri']}/offset_plan"
+        _expect_lineage(lineage, cluster, extra)
+        assert "spark.openlineage.parentRunId" in airflow.log(
+            dag_id="connector_offsets_change", run_id=real, task="change.plan"
+        )
     finally:
         airflow.close()
+
+
+def _expect_lineage(file: Path, cluster: str, extra: dict[str, Any]) -> None:
+    """OpenLineage has one change, with the extra of its asset event, and both plans."""
+    events = [json.loads(line) for line in file.read_text().splitlines()]
+    ended = [event for event in events if event["eventType"] == "COMPLETE"]
+    changes = [event for event in ended if "connectOffsets_changes" in event["run"]["facets"]]
+    jobs = [found for event in ended if (found := event["run"]["facets"].get("connectOffsets_job"))]
+
+    [change] = changes
+    assert [(found["namespace"], found["name"]) for found in change["outputs"]] == [
+        (f"connect-offsets://{cluster}", "orders-sink")
+    ]
+    facet = change["run"]["facets"]["connectOffsets_changes"]
+    assert (facet["changes"], facet["more"]) == ([extra], 0)
+    assert [job["job"] for job in jobs] == ["plan", "plan"]
+    assert extra["digest"] in [job["summary"]["digest"] for job in jobs]
 
 
 def _change(airflow: AirflowStandalone, *, dry_run: bool) -> str:
@@ -120,3 +154,14 @@ def _runs(airflow: AirflowStandalone, dag_id: str) -> dict[str, str]:
 def _returned(airflow: AirflowStandalone, run: str, task_id: str) -> object:
     entry = airflow.call("GET", f"{run}/taskInstances/{task_id}/xcomEntries/return_value?deserialize=true")
     return entry["value"]
+
+
+def test_a_facet_lists_no_more_changes_than_a_backend_takes() -> None:
+    """A fleet's task says how many changes its facet leaves out; one without changes has no facet."""
+    told = [{"kind": "offsets_changed", "name": str(number)} for number in range(MOST_CHANGES + 2)]
+
+    facet = lineage_of_changes(told).run_facets["connectOffsets_changes"]
+
+    assert (facet.changes, facet.more) == (told[:MOST_CHANGES], 2)
+    assert not lineage_of_changes(()).run_facets
+    assert not lineage_of_job("plan", None).run_facets

@@ -14,6 +14,7 @@ from airflow_provider_connect_offsets.operators.shared.common import run_key
 from airflow_provider_connect_offsets.workspace.outcome import Result
 
 if TYPE_CHECKING:
+    from airflow.providers.openlineage.extractors import OperatorLineage
     from airflow.sdk import Asset, Context
 
     from airflow_provider_connect_offsets.observe.clients import Clients
@@ -42,19 +43,28 @@ class ChangeKind(StrEnum):
 class TellsChanges:
     """A mixin for operators that apply changes: their events belong to the alias ``ANY_CHANGE``, one of their outlets.
 
-    Airflow registers the events of a task that succeeds, and no others.
+    Airflow registers the events of a task that succeeds, and no others. OpenLineage, if it is installed, gets them in a
+    run facet, also of a task that fails.
     """
 
     outlets: list[Any]
+    told: tuple[dict[str, Any], ...] = ()
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.outlets = [*self.outlets, ANY_CHANGE]
 
+    def get_openlineage_facets_on_complete(self, _task_instance: object) -> OperatorLineage:
+        """Return what OpenLineage adds to the run of this task; its outputs are the assets of the events."""
+        from airflow_provider_connect_offsets.operators.shared.lineage import lineage_of_changes
+
+        return lineage_of_changes(self.told)
+
     def tell(self, context: Context, extra: dict[str, Any], *, of: Callable[[], Asset]) -> None:
         """Add an event of the asset ``of``."""
         with _log_failure(extra):
             context["outlet_events"][ANY_CHANGE].add(of(), extra=extra)
+        self.told = (*self.told, extra)
 
     def tell_change(self, context: Context, clients: Clients, name: str, *, kind: ChangeKind, **more: object) -> None:
         """Add the event of a change of the connector or consumer group ``name``; ``more``: more of its ``extra``."""

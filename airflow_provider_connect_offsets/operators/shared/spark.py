@@ -26,6 +26,7 @@ from airflow_provider_connect_offsets.settings import umask
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 
 if TYPE_CHECKING:
+    from airflow.providers.openlineage.extractors import OperatorLineage
     from airflow.sdk import Context
 
 
@@ -96,6 +97,7 @@ class OffsetsJobOperator(SparkJobOperator):
     """Run a job as ``SparkJobOperator`` does, then judge what it found."""
 
     preset: ClassVar[dict[str, Any]] = {"multiple_outputs": True}
+    found: Mapping[str, Any] | None = None
 
     @abstractmethod
     def judge(self) -> dict[str, Any]:
@@ -105,7 +107,15 @@ class OffsetsJobOperator(SparkJobOperator):
         """Submit the job, then show and judge what it found."""
         self.submit(context)
         with fail_clearly():
-            return self.judge()
+            found = self.judge()
+        self.found = found
+        return found
+
+    def get_openlineage_facets_on_complete(self, _task_instance: object) -> OperatorLineage:
+        """Return what OpenLineage adds to the run of this task: the job's summary."""
+        from airflow_provider_connect_offsets.operators.shared.lineage import lineage_of_job
+
+        return lineage_of_job(self.job, self.found)
 
 
 def _home_of_pip() -> dict[str, str]:
