@@ -18,6 +18,9 @@ LOWEST_TOOLS := hypothesis|pytest|pytest-rerunfailures|pytest-timeout|pytest-xdi
 PYTHONS      ?= 3.12 3.13
 # The Python of `make coverage`: from 3.12 on Python itself reports which lines run (sys.monitoring), which costs no time.
 COVERED      := .venv-3.12
+# The wheel as people install it, with what it brings, and the licenses that all of that may have.
+PUBLISHED := build/published
+LICENSES  := Apache;BSD;MIT;ISC;MPL-2.0;Mozilla Public License 2.0;PSF-2.0;Python Software Foundation License;Unlicense;Artistic License
 # Of `make bench`: runs of each side of a row, and the part of the records and partitions that is measured.
 RUNS  ?= 3
 SCALE ?= 1
@@ -25,10 +28,14 @@ SCALE ?= 1
 UNIT_FLOOR   := 50
 # The tests that belong to no suite of their own: pyproject.toml lists the suites' markers.
 NO_SUITE     := not faults and not processes and not mirror and not jobs and not kubernetes and not cluster and not browser and not versions and not quickstart and not fuzz
+# These have the LGPL, and come with the extra postgres: they are imported, not changed.
+LGPL      := psycopg psycopg-binary
+# In arguments of what is called.
+comma := ,
 # From uv's cache alone where that suffices, which takes seconds: not every package index says what may be cached.
 uv_pip = @$(UV) pip $(1) --quiet --offline >/dev/null 2>&1 || $(UV) pip $(1) --quiet >/dev/null
 
-.PHONY: setup demo test unit test-processes test-browser pictures test-mirror test-cluster test-jobs test-kubernetes test-sample databases test-steps test-faults test-histories test-versions test-fuzz test-lowest test-pythons test-quickstart test-newest coverage up down bench lint format lock docs reference clean
+.PHONY: setup demo test unit test-processes test-browser pictures test-mirror test-cluster test-jobs test-kubernetes test-sample databases test-steps test-faults test-histories test-versions test-fuzz test-lowest test-pythons test-quickstart test-newest coverage up down bench lint format lock docs reference sbom clean
 
 setup: $(VENV)/ready  ## .venv with locked packages, and Kafka's jars in the cache
 	@$(BIN)/python -m sandbox jars
@@ -166,9 +173,23 @@ reference: setup  ## the parts of docs/reference that are made from the code
 docs: setup  ## the documentation's site in build/site, which opens from the disk; a warning is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
-lock: setup  ## requirements.lock anew
+sbom: setup  ## the wheel in an environment of its own: its bill of materials (build/sbom.json), and a check of all licenses
+	rm -rf build/wheel && $(UV) build --quiet --wheel --out-dir build/wheel
+	bash venv.sh 3.11 $(PUBLISHED)
+	sed -e 's/ *\\$$//' -e '/^ *--hash/d' requirements.lock > build/versions.txt
+	$(call uv_pip,install --python $(PUBLISHED) --constraint build/versions.txt "$$(ls build/wheel/*.whl)[postgres$(comma)strimzi]")
+	bash venv.sh 3.11 build/sbom
+	$(call uv_pip,install --python build/sbom --require-hashes -r requirements-sbom.lock)
+	build/sbom/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --output-file build/sbom.json $(PUBLISHED)/bin/python
+	build/sbom/bin/pip-licenses --python $(PUBLISHED)/bin/python --from mixed --partial-match --allow-only "$(LICENSES)" --ignore-packages $(LGPL) --summary
+	$(PUBLISHED)/bin/connect-offsets --help > build/help.txt
+	$(PUBLISHED)/bin/airflow providers get airflow-provider-connect-offsets
+
+lock: setup  ## requirements.lock and requirements-sbom.lock anew
 	$(BIN)/uv pip compile --universal --python-version 3.11 --no-emit-index-url --no-header --generate-hashes \
 	  --group dev --group docs -c constraints.txt -o requirements.lock pyproject.toml
+	$(BIN)/uv pip compile --universal --python-version 3.11 --no-emit-index-url --no-header --generate-hashes \
+	  --group sbom -o requirements-sbom.lock
 
 clean:
 	rm -rf $(VENV) $(LOWEST) $(PYTHONS:%=.venv-%) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage

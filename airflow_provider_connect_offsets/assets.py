@@ -72,7 +72,7 @@ def openlineage_dataset(asset: Asset, _lineage_context: object = None) -> Datase
 
     OpenLineage's provider calls it for each asset with this scheme.
     """
-    from airflow.providers.common.compat.openlineage.facet import Dataset
+    from airflow.providers.common.compat.openlineage.facet import Dataset  # noqa: PLC0415 - loads OpenLineage's client
 
     parsed = urlsplit(asset.uri)
     return Dataset(namespace=f"{SCHEME}://{parsed.netloc}", name=parsed.path.removeprefix("/"))

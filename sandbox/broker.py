@@ -39,12 +39,13 @@ class Broker(Kafka):
 class Secured:
     """Additional listeners: the security protocol of each by its name, and the settings that they need.
 
-    ``scram`` are users as ``StorageTool format --add-scram`` takes them.
+    ``scram`` are users as ``StorageTool format --add-scram`` takes them, ``options`` further options of the JVM.
     """
 
     listeners: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     scram: Sequence[str] = ()
+    options: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,8 @@ class _BrokerRecipe:
         return [kafka_command("kafka.tools.StorageTool", arguments, home=home, version=self.version)]
 
     def command(self, home: Path) -> list[str]:
-        return kafka_command("kafka.Kafka", [str(home / "broker.properties")], home=home, version=self.version)
+        settings, options = [str(home / "broker.properties")], self.secured.options
+        return kafka_command("kafka.Kafka", settings, home=home, version=self.version, options=options)
 
     def is_ready(self, ports: Sequence[int]) -> bool:
         # Another sandbox's broker may have taken the port first; this one is then about to end.

@@ -20,6 +20,8 @@ KAFKA_VERSION = "4.3.1"
 OLDER_VERSIONS = ("3.5.1", "3.6.2", "3.9.1", "4.0.2")
 
 _MODULES = ("kafka_2.13", "connect-runtime", "connect-mirror", "connect-file", "kafka-tools")
+# Beside these, in the version that most tests run with.
+_ALSO = ("connect-basic-auth-extension",)
 _LOG4J2 = "org.apache.logging.log4j:log4j-slf4j-impl:2.25.4"  # of the log4j that Kafka itself asks for
 _RELOAD4J = "org.slf4j:slf4j-reload4j:1.7.36"  # of the slf4j that Kafka itself asks for
 
@@ -49,7 +51,7 @@ def logs_by_log4j2(version: str) -> bool:
 def modules(version: str) -> tuple[str, ...]:
     """The modules of a version of Kafka, in Maven's notation."""
     return (
-        *(f"org.apache.kafka:{name}:{version}" for name in _MODULES),
+        *(f"org.apache.kafka:{name}:{version}" for name in (*_MODULES, *(_ALSO if version == KAFKA_VERSION else ()))),
         _LOG4J2 if logs_by_log4j2(version) else _RELOAD4J,
     )
 

@@ -13,8 +13,18 @@ from sandbox.java import java
 _OPTIONS = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Djava.awt.headless=true")
 
 
-def kafka_command(main_class: str, arguments: Sequence[str], *, home: Path, version: str = KAFKA_VERSION) -> list[str]:
-    """The command that runs one of Kafka's main classes with its log settings and scratch files in ``home``."""
+def kafka_command(
+    main_class: str,
+    arguments: Sequence[str],
+    *,
+    home: Path,
+    version: str = KAFKA_VERSION,
+    options: Sequence[str] = (),
+) -> list[str]:
+    """The command that runs one of Kafka's main classes with its log settings and scratch files in ``home``.
+
+    ``options`` are further options of the JVM.
+    """
     scratch = home / "tmp"
     scratch.mkdir(exist_ok=True)
     return [
@@ -22,6 +32,7 @@ def kafka_command(main_class: str, arguments: Sequence[str], *, home: Path, vers
         *_OPTIONS,
         f"-Djava.io.tmpdir={scratch}",
         _logging(home, version),
+        *options,
         "-cp",
         f"{kafka_jars(version)}/*",
         main_class,

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-from sandbox.broker import Broker
+from sandbox.broker import Broker, Secured
 from sandbox.errors import SandboxError
 from sandbox.jars import KAFKA_VERSION, kafka_jars
 from sandbox.java import java
@@ -28,7 +28,8 @@ class Sandbox:
 
     ``root`` holds all files; it is created, or must be empty, and goes with the sandbox, also when this process is
     killed. ``keep_logs`` is where the logs are copied to when the block is left by an exception. ``worker_properties``
-    go over the worker's settings. ``version`` is Kafka's, of brokers and workers.
+    go over the worker's settings. ``version`` is Kafka's, of brokers and workers. ``secured`` are further listeners of
+    both brokers, with what they need.
     """
 
     def __init__(
@@ -38,12 +39,13 @@ class Sandbox:
         keep_logs: Path | None = None,
         worker_properties: Mapping[str, str] | None = None,
         version: str = KAFKA_VERSION,
+        secured: Secured | None = None,
     ) -> None:
         self.root = _fresh_root(root)
         self.data = self.root / "data"
         self.version = version
-        self.source = Broker("source", self._home("source"), version=version)
-        self.target = Broker("target", self._home("target"), version=version)
+        self.source = Broker("source", self._home("source"), secured=secured, version=version)
+        self.target = Broker("target", self._home("target"), secured=secured, version=version)
         self._keep_logs = keep_logs
         self._worker_properties = dict(worker_properties or {})
         self.workers = [self._worker("connect")]
@@ -92,12 +94,20 @@ class Sandbox:
         wait_until(self.connect.is_led, 60, "no worker leads the others", progress=self.connect.work, interval=0.2)
 
     def another_cluster(
-        self, name: str, properties: Mapping[str, str] | None = None, *, mode: Mode = Mode.DISTRIBUTED
+        self,
+        name: str,
+        properties: Mapping[str, str] | None = None,
+        *,
+        mode: Mode = Mode.DISTRIBUTED,
+        **security: Any,
     ) -> ConnectWorker:
-        """Start a worker on the target, in a Connect cluster of its own; ``close`` its process to end it."""
+        """Start a worker on the target, in a Connect cluster of its own; ``close`` its process to end it.
+
+        ``security``: ``login`` and ``options`` of the worker.
+        """
         topics = {f"{kind}.storage.topic": f"{name}-{kind}" for kind in ("config", "offset", "status")}
         own = {"group.id": name, **topics, **(properties or {})}
-        worker = self._worker(name, own, mode)
+        worker = self._worker(name, own, mode, **security)
         self._others.append(worker)
         worker.process.start()
         return worker
@@ -153,7 +163,11 @@ class Sandbox:
         return self.root / PROCESSES / name
 
     def _worker(
-        self, name: str, properties: Mapping[str, str] | None = None, mode: Mode = Mode.DISTRIBUTED
+        self,
+        name: str,
+        properties: Mapping[str, str] | None = None,
+        mode: Mode = Mode.DISTRIBUTED,
+        **security: Any,
     ) -> ConnectWorker:
         return ConnectWorker(
             name,
@@ -162,6 +176,7 @@ class Sandbox:
             properties=self._worker_properties if properties is None else properties,
             mode=mode,
             version=self.version,
+            **security,
         )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from sandbox.connect import Connect, ConnectAt
 from sandbox.jars import KAFKA_VERSION
@@ -21,7 +22,11 @@ class Mode(StrEnum):
 
 
 class ConnectWorker(Connect):
-    """A worker; ``properties`` override its settings."""
+    """A worker; ``properties`` override its settings.
+
+    With properties that begin with ``listeners.https.`` it has a second listener. ``more``: ``version`` of Kafka;
+    ``login``, name and password with a colon between, if it asks for them; ``options``, further options of the JVM.
+    """
 
     def __init__(
         self,
@@ -31,27 +36,40 @@ class ConnectWorker(Connect):
         bootstrap: Callable[[], str],
         properties: Mapping[str, str],
         mode: Mode = Mode.DISTRIBUTED,
-        version: str = KAFKA_VERSION,
+        **more: Any,
     ) -> None:
         self.settings = home / "worker.properties"
-        self.process = ServerProcess(f"worker {name}", home, _WorkerRecipe(bootstrap, mode, version, dict(properties)))
+        self._login: str = more.get("login", "")
+        recipe = _WorkerRecipe(bootstrap, mode, properties=dict(properties), **more)
+        self.process = ServerProcess(f"worker {name}", home, recipe)
 
     @property
     def url(self) -> str:
-        """The address of its REST API."""
-        return _url(self.process.ports)
+        """The address of its REST API, with the login if it asks for one."""
+        return _url(self.process.ports, self._login)
+
+    @property
+    def https_port(self) -> int:
+        """The port of its second listener."""
+        return self.process.ports[1]
 
 
 @dataclass(frozen=True, slots=True)
 class _WorkerRecipe:
     bootstrap: Callable[[], str]
     mode: Mode
-    version: str
+    version: str = KAFKA_VERSION
     properties: Mapping[str, str] = field(default_factory=dict)
-    ports: int = 1
+    login: str = ""
+    options: Sequence[str] = ()
+
+    @property
+    def ports(self) -> int:
+        return 1 + any(name.startswith("listeners.https.") for name in self.properties)
 
     def prepare(self, home: Path, ports: Sequence[int]) -> list[list[str]]:
-        own = {"bootstrap.servers": self.bootstrap(), "listeners": _url(ports)}
+        also = "".join(f",https://127.0.0.1:{port}" for port in ports[1:])
+        own = {"bootstrap.servers": self.bootstrap(), "listeners": f"{_url(ports)}{also}"}
         if self.mode is Mode.STANDALONE:
             own["offset.storage.file.filename"] = str(home / "connect.offsets")
         settings = {**_SETTINGS, **own, **self.properties}
@@ -61,14 +79,14 @@ class _WorkerRecipe:
 
     def command(self, home: Path) -> list[str]:
         main_class, settings = f"org.apache.kafka.connect.cli.{self.mode}", str(home / "worker.properties")
-        return kafka_command(main_class, [settings], home=home, version=self.version)
+        return kafka_command(main_class, [settings], home=home, version=self.version, options=self.options)
 
     def is_ready(self, ports: Sequence[int]) -> bool:
-        return ConnectAt(_url(ports)).is_ready()
+        return ConnectAt(_url(ports, self.login)).is_ready()
 
 
-def _url(ports: Sequence[int]) -> str:
-    return f"http://127.0.0.1:{ports[0]}"
+def _url(ports: Sequence[int], login: str = "") -> str:
+    return f"http://{login}{'@' if login else ''}127.0.0.1:{ports[0]}"
 
 
 _SETTINGS = {

@@ -19,6 +19,7 @@ from airflow_provider_connect_offsets.connect.rest.endpoint import (
     BearerToken,
     ConnectEndpoint,
     OAuthClient,
+    without_secrets,
 )
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.get_provider_info import get_provider_info
@@ -51,10 +52,18 @@ def endpoint_of(connection: Connection, *, observed: tuple[str, ...] = ()) -> Co
     extra = extra_of(connection)
     _mask(connection, extra)
     with name_errors(connection):
-        if not observed:
-            return _endpoint(connection, extra, _urls(connection))
-        configured = _urls(connection) if connection.host else ()
-        return _endpoint(connection, extra, observed).at(observed, configured=configured)
+        if observed:
+            configured = _urls(connection) if connection.host else ()
+            endpoint = _endpoint(connection, extra, observed).at(observed, configured=configured)
+        else:
+            endpoint = _endpoint(connection, extra, _urls(connection))
+    if unencrypted := endpoint.unencrypted():
+        log.warning(
+            "Airflow connection %r sends credentials or headers unencrypted to %s. Use https.",
+            connection.conn_id,
+            ", ".join(map(without_secrets, unencrypted)),
+        )
+    return endpoint
 
 
 def _endpoint(connection: Connection, extra: Mapping[str, Any], urls: tuple[str, ...]) -> ConnectEndpoint:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Mapping
 from typing import Any
 
 from airflow.providers.apache.kafka.hooks.base import KafkaBaseHook
@@ -13,6 +15,7 @@ from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.hooks.connections import connection_of, extra_of
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 
+log = logging.getLogger(__name__)
 DEFAULT_CONN_ID = "kafka_default"
 _EXAMPLE = """--conn-type kafka --conn-extra '{"bootstrap.servers": "kafka.example.com:9092"}'"""
 _SECRET_WORDS = ("password", "secret", "jaas", "token", "key.pem", "oauthbearer.config")
@@ -33,7 +36,21 @@ def kafka_config(conn_id: str = DEFAULT_CONN_ID) -> dict[str, Any]:
         config: dict[str, Any] = _Settings(kafka_config_id=conn_id).get_conn  # type: ignore[no-untyped-call]
     except (ValueError, AirflowOptionalProviderFeatureException) as error:
         raise InvalidInput(f"Airflow connection {conn_id!r} can't be used: {error}") from error
+    if _sends_secrets(config):
+        log.warning(
+            "Airflow connection %r sends its credentials unencrypted to %s. Use security.protocol=SASL_SSL, or a SCRAM "
+            "mechanism.",
+            conn_id,
+            config["bootstrap.servers"],
+        )
     return config
+
+
+def _sends_secrets(config: Mapping[str, Any]) -> bool:
+    """Whether a password or token itself goes over the network without TLS; a SCRAM mechanism sends neither."""
+    protocol = str(config.get("security.protocol", "")).upper()
+    mechanism = str(config.get("sasl.mechanism") or config.get("sasl.mechanisms") or "").upper()
+    return protocol == "SASL_PLAINTEXT" and mechanism in {"PLAIN", "OAUTHBEARER"}
 
 
 def kafka_cluster(conn_id: str = DEFAULT_CONN_ID, *, patient: bool = True) -> KafkaCluster:

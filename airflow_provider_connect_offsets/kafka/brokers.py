@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from enum import StrEnum
 from typing import Any, Self, TypeVar
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException
@@ -27,11 +28,15 @@ _DENIED = frozenset(
     {
         KafkaError._AUTHENTICATION,  # noqa: SLF001 - librdkafka's own codes begin with an underscore
         KafkaError.SASL_AUTHENTICATION_FAILED,
-        KafkaError.TOPIC_AUTHORIZATION_FAILED,
-        KafkaError.GROUP_AUTHORIZATION_FAILED,
-        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
     }
 )
+# What a right is missing on, by the code of the refusal.
+_WITHOUT_RIGHT = {
+    KafkaError.TOPIC_AUTHORIZATION_FAILED: "the topic",
+    KafkaError.GROUP_AUTHORIZATION_FAILED: "the consumer group",
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED: "the cluster",
+    KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "the transactional id",
+}
 _NO_ANSWER = frozenset(
     {
         KafkaError._TRANSPORT,  # noqa: SLF001
@@ -47,6 +52,17 @@ _NO_ANSWER = frozenset(
     }
 )
 _CHECK = "Check bootstrap.servers and security.protocol."
+
+
+class AclOperation(StrEnum):
+    """Operations that ACLs allow or deny, as ``kafka-acls`` names them (Java enum ``AclOperation``)."""
+
+    ALTER_CONFIGS = "AlterConfigs"
+    DELETE = "Delete"
+    DESCRIBE = "Describe"
+    DESCRIBE_CONFIGS = "DescribeConfigs"
+    READ = "Read"
+    WRITE = "Write"
 
 
 class Brokers:
@@ -117,16 +133,19 @@ class Brokers:
         metadata = self.ask("read the cluster's id", lambda client: client.list_topics(timeout=self.timeout))
         return str(metadata.cluster_id)
 
-    def ask(self, purpose: str, call: Callable[[AdminClient], Result]) -> Result:
+    def ask(
+        self, purpose: str, call: Callable[[AdminClient], Result], *, right: AclOperation = AclOperation.DESCRIBE
+    ) -> Result:
         """Call the admin client and return its answer.
 
         Args:
             purpose: What the call is for, for messages ("list the topics").
             call: Called with the client; may wait for the client's futures.
+            right: What the user's ACLs must allow for it, for messages.
 
         Raises:
             Unreachable: No broker answered within the timeout.
-            AccessDenied: Kafka refuses the credentials.
+            AccessDenied: Kafka refuses the credentials, or the user has no right to do that.
             StoreError: Kafka answered with another error, or the client is closed.
         """
         if self._client is None:
@@ -134,7 +153,7 @@ class Brokers:
         try:
             return call(self._client)
         except KafkaException as error:
-            raise self.meaning(f"Can't {purpose}", error) from error
+            raise self.meaning(f"Can't {purpose}", error, right=right) from error
 
     def request_offsets(
         self,
@@ -147,15 +166,17 @@ class Brokers:
         answers = client.list_offsets(requested, isolation_level=isolation, request_timeout=self.timeout)
         return {TopicPartition(one.topic, one.partition): answer for one, answer in answers.items()}
 
-    def meaning(self, failed: str, error: KafkaException) -> StoreError:
-        """Return the store error for ``error``; its message starts with ``failed``."""
+    def meaning(self, failed: str, error: KafkaException, *, right: AclOperation = AclOperation.DESCRIBE) -> StoreError:
+        """Return the store error for ``error``; its message starts with ``failed``. ``right``: as of :meth:`ask`."""
         reason: KafkaError = error.args[0]
+        if missing := describe_missing_right(reason, right):
+            return AccessDenied(f"{failed}: Kafka at {self.servers} does not allow it ({reason.str()}). {missing}")
         if self._client is not None:
             self._client.poll(0)  # calls _keep_error with the causes of a timeout
         denials = [text for code, text in self._errors.items() if code in _DENIED]
         if reason.code() in _DENIED or (reason.code() in _NO_ANSWER and denials):
             text = f"{failed}: Kafka at {self.servers} refuses these credentials ({(denials or [reason.str()])[0]})."
-            return AccessDenied(f"{text} Check the security settings and the ACLs of the connection.")
+            return AccessDenied(f"{text} Check the security settings of the connection.")
         if reason.code() in _NO_ANSWER:
             why = "; ".join([reason.str(), *self._errors.values()])
             text = f"{failed}: no answer from Kafka at {self.servers} within {self.timeout:g} s ({why})."
@@ -176,6 +197,12 @@ class Brokers:
             self._all_down = True
         else:
             self._errors[error.code()] = error.str().partition(" (after ")[0]
+
+
+def describe_missing_right(refusal: KafkaError, right: AclOperation) -> str:
+    """Write a sentence about the ACL that a user needs; empty if Kafka has refused something for another reason."""
+    subject = _WITHOUT_RIGHT.get(refusal.code())
+    return f"The user of its connection needs an ACL that allows {right} on {subject}." if subject else ""
 
 
 class _DebugOnly:

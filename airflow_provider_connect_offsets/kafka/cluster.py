@@ -21,6 +21,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 from airflow_provider_connect_offsets import fencing
 from airflow_provider_connect_offsets.clock import make_attempts
 from airflow_provider_connect_offsets.exceptions import InvalidInput, StoreError
+from airflow_provider_connect_offsets.kafka.brokers import AclOperation
 from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
 from airflow_provider_connect_offsets.kafka.remaining import RemainingRecords
 from airflow_provider_connect_offsets.kafka.spans import Isolation, Spans
@@ -69,8 +70,8 @@ class KafkaCluster(RemainingRecords):
         return Spans(self._config, isolation=isolation, timeout=self.timeout)
 
     def partitions(self, topic: str) -> list[TopicPartition]:
-        """Return the partitions of ``topic``; empty if it does not exist."""
-        return [TopicPartition(topic, number) for number in range(self.topics().get(topic, 0))]
+        """Return the partitions of ``topic``; empty if it does not exist. Raises store errors."""
+        return [TopicPartition(topic, number) for number in range(self.counts_of([topic]).get(topic, 0))]
 
     def records(self, topic: str) -> Iterator[TopicRecord]:
         """Read all records of ``topic``; raises :class:`InvalidInput` if it does not exist, and store errors."""
@@ -98,14 +99,16 @@ class KafkaCluster(RemainingRecords):
         self.ask(
             f"delete topic {topic!r}",
             lambda client: client.delete_topics([topic], operation_timeout=self.timeout)[topic].result(),
+            right=AclOperation.DELETE,
         )
 
     def policy(self, topic: str) -> CleanupPolicy:
         """Return the policy of ``topic``; raises :class:`InvalidInput` if it does not exist, and store errors."""
         try:
-            return self.ask(f"read the settings of topic {topic!r}", lambda client: self._policy(client, topic))
+            purpose, right = f"read the settings of topic {topic!r}", AclOperation.DESCRIBE_CONFIGS
+            return self.ask(purpose, lambda client: self._policy(client, topic), right=right)
         except StoreError as error:
-            if topic in self.topics():
+            if self.counts_of([topic]):
                 raise
             raise InvalidInput(f"There is no topic {topic!r} in the cluster of {self.servers}.") from error
 
@@ -163,7 +166,7 @@ class KafkaCluster(RemainingRecords):
 
         purpose = f"set {_POLICY} of topic {topic!r} to {policy or 'the default'}"
         fencing.ask()
-        self.ask(purpose, alter)
+        self.ask(purpose, alter, right=AclOperation.ALTER_CONFIGS)
         for attempt in self._attempts_until_effective():
             with attempt:
                 now = self.policy(topic)
@@ -181,7 +184,7 @@ class KafkaCluster(RemainingRecords):
             with attempt:
                 fencing.ask()
                 try:
-                    self.ask(f"delete the records of topic {topic!r}", delete)
+                    self.ask(f"delete the records of topic {topic!r}", delete, right=AclOperation.DELETE)
                 except StoreError as error:
                     raise _as_not_yet(error) from error
 

@@ -18,7 +18,7 @@ from confluent_kafka.admin import AdminClient
 from airflow_provider_connect_offsets import fencing
 from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, make_attempts
 from airflow_provider_connect_offsets.exceptions import StoreError, Unreachable
-from airflow_provider_connect_offsets.kafka.brokers import Brokers
+from airflow_provider_connect_offsets.kafka.brokers import AclOperation, Brokers
 from airflow_provider_connect_offsets.kafka.group_kinds import (
     COORDINATING,
     OTHER_TYPE,
@@ -191,7 +191,7 @@ class ConsumerGroups(Brokers):
         failed: dict[str, StoreError] = {}
         for group, answer in _in_flight(offsets, lambda group: self._request_commit(group, offsets[group])):
             try:
-                self._await_answer(group, "set", answer)
+                self._await_answer(group, "set", answer, right=AclOperation.READ)
             except StoreError as error:
                 failed[group] = error
         return failed
@@ -204,6 +204,7 @@ class ConsumerGroups(Brokers):
         self.ask(
             f"delete consumer group {group!r}",
             lambda client: client.delete_consumer_groups([group], request_timeout=self.timeout)[group].result(),
+            right=AclOperation.DELETE,
         )
 
     def _request_commit(self, group: str, offsets: Mapping[TopicPartition, int | Committed]) -> _Answer:
@@ -229,13 +230,16 @@ class ConsumerGroups(Brokers):
             if one.offset >= 0
         }
 
-    def _await_answer(self, group: str, verb: str, pending: _Answer) -> list[KafkaPartition]:
+    def _await_answer(
+        self, group: str, verb: str, pending: _Answer, *, right: AclOperation = AclOperation.DESCRIBE
+    ) -> list[KafkaPartition]:
         """Wait for the answer on a group's partitions; raises the error of the first partition that has one."""
-        answer = self.ask(f"{verb} the offsets of consumer group {group!r}", lambda _client: pending.result())
+        purpose = f"{verb} the offsets of consumer group {group!r}"
+        answer = self.ask(purpose, lambda _client: pending.result(), right=right)
         for one in answer.topic_partitions or []:
             if one.error is not None:
                 failed = f"Can't {verb} the offset of group {group!r}, topic {one.topic!r} partition {one.partition}"
-                raise self.meaning(failed, KafkaException(one.error))
+                raise self.meaning(failed, KafkaException(one.error), right=right)
         return answer.topic_partitions or []
 
     def _list(self, client: AdminClient) -> list[str]:

@@ -12,8 +12,9 @@ from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec  # type: ignore[attr-defined]
 
 from airflow_provider_connect_offsets.exceptions import AccessDenied, InvalidInput, StoreError
-from airflow_provider_connect_offsets.kafka.brokers import Brokers
+from airflow_provider_connect_offsets.kafka.brokers import AclOperation, Brokers
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.words import join_first
 
 _INTERNAL = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
 # Given a name that no topic can have, librdkafka gets no answer, not even about other topics.
@@ -66,6 +67,20 @@ class KafkaLogs(Brokers):
         """Return topic → number of partitions, sorted by name, without Kafka's internal topics. Raises store errors."""
         topics = self.ask("list the topics", lambda client: client.list_topics(timeout=self.timeout)).topics
         return {name: len(topics[name].partitions) for name in sorted(topics) if name not in _INTERNAL}
+
+    def counts_of(self, names: Iterable[str]) -> dict[str, int]:
+        """Return topic → number of partitions of those of ``names`` that exist; raises as :meth:`refuse_hidden`."""
+        requested, counts = set(names), self.topics()
+        self.refuse_hidden(requested - counts.keys())
+        return {name: count for name, count in counts.items() if name in requested}
+
+    def refuse_hidden(self, missing: Iterable[str]) -> None:
+        """Raise :class:`AccessDenied` if topics are ``missing`` among all topics because the user may not see them.
+
+        Kafka leaves topics without the right Describe out of the list of all topics, but refuses them by name (Java
+        class ``KafkaApis``). Raises other store errors, too.
+        """
+        self.topic_ids(missing)
 
     def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
         """Return topic → id (KIP-516), without topics that do not exist. Raises store errors."""
@@ -140,7 +155,8 @@ class KafkaLogs(Brokers):
         resources = [ConfigResource(ConfigResource.Type.TOPIC, topic) for topic in sorted(set(topics))]
         if not resources:
             return {}
-        return self.ask("read the settings of topics", lambda client: self._configs(client, resources))
+        purpose = f"read the settings of topic {join_first([repr(one.name) for one in resources], _NAMED_IN_ERROR)}"
+        return self.ask(purpose, lambda client: self._configs(client, resources), right=AclOperation.DESCRIBE_CONFIGS)
 
     def _configs(self, client: AdminClient, resources: list[ConfigResource]) -> dict[str, dict[str, str]]:
         answers = client.describe_configs(resources, request_timeout=self.timeout)
@@ -175,7 +191,7 @@ class KafkaLogs(Brokers):
                 ids[topic] = str(answer.result().topic_id)
             except KafkaException as error:
                 if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
-                    raise
+                    raise self.meaning(f"Can't look up topic {topic!r}", error) from error
         return ids
 
     def _failure(self, failed: dict[TopicPartition, KafkaException]) -> StoreError:
@@ -202,8 +218,7 @@ def _rank(error: StoreError) -> int:
 
 def _name_partitions(partitions: Iterable[TopicPartition]) -> str:
     names = sorted(f"topic {where.topic!r} partition {where.partition}" for where in partitions)
-    more = len(names) - _NAMED_IN_ERROR
-    return ", ".join(names[:_NAMED_IN_ERROR]) + (f" and {more} more" if more > 0 else "")
+    return join_first(names, _NAMED_IN_ERROR)
 
 
 def _milliseconds(moment: datetime) -> int:

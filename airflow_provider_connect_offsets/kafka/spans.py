@@ -15,7 +15,7 @@ from confluent_kafka import TopicPartition as KafkaPartition
 
 from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, at_intervals
 from airflow_provider_connect_offsets.exceptions import StoreError
-from airflow_provider_connect_offsets.kafka.brokers import Brokers
+from airflow_provider_connect_offsets.kafka.brokers import AclOperation, Brokers
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.words import quantify
 
@@ -34,6 +34,9 @@ _SINGLE = {**_LARGE, "fetch.message.max.bytes": 16_384, "fetch.wait.max.ms": 20}
 # Number of partitions whose single records are read at the same time. Each request names all of them and may be
 # answered with one batch of one of them: with 1,000 at once, 1,000 records take three times as long.
 _TOGETHER = 64
+
+# What Kafka answers to a search for a group's coordinator, if the user has no right on the group.
+_OF_GROUP = frozenset({KafkaError.GROUP_AUTHORIZATION_FAILED})
 
 # Topic and partition of a librdkafka message.
 _Partition = tuple[str | None, int | None]
@@ -208,7 +211,7 @@ def consume(
         if reports():
             partitions = quantify(among, "partition")
             log.info("%s: %d of %s have been read.", cluster.servers, among - len(unread), partitions)
-        if messages := consumer.consume(at_once, _WAIT):
+        if messages := _of_topics(consumer.consume(at_once, _WAIT)):
             received = SYSTEM_CLOCK.now()
             yield messages
         elif SYSTEM_CLOCK.now() - received > cluster.timeout:
@@ -226,7 +229,7 @@ def position_of(cluster: Brokers, message: Message) -> tuple[TopicPartition, int
     """
     error, topic, number, offset = message.error(), message.topic(), message.partition(), message.offset()
     if error is not None and error.code() != KafkaError._PARTITION_EOF:  # noqa: SLF001 - a public constant
-        raise cluster.meaning(f"Can't read topic {topic!r}", KafkaException(error))
+        raise cluster.meaning(f"Can't read topic {topic!r}", KafkaException(error), right=AclOperation.READ)
     if topic is None or number is None or offset is None:
         raise StoreError(f"{cluster.servers}: librdkafka returned a message without topic, partition or offset.")
     return TopicPartition(topic, number), offset, error is None
@@ -246,6 +249,20 @@ def _part(data: bytes | str | None) -> bytes:
 def raw(data: bytes | str | None) -> bytes | None:
     """Return a key or value as bytes; librdkafka's types also allow text."""
     return data.encode() if isinstance(data, str) else data
+
+
+def _of_topics(messages: list[Message]) -> list[Message]:
+    """Leave out errors about the consumer's group, which it does not join: librdkafka looks for its coordinator anyway.
+
+    So no right on that group is needed.
+    """
+    about_group = {id(one) for one in _with_errors(messages) if _code_of(one) in _OF_GROUP}
+    return [one for one in messages if id(one) not in about_group] if about_group else messages
+
+
+def _code_of(message: Message) -> int | None:
+    error = message.error()
+    return None if error is None else error.code()
 
 
 def _with_errors(messages: list[Message]) -> list[Message]:

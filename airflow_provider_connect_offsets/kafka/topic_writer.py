@@ -15,6 +15,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 
 from airflow_provider_connect_offsets import fencing
 from airflow_provider_connect_offsets.exceptions import ChangeError, OutcomeUnknown, StoreError
+from airflow_provider_connect_offsets.kafka.brokers import AclOperation, describe_missing_right
 from airflow_provider_connect_offsets.words import quantify
 
 log = logging.getLogger(__name__)
@@ -92,8 +93,7 @@ class TopicWriter:
         except KafkaException as error:
             raise StoreError(
                 f"Nothing was written to topic {self.topic!r}. With exactly-once support of the workers, the task with "
-                f"the transactional id {transactional_id!r} must be fenced first, but that failed: {_reason(error)}. "
-                "Check that the ACLs allow WRITE on this transactional id."
+                f"the transactional id {transactional_id!r} must be fenced first, but that failed: {_reason(error)}."
             ) from error
         return producer
 
@@ -114,7 +114,7 @@ class TopicWriter:
             raise self._unconfirmed_error(whose, len(records), _reason(error)) from error
         left = producer.flush(_FLUSH)
         if failed or left:
-            why = failed[0].str() if failed else f"no answer within {_FLUSH:g} s"
+            why = _reason(KafkaException(failed[0])) if failed else f"no answer within {_FLUSH:g} s"
             raise self._unconfirmed_error(whose, len(failed) + left, why)
 
     def _produce(
@@ -138,4 +138,7 @@ class TopicWriter:
 
 def _reason(error: Exception) -> str:
     reason = error.args[0] if error.args else error
-    return reason.str() if isinstance(reason, KafkaError) else str(reason)
+    if not isinstance(reason, KafkaError):
+        return str(reason)
+    missing = describe_missing_right(reason, AclOperation.WRITE)
+    return f"{reason.str()}: {missing.removesuffix('.')}" if missing else reason.str()

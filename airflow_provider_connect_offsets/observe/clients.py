@@ -72,6 +72,12 @@ class Logs(Protocol):
     def topics(self) -> Mapping[str, int]:
         """Return the number of partitions of each topic."""
 
+    def counts_of(self, names: Iterable[str]) -> Mapping[str, int]:
+        """Return the number of partitions of those of ``names`` that exist; raises :class:`AccessDenied` if unknown."""
+
+    def refuse_hidden(self, missing: Iterable[str]) -> None:
+        """Raise :class:`AccessDenied` if topics are missing among ``topics`` because the user may not see them."""
+
     def bounds(
         self, partitions: Iterable[TopicPartition], *, moment: datetime | None = None
     ) -> Mapping[TopicPartition, LogBounds]:

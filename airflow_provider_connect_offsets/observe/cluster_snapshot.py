@@ -168,8 +168,10 @@ def _read_logs(observed: Iterable[ObservedConnector], logs: Mapping[str, Logs]) 
             topics[cluster] |= stored_topics(one)
     for cluster, client in by_cluster.items():
         with _unless_unread(client, read):
-            bounds = client.bounds(partitions_of(client.topics(), sorted(topics[cluster])))
+            counts = client.topics()
+            bounds = client.bounds(partitions_of(counts, sorted(topics[cluster])))
             read.rows.extend(bounds_rows(bounds, cluster))
+            client.refuse_hidden(topics[cluster] - counts.keys())
     return read
 
 

@@ -201,7 +201,7 @@ def reports_end(clients: Clients, topic: str) -> int:
     """Return how many reports a topic has had; 0 if it does not exist. Raises store errors."""
     logs = clients.logs_of(topic)
     where = TopicPartition(topic, 0)
-    return logs.bounds([where])[where].log_end if topic in logs.topics() else 0
+    return logs.bounds([where])[where].log_end if logs.counts_of([topic]) else 0
 
 
 def read_reported(

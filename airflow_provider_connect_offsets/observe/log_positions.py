@@ -17,11 +17,12 @@ import tenacity
 from airflow_provider_connect_offsets.exceptions import AccessDenied, Drift, StoreError, Unreachable
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.observe.partitions import existing_partitions, join_first
+from airflow_provider_connect_offsets.observe.partitions import existing_partitions
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import Family, TopicPartition
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
+from airflow_provider_connect_offsets.words import join_first
 
 log = logging.getLogger(__name__)
 _NAMED = 3

@@ -1,8 +1,8 @@
-"""Partitions of topics: which of them exist, which of them a dataset's row is about, and short lists for messages."""
+"""Partitions of topics: which of them exist, and which of them a dataset's row is about."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from airflow_provider_connect_offsets.observe.clients import Logs
@@ -11,8 +11,9 @@ from airflow_provider_connect_offsets.offsets.families import TopicPartition
 
 def existing_partitions(logs: Logs, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
     """Return the ``partitions`` that exist in the cluster; raises store errors."""
-    counts = logs.topics()
-    return [where for where in partitions if where.partition < counts.get(where.topic, 0)]
+    requested = list(partitions)
+    counts = logs.counts_of(where.topic for where in requested)
+    return [where for where in requested if where.partition < counts.get(where.topic, 0)]
 
 
 def partitions_of(counts: Mapping[str, int], topics: Iterable[str]) -> list[TopicPartition]:
@@ -28,9 +29,3 @@ def partitions_of(counts: Mapping[str, int], topics: Iterable[str]) -> list[Topi
 def partition_of(row: Mapping[str, Any]) -> TopicPartition:
     """Return the partition that a dataset's row is about: its columns ``topic`` and ``kafka_partition``."""
     return TopicPartition(row["topic"], row["kafka_partition"])
-
-
-def join_first(texts: Sequence[str], limit: int, *, separator: str = ", ") -> str:
-    """Join the first ``limit`` strings and count the others: ``a, b, c and 4 more``."""
-    more = f" and {len(texts) - limit:,} more" if len(texts) > limit else ""
-    return separator.join(texts[:limit]) + more

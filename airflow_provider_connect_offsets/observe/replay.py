@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.kafka.remaining import Remaining
 from airflow_provider_connect_offsets.kafka.spans import Isolation
 from airflow_provider_connect_offsets.observe.clients import Clients, Logs
 from airflow_provider_connect_offsets.observe.lag import isolation_of
-from airflow_provider_connect_offsets.observe.partitions import existing_partitions, join_first
+from airflow_provider_connect_offsets.observe.partitions import existing_partitions
 from airflow_provider_connect_offsets.observe.snapshot import connector_row, observe_connector, soon_deleted
 from airflow_provider_connect_offsets.observe.waiting import consumed_partitions, stored_positions
 from airflow_provider_connect_offsets.offsets.document import canonical_json
@@ -22,6 +22,7 @@ from airflow_provider_connect_offsets.offsets.replay import Range, refuse_unboun
 from airflow_provider_connect_offsets.offsets.requests.guards import Named
 from airflow_provider_connect_offsets.offsets.requests.patterns import typed_pattern
 from airflow_provider_connect_offsets.offsets.requests.replay import ReplayRequest
+from airflow_provider_connect_offsets.words import join_first
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.layout import ReplayDirectory

@@ -27,13 +27,14 @@ from airflow_provider_connect_offsets.observe import slots
 from airflow_provider_connect_offsets.observe.clients import Clients, Logs, Origin
 from airflow_provider_connect_offsets.observe.lag import next_record_rows
 from airflow_provider_connect_offsets.observe.many_offsets import Reader, read_many
-from airflow_provider_connect_offsets.observe.partitions import join_first, partitions_of
+from airflow_provider_connect_offsets.observe.partitions import partitions_of
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.kept_config import kept_config
 from airflow_provider_connect_offsets.offsets.requests.patterns import configured_pattern, typed_pattern
 from airflow_provider_connect_offsets.offsets.requests.place import To
 from airflow_provider_connect_offsets.offsets.requests.request import Request
+from airflow_provider_connect_offsets.words import join_first
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
@@ -218,6 +219,7 @@ def _rows_of_logs(
     (request, _), *_others = changed
     logs = clients.logs_of(request.connector)
     counts = logs.topics()
+    logs.refuse_hidden(set().union(*(stored_topics(one) for _, one in changed)) - counts.keys())
     try:
         bounds = logs.bounds(partitions_of(counts, counts), moment=request.moment)
     except (Unreachable, AccessDenied):

@@ -57,6 +57,54 @@ def test_workers(connection: SetConnection, fields: dict[str, Any], urls: tuple[
     assert _endpoint().urls == urls
 
 
+@pytest.mark.parametrize(
+    ("fields", "sent"),
+    [
+        ({"host": "a,https://b:2", "login": "me", "password": "s3cret"}, "http://a:8083"),
+        ({"host": "a", "extra": {"token": "s3cret"}}, "http://a:8083"),
+        ({"host": "a", "extra": {"headers": {"X-Key": "s3cret"}}}, "http://a:8083"),
+        (
+            {"host": "https://a", "login": "me", "password": "s3cret", "extra": {"oauth_token_url": "http://idp/token"}},
+            "http://idp/token",
+        ),
+        ({"host": "a"}, ""),
+        ({"host": "a", "schema": "https", "login": "me", "password": "s3cret"}, ""),
+        ({"host": "127.0.0.1,localhost,[::1]", "login": "me", "password": "s3cret"}, ""),
+    ],
+)
+def test_secrets_that_are_sent_unencrypted(
+    connection: SetConnection, caplog: pytest.LogCaptureFixture, fields: dict[str, Any], sent: str
+) -> None:
+    """A warning names the connection and the address; not on the same machine, as in a sidecar."""
+    connection(**fields)
+
+    _endpoint()
+
+    told = "Airflow connection 'kafka_connect_default' sends credentials or headers unencrypted to {}. Use https."
+    assert caplog.messages == ([told.format(sent)] if sent else [])
+
+
+@pytest.mark.parametrize(
+    ("protocol", "mechanism", "warns"),
+    [
+        ("SASL_PLAINTEXT", "PLAIN", True),
+        ("sasl_plaintext", "OAUTHBEARER", True),
+        ("SASL_PLAINTEXT", "SCRAM-SHA-512", False),
+        ("SASL_SSL", "PLAIN", False),
+    ],
+)
+def test_kafkas_secrets_that_are_sent_unencrypted(
+    connection: SetConnection, caplog: pytest.LogCaptureFixture, protocol: str, mechanism: str, *, warns: bool
+) -> None:
+    """A mechanism that sends a password or a token needs TLS."""
+    extra = {"bootstrap.servers": "k:9092", "security.protocol": protocol, "sasl.mechanism": mechanism}
+    connection("kafka_default", conn_type="kafka", extra=extra)
+
+    kafka_config()
+
+    assert ["sends its credentials unencrypted to k:9092" in text for text in caplog.messages] == [True] * warns
+
+
 def test_a_connection_given_as_a_uri(connection: SetConnection) -> None:
     """All fields of its extra are strings; numbers and headers are parsed."""
     connection(uri="kafka-connect://me:pw@a:1/https?connect_timeout=2&headers=%7B%22X-A%22%3A+%22b%22%7D")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from ipaddress import ip_address
 from typing import TypeAlias
 from urllib.parse import SplitResult, urlsplit
 
@@ -94,6 +95,12 @@ class ConnectEndpoint:
             _check_headers({"Authorization": self.auth.token})
         _check_headers(self.headers)
 
+    def unencrypted(self) -> tuple[str, ...]:
+        """Return the other machines' addresses to which credentials or headers are sent over http."""
+        sent = self.urls if self.auth is not None or self.headers else ()
+        of_tokens = (self.auth.token_url,) if isinstance(self.auth, OAuthClient) else ()
+        return tuple(url for url in (*sent, *of_tokens) if url.startswith("http://") and not _is_here(urlsplit(url)))
+
     def at(self, urls: tuple[str, ...], *, configured: tuple[str, ...]) -> ConnectEndpoint:
         """Return the endpoint for URLs of workers that were read from Kafka, so that anyone may have written them.
 
@@ -120,6 +127,14 @@ class ConnectEndpoint:
             ", ".join(observed.urls),
         )
         return replace(observed, auth=None, headers={})
+
+
+def _is_here(url: SplitResult) -> bool:
+    host = url.hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:  # a name
+        return host == "localhost" or host.endswith(".localhost")
 
 
 def _is_trusted(url: SplitResult, configured: list[SplitResult]) -> bool:

@@ -12,7 +12,6 @@ from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock, at_inter
 from airflow_provider_connect_offsets.observe.clusters import Clusters
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import RemotePartition
 from airflow_provider_connect_offsets.observe.flow.single_records import mapping_rows, open_records
-from airflow_provider_connect_offsets.observe.partitions import join_first
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.mappings.bisecting import (
     LogRanges,
@@ -25,7 +24,7 @@ from airflow_provider_connect_offsets.offsets.mappings.bisecting import (
 )
 from airflow_provider_connect_offsets.offsets.mappings.matching import match, ranges_to_match
 from airflow_provider_connect_offsets.offsets.requests.failover import DEFAULT_SEARCH_TIMEOUT
-from airflow_provider_connect_offsets.words import quantify
+from airflow_provider_connect_offsets.words import join_first, quantify
 
 log = logging.getLogger(__name__)
 

@@ -148,7 +148,7 @@ def observe_failback(
     # Partitions without a remote partition concern no group.
     replicated = [one for one in remote_partitions_of(info, clients, forward_clusters, homes) if one.target is not None]
     forward = [replace(one, drained=one.stored is not None) for one in replicated]
-    logs = away.bounds(partitions_of(away.topics(), topics))
+    logs = away.bounds(partitions_of(away.counts_of(topics), topics))
     copies: dict[TopicPartition, Copies] = {}
     if flow.policy is Policy.IDENTITY:
         forward = _set_ends(forward_clusters, forward, evidence)

@@ -31,12 +31,13 @@ from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
     remote_partitions_without_source,
 )
 from airflow_provider_connect_offsets.observe.flow.single_records import anchor, mapping_of, mappings_of
-from airflow_provider_connect_offsets.observe.partitions import join_first, partition_of
+from airflow_provider_connect_offsets.observe.partitions import partition_of
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.mappings.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest, Mode
 from airflow_provider_connect_offsets.offsets.requests.guards import Named
 from airflow_provider_connect_offsets.offsets.requests.patterns import matches_topic
+from airflow_provider_connect_offsets.words import join_first
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_MAPPINGS, MIRROR_PARTITIONS
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory, ledger_root, rewinds_root

@@ -86,10 +86,10 @@ def take_flow_snapshot(request: Request, reset: FlowReset, clients: Clients, run
     files.write_json(run.flow, reset.as_json())
     keep_records(reset, clients, run)
     stored = read_dataset(run.connector_offsets, CONNECTOR_OFFSETS)
-    topics = {row["topic"] for row in stored if row["connector"] == reset.source_connector and row["topic"]}
-    topics |= {row["topic"] for row in read_dataset(run.log_bounds, LOG_BOUNDS)}
+    replicated = {row["topic"] for row in stored if row["connector"] == reset.source_connector and row["topic"]}
+    topics = replicated | {row["topic"] for row in read_dataset(run.log_bounds, LOG_BOUNDS)}
     target = clients.both_clusters.target
-    bounds = remote_bounds(target, reset.flow, topics)
+    bounds = remote_bounds(target, reset.flow, topics, replicated=replicated)
     write_dataset(run.target_bounds, LOG_BOUNDS, bounds_rows(bounds, target.cluster_id()))
 
 
@@ -99,9 +99,17 @@ def keep_records(reset: FlowReset, clients: Clients, run: ResetDirectory) -> Non
         write_dataset(dataset, STORED_RECORDS, read_stored_rows(clients.both_clusters.on(topic.side), topic.topic))
 
 
-def remote_bounds(target: KafkaCluster, flow: Flow, topics: set[str]) -> dict[TopicPartition, LogBounds]:
-    """Look up the bounds of the existing remote topics of these source topics; raises store errors."""
-    return dict(target.bounds(partitions_of(target.topics(), set(map(flow.target_topic, topics)))))
+def remote_bounds(
+    target: KafkaCluster, flow: Flow, topics: set[str], *, replicated: set[str]
+) -> dict[TopicPartition, LogBounds]:
+    """Look up the bounds of the existing remote topics of these source topics.
+
+    Raises store errors, among them :class:`AccessDenied` if the user may not see the remote topic of a ``replicated``
+    topic.
+    """
+    counts = target.topics()
+    target.refuse_hidden(set(map(flow.target_topic, replicated)) - counts.keys())
+    return dict(target.bounds(partitions_of(counts, set(map(flow.target_topic, topics)))))
 
 
 def _shares(clients: Clients, name: str, flow: Flow) -> bool:

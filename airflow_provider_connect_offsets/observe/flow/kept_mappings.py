@@ -45,7 +45,8 @@ def keep_rewinds(run: ResetDirectory, plan: OffsetPlan, at_stop: Offsets, client
     """Write the dataset ``rewinds``; the flow must be stopped on ``at_stop``. Raises store errors."""
     names = {row.topic: flow.target_topic(row.topic) for row in plan.rows if row.topic is not None}
     source, target = clients.both_clusters.on(Side.SOURCE), clients.both_clusters.target
-    ends = {where: bounds.log_end for where, bounds in remote_bounds(target, flow, set(names)).items()}
+    bounds = remote_bounds(target, flow, set(names), replicated=set(names))
+    ends = {where: one.log_end for where, one in bounds.items()}
     ids = TopicIds.observe(names, source, target)
     write_dataset(run.rewinds, REWINDS, rewinds(plan, at_stop, ends, flow, now=datetime.now(tz=UTC), ids=ids))
 

@@ -10,7 +10,6 @@ from typing import Any
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import Drift, PlanRefused
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.observe.partitions import join_first
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow, plan_digest
 from airflow_provider_connect_offsets.offsets.replay import ReplayAction, ReplayPlan, ReplayRow
 from airflow_provider_connect_offsets.offsets.requests.replay import ReplayRequest
@@ -19,7 +18,7 @@ from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import IMPORT, alteration_of
 from airflow_provider_connect_offsets.saga import Left
-from airflow_provider_connect_offsets.words import quantify
+from airflow_provider_connect_offsets.words import join_first, quantify
 from airflow_provider_connect_offsets.workspace.datasets import each_read_once, read_dataset
 from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.layout import Directory, ReplayDirectory, RunDirectory

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.observe.partitions import join_first
 from airflow_provider_connect_offsets.offsets.family import Config
 from airflow_provider_connect_offsets.offsets.redirected import find_redirecting, show_setting
 from airflow_provider_connect_offsets.operations.registry import operation_on_connector
@@ -16,6 +15,7 @@ from airflow_provider_connect_offsets.operations.stages.connector_stages import 
 from airflow_provider_connect_offsets.operations.stages.explained import SettingsExplained
 from airflow_provider_connect_offsets.operations.stages.settings_stages import ChangeSettings, Settings, TrySettings
 from airflow_provider_connect_offsets.saga import Left, Owner, Stage, operate
+from airflow_provider_connect_offsets.words import join_first
 
 # With another class or name, the stored offsets would be another connector's.
 _FIXED = ("name", "connector.class")

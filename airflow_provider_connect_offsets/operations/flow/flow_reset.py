@@ -15,7 +15,6 @@ from airflow_provider_connect_offsets.exceptions import Drift, InvalidInput
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.flow.flow_snapshot import keep_records
 from airflow_provider_connect_offsets.observe.flow.kept_mappings import append_rewinds, keep_rewinds
-from airflow_provider_connect_offsets.observe.partitions import join_first
 from airflow_provider_connect_offsets.observe.waiting import consumes
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan, plan_digest
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
@@ -29,7 +28,7 @@ from airflow_provider_connect_offsets.operations.stages.connector_stages import 
 from airflow_provider_connect_offsets.operations.stages.flow_stages import EmptyTopics
 from airflow_provider_connect_offsets.operations.stages.offset_stages import change_stages
 from airflow_provider_connect_offsets.saga import Journal, Left, Owner, Stage, operate
-from airflow_provider_connect_offsets.words import quantify
+from airflow_provider_connect_offsets.words import join_first, quantify
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.flow_schemas import RESET_TOPICS, REWINDS

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from airflow_provider_connect_offsets.observe.failed_records import FailedRecord, FailedSink, Place, Way, name_record
-from airflow_provider_connect_offsets.observe.partitions import join_first
-from airflow_provider_connect_offsets.words import quantify
+from airflow_provider_connect_offsets.words import join_first, quantify
 
 
 @dataclass(frozen=True, slots=True)

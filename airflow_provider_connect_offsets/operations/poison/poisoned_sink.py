@@ -27,7 +27,6 @@ from airflow_provider_connect_offsets.observe.failed_records import (
     reports_topic,
     select_still_next,
 )
-from airflow_provider_connect_offsets.observe.partitions import join_first
 from airflow_provider_connect_offsets.offsets.requests.poison import PoisonRequest
 from airflow_provider_connect_offsets.operations.poison.found_records import (
     FoundRecords,
@@ -40,7 +39,7 @@ from airflow_provider_connect_offsets.operations.registry import journal_of, ope
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
 from airflow_provider_connect_offsets.operations.stages.settings_stages import RunOneByOne
 from airflow_provider_connect_offsets.saga import Owner, SagaRecord, SagaState, Stage, operate
-from airflow_provider_connect_offsets.words import as_sentence, quantify
+from airflow_provider_connect_offsets.words import as_sentence, join_first, quantify
 
 log = logging.getLogger(__name__)
 # Identifies the sagas of a run, which resume the sink.
@@ -279,7 +278,7 @@ class PoisonedSink:
         """Delete the topic of the reports; if that fails, warn that it is left."""
         for topic in self._reports:
             try:
-                if self.clients.logs is not None and topic in self.clients.logs.topics():
+                if self.clients.logs is not None and self.clients.logs.counts_of([topic]):
                     self.kafka.delete_topic(topic)
             except Exception:  # of any client: the search itself has ended
                 log.warning(

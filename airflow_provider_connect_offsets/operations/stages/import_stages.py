@@ -16,7 +16,6 @@ from airflow_provider_connect_offsets.exceptions import (
     StoreError,
 )
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.observe.partitions import join_first
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.requests.guards import Named
 from airflow_provider_connect_offsets.operations.stages import kept_documents
@@ -37,6 +36,7 @@ from airflow_provider_connect_offsets.saga import (
     StageState,
     Undoing,
 )
+from airflow_provider_connect_offsets.words import join_first
 
 _NAMED = 3
 

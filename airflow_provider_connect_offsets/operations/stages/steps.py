@@ -23,7 +23,6 @@ from airflow_provider_connect_offsets.kafka.group_kinds import why_left_alone
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.lag import next_records
 from airflow_provider_connect_offsets.observe.log_positions import positions_in
-from airflow_provider_connect_offsets.observe.partitions import join_first
 from airflow_provider_connect_offsets.observe.waiting import is_in
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
@@ -32,7 +31,7 @@ from airflow_provider_connect_offsets.offsets.kept_config import describe_change
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.offsets.requests.place import To
 from airflow_provider_connect_offsets.operations.stages.handling import handling
-from airflow_provider_connect_offsets.words import as_sentence, quantify
+from airflow_provider_connect_offsets.words import as_sentence, join_first, quantify
 
 log = logging.getLogger(__name__)
 

@@ -54,7 +54,7 @@ class TellsChanges:
         super().__init__(**kwargs)
         self.outlets = [*self.outlets, ANY_CHANGE]
 
-    def get_openlineage_facets_on_complete(self, _task_instance: object) -> OperatorLineage:
+    def get_openlineage_facets_on_complete(self, _task_instance: object) -> OperatorLineage[Any, Any]:
         """Return what OpenLineage adds to the run of this task; its outputs are the assets of the events."""
         from airflow_provider_connect_offsets.operators.shared.lineage import lineage_of_changes
 

@@ -39,7 +39,7 @@ class OffsetsJobRunFacet(RunFacet):
     summary: dict[str, Any]
 
 
-def lineage_of_changes(told: Sequence[Mapping[str, Any]]) -> OperatorLineage:
+def lineage_of_changes(told: Sequence[Mapping[str, Any]]) -> OperatorLineage[Any, Any]:
     """Return the lineage of a task that has applied changes; ``told``: the extras of their asset events."""
     if not told:
         return OperatorLineage()
@@ -49,7 +49,7 @@ def lineage_of_changes(told: Sequence[Mapping[str, Any]]) -> OperatorLineage:
     )
 
 
-def lineage_of_job(job: str, found: Mapping[str, Any] | None) -> OperatorLineage:
+def lineage_of_job(job: str, found: Mapping[str, Any] | None) -> OperatorLineage[Any, Any]:
     """Return the lineage of a task that has run a Spark job; ``found``: what it returns, None if it has failed."""
     if found is None:
         return OperatorLineage()

@@ -111,7 +111,7 @@ class OffsetsJobOperator(SparkJobOperator):
         self.found = found
         return found
 
-    def get_openlineage_facets_on_complete(self, _task_instance: object) -> OperatorLineage:
+    def get_openlineage_facets_on_complete(self, _task_instance: object) -> OperatorLineage[Any, Any]:
         """Return what OpenLineage adds to the run of this task: the job's summary."""
         from airflow_provider_connect_offsets.operators.shared.lineage import lineage_of_job
 

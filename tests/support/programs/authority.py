@@ -39,9 +39,18 @@ class Certified:
         key = ec.generate_private_key(ec.SECP256R1())
         return cls(_signed(name, key, name, key, authority=True), key)
 
-    def issue(self, name: str, *, authority: bool = False, between: tuple[x509.Certificate, ...] = ()) -> Certified:
+    def issue(
+        self,
+        name: str,
+        *,
+        authority: bool = False,
+        between: tuple[x509.Certificate, ...] = (),
+        expired: bool = False,
+    ) -> Certified:
         key = ec.generate_private_key(ec.SECP256R1())
-        return Certified(_signed(name, key, _name(self.certificate), self.key, authority=authority), key, between)
+        until = datetime.now(UTC) + timedelta(hours=-1 if expired else 24)
+        signed = _signed(name, key, _name(self.certificate), self.key, authority=authority, until=until)
+        return Certified(signed, key, between)
 
     @property
     def pem(self) -> str:
@@ -97,7 +106,13 @@ def _name(certificate: x509.Certificate) -> str:
 
 
 def _signed(
-    name: str, key: ec.EllipticCurvePrivateKey, issuer: str, signer: ec.EllipticCurvePrivateKey, *, authority: bool
+    name: str,
+    key: ec.EllipticCurvePrivateKey,
+    issuer: str,
+    signer: ec.EllipticCurvePrivateKey,
+    *,
+    authority: bool,
+    until: datetime | None = None,
 ) -> x509.Certificate:
     now = datetime.now(UTC)
     address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
@@ -108,7 +123,7 @@ def _signed(
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
+        .not_valid_after(until or now + timedelta(days=1))
         .add_extension(x509.SubjectAlternativeName([address]), critical=False)
         .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
         .sign(signer, hashes.SHA256())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -41,8 +42,25 @@ class MadeUpLog:
         return LogBounds(self.start, max(self.records, default=self.start - 1) + 1 if self.end is None else self.end)
 
 
+class AllSeen(ABC):
+    """A cluster whose topics are all seen by its user; :meth:`topics` has them."""
+
+    @abstractmethod
+    def topics(self) -> Mapping[str, int]:
+        """As of a Kafka cluster."""
+
+    def counts_of(self, names: Iterable[str]) -> dict[str, int]:
+        """Those that exist."""
+        counts = self.topics()
+        return {name: counts[name] for name in names if name in counts}
+
+    def refuse_hidden(self, missing: Iterable[str]) -> None:
+        """Nothing is hidden, whatever is ``missing``."""
+        del missing
+
+
 @dataclass
-class MadeUpCluster:
+class MadeUpCluster(AllSeen):
     """Topics with a log for each partition, and their settings."""
 
     topics_held: Mapping[str, list[MadeUpLog]]

@@ -37,6 +37,7 @@ from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.schemas import CONNECTOR_OFFSETS, LOG_BOUNDS
 from airflow_provider_connect_offsets.workspace.series import read_record
 from airflow_provider_connect_offsets.workspace.snapshots import SnapshotDirectory, SnapshotRecord
+from tests.support.rows.made_up_cluster import AllSeen
 
 NAMES = [f"sink-{number}" for number in range(20)]
 
@@ -93,7 +94,7 @@ class Store:
             self.lock.release()
 
 
-class LostLogs:
+class LostLogs(AllSeen):
     """Logs without a leader."""
 
     servers = "k:9092"

@@ -28,6 +28,7 @@ from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
+from tests.support.rows.made_up_cluster import AllSeen
 
 PARTITION = '{"cluster":"source","partition":0,"topic":"orders"}'
 KEY = b'["flow",{"cluster":"source","partition":0,"topic":"orders"}]'
@@ -37,7 +38,7 @@ THERE, DOWN = 0, None
 
 
 @dataclass
-class Logs:
+class Logs(AllSeen):
     """A log that starts at another offset, or does not exist, at each call; the last answer is repeated."""
 
     starts: Iterator[int | None]

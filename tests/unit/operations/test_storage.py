@@ -40,6 +40,7 @@ from airflow_provider_connect_offsets.workspace.flow_schemas import RESET_TOPICS
 from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Result
 from tests.support.programs.import_process import killed
+from tests.support.rows.made_up_cluster import AllSeen
 
 PARTITION = '{"filename":"a"}'
 RESET = FlowReset(source_connector="lines", checkpoint_connector=None, checkpoints=False, flow=Flow())
@@ -164,7 +165,7 @@ def kept_from_the_import(store: StandaloneFile) -> OffsetPlan:
     return OffsetPlan.of(request, [row], was_running=False)
 
 
-class Silent:
+class Silent(AllSeen):
     """A Kafka cluster that does not answer."""
 
     def cluster_id(self) -> str:

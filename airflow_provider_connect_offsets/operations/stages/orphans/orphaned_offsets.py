@@ -13,14 +13,13 @@ from airflow_provider_connect_offsets.connect.storage.offsets_topic import Offse
 from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
 from airflow_provider_connect_offsets.exceptions import InvalidDocument, InvalidInput, PlanRefused
 from airflow_provider_connect_offsets.kafka.topic_reader import TopicRecord
-from airflow_provider_connect_offsets.observe.partitions import join_first
 from airflow_provider_connect_offsets.observe.stored_records import has_offset, moment_of, stored_rows
 from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_document, parse_kip199
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.offsets.plan import plan_digest
 from airflow_provider_connect_offsets.offsets.requests.orphans import Orphan, OrphanRequest
 from airflow_provider_connect_offsets.offsets.storage import StoredOffsets, parse_key
-from airflow_provider_connect_offsets.words import quantify
+from airflow_provider_connect_offsets.words import join_first, quantify
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory

@@ -1,0 +1,330 @@
+"""Which rights in Kafka each ready DAG needs, what its runs work on in tests, and the table that shows the rights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+from uuid import uuid4
+
+from airflow_provider_connect_offsets.offsets.flow import Side
+from sandbox import Sandbox
+from tests.support.airflow.rights import (
+    ALTER,
+    CONFIGS,
+    DELETE,
+    DESCRIBE,
+    GROUP,
+    READ,
+    TOPIC,
+    WRITE,
+    Right,
+)
+from tests.support.faults.orphan_cell import Cell
+from tests.support.faults.reset_cell import ResetCell
+from tests.support.flows.failing_back import Leading, away_positions, produce
+from tests.support.flows.failing_over import Flowing
+from tests.support.flows.flows import Changer, MirrorFlow, SinkFlow
+from tests.support.flows.group_changer import PlainGroup
+from tests.support.flows.groups import commit_groups
+from tests.support.flows.poisoned import JSON, KEYS_ARE_TEXT, Poisoned, rows
+
+SOURCE, TARGET = Side.SOURCE, Side.TARGET
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a run of a DAG works on.
+
+    Attributes:
+        params: The run's Params.
+        names: Topics and groups, by the words that the table has for them.
+        close: Removes what goes on.
+        worker: Address of its Connect cluster, if it isn't the sandbox's.
+    """
+
+    params: Mapping[str, Any]
+    names: Mapping[str, tuple[str, ...]]
+    close: Callable[[], None] = lambda: None
+    worker: str = ""
+
+
+@dataclass(frozen=True)
+class Needs:
+    """The rights that a DAG needs for what ``what`` says; ``start`` makes a scene in a sandbox, with a workspace."""
+
+    dag_id: str
+    what: str
+    rights: tuple[Right, ...]
+    start: Callable[[Sandbox, str], Scene] = field(compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.dag_id} {self.what}".strip()
+
+
+def _sink(sandbox: Sandbox, **params: Any) -> Scene:
+    flow = SinkFlow.start(sandbox)
+    names = {"the connector's topics": (flow.topic,), "the sink's group, `connect-<name>`": (f"connect-{flow.name}",)}
+    which = "connector" if "to" in params else "connectors"
+    return Scene({which: flow.name, **params}, names, lambda: sandbox.connect.delete(flow.name))
+
+
+def _skipping(sandbox: Sandbox, _workspace: str) -> Scene:
+    scene = _sink(sandbox, to="skip", value="1")
+    sandbox.connect.pause(scene.params["connector"])
+    [topic] = scene.names["the connector's topics"]
+    sandbox.target.produce(topic, ["more"] * 50, partition=0)
+    return scene
+
+
+def _mirror(sandbox: Sandbox, _workspace: str) -> Scene:
+    flow = MirrorFlow.start(sandbox)
+    params = {"connector": flow.name, "to": "earliest", "kafka_conn_id": "kafka_source"}
+    return Scene(params, {"the connector's topics": (flow.topic,)}, lambda: sandbox.connect.delete(flow.name))
+
+
+def _group(sandbox: Sandbox, _workspace: str) -> Scene:
+    group = PlainGroup.start(sandbox.target)
+    names = {"the group": (group.name,), "its topics": (group.topic, group.other)}
+    return Scene({"groups": group.name, "to": "earliest"}, names)
+
+
+def _poisoned(sandbox: Sandbox, workspace: str) -> Scene:
+    changer = Changer(None, workspace, sandbox.connect.url, sandbox.target, str(sandbox.target.cluster_id()))  # type: ignore[arg-type]
+    sink = Poisoned.start(sandbox, changer, [*rows(0, 2), "{", *rows(2, 2)], {**JSON, **KEYS_ARE_TEXT}, position=0)
+    names = {
+        "the sink's topics": (sink.topic,),
+        "the sink's group, `connect-<name>`": (f"connect-{sink.name}",),
+        "`connect-offsets-poison-*`": ("connect-offsets-poison-*",),
+    }
+    return Scene({"connector": sink.name, "kafka_conn_id": "kafka_target"}, names, sink.remove)
+
+
+def _reset(sandbox: Sandbox, _workspace: str) -> Scene:
+    cell = ResetCell.start(sandbox)
+    names = {
+        "the flow's topics": cell.topics,
+        "the remote topics": (cell.flow.target_topic("*"),),
+        "`mm2-offset-syncs.<target>.internal`": (cell.flow.offset_syncs_topic,),
+        "`<source>.checkpoints.internal`": (cell.flow.checkpoints_topic,),
+    }
+    return Scene(cell.params, names, cell.close)
+
+
+def _flowing(sandbox: Sandbox) -> tuple[Flowing, dict[str, tuple[str, ...]]]:
+    flowing = Flowing.start(sandbox)
+    flowing.live_through(40, rewind_to=25, more=10)
+    groups = flowing.random_positions(2, Random(flowing.mark))
+    commit_groups(sandbox.source, groups)
+    return flowing, {
+        "the groups": tuple(groups),
+        "the flow's topics": (flowing.topic,),
+        "the remote topics": (flowing.flow.target_topic("*"),),
+        "`mm2-offset-syncs.<target>.internal`": (flowing.flow.offset_syncs_topic,),
+        "`<source>.checkpoints.internal`": (flowing.flow.checkpoints_topic,),
+    }
+
+
+def _observed(sandbox: Sandbox, _workspace: str) -> Scene:
+    flowing, names = _flowing(sandbox)
+    connectors = {"source_connector": flowing.source_connector, "checkpoint_connector": flowing.checkpoint_connector}
+    return Scene({**connectors, "groups": f"{flowing.mark}-.*"}, names, flowing.close)
+
+
+def _failing_back(sandbox: Sandbox, _workspace: str) -> Scene:
+    flowing, names = _flowing(sandbox)
+    sandbox.target.create_topic(flowing.topic, partitions=flowing.partitions)
+    produce(sandbox.target, flowing.topic, 30, mark="there")
+    leading = Leading.start(flowing, flowing.topic)
+    leading.wait_until_replicated()
+    groups = away_positions(flowing, flowing.target_topic, 2, Random(flowing.mark))
+    commit_groups(sandbox.target, groups)
+    connectors = {"source_connector": leading.connector, "forward_connector": flowing.source_connector}
+    back = flowing.flow.opposite()
+    more = {
+        "the groups": tuple(groups),
+        "`mm2-offset-syncs.<source>.internal`": (back.offset_syncs_topic,),
+        "the topics that come back": (flowing.topic,),
+        "their copies": (back.target_topic("*"),),
+        "`<target>.checkpoints.internal`": (back.checkpoints_topic,),
+    }
+
+    def close() -> None:
+        leading.close()
+        flowing.close()
+
+    return Scene({**connectors, "rewind": ".*", "groups": f"{flowing.mark}-.*"}, {**names, **more}, close)
+
+
+def _orphans(sandbox: Sandbox, _workspace: str) -> Scene:
+    name = f"orphans-{uuid4().hex[:6]}"
+    sandbox.target.create_topic(f"{name}-lines")
+    cell = Cell(sandbox, sandbox.another_cluster(name), name)
+    cell.create("kept")
+    cell.gone("gone")
+    return Scene(
+        {"offsets_topic": cell.topic, "remove": True},
+        {"the workers' offsets topic": (cell.topic,)},
+        cell.worker.process.close,
+        cell.worker.url,
+    )
+
+
+_OF_TOPICS, _OF_SINK = "the connector's topics", "the sink's group, `connect-<name>`"
+_SYNCS, _CHECKPOINTS = "`mm2-offset-syncs.<target>.internal`", "`<source>.checkpoints.internal`"
+
+NEEDS: tuple[Needs, ...] = (
+    Needs(
+        "connector_offsets_change",
+        "of a sink",
+        (
+            Right(TARGET, DESCRIBE, TOPIC, _OF_TOPICS, "snapshot"),
+            Right(TARGET, CONFIGS, TOPIC, _OF_TOPICS, ""),
+            Right(TARGET, DESCRIBE, GROUP, _OF_SINK, ""),
+        ),
+        lambda sandbox, _: _sink(sandbox, to="shift", value="-3"),
+    ),
+    Needs(
+        "connector_offsets_change",
+        "of a sink, `to=skip`",
+        (
+            Right(TARGET, READ, TOPIC, _OF_TOPICS, ""),
+            Right(TARGET, CONFIGS, TOPIC, _OF_TOPICS, ""),
+            Right(TARGET, DESCRIBE, GROUP, _OF_SINK, ""),
+        ),
+        _skipping,
+    ),
+    Needs(
+        "connector_offsets_change",
+        "of a MirrorSource",
+        (
+            Right(SOURCE, DESCRIBE, TOPIC, _OF_TOPICS, "snapshot"),
+            Right(SOURCE, CONFIGS, TOPIC, _OF_TOPICS, ""),
+        ),
+        _mirror,
+    ),
+    Needs(
+        "connector_offsets_snapshot",
+        "",
+        (Right(TARGET, DESCRIBE, TOPIC, _OF_TOPICS, ""),),
+        lambda sandbox, _: _sink(sandbox, kafka_conn_id="kafka_target"),
+    ),
+    Needs(
+        "group_offsets_change",
+        "",
+        (
+            Right(TARGET, READ, GROUP, "the group", "apply"),
+            Right(TARGET, READ, TOPIC, "its topics", "apply"),
+            Right(TARGET, CONFIGS, TOPIC, "its topics", ""),
+        ),
+        _group,
+    ),
+    Needs(
+        "connector_offsets_poison",
+        "",
+        (
+            Right(TARGET, READ, TOPIC, "the sink's topics", "find"),
+            Right(TARGET, DESCRIBE, GROUP, _OF_SINK, ""),
+            Right(TARGET, READ, TOPIC, "`connect-offsets-poison-*`", "find"),
+            Right(TARGET, DELETE, TOPIC, "`connect-offsets-poison-*`", ""),
+        ),
+        _poisoned,
+    ),
+    Needs(
+        "connector_offsets_orphans",
+        "",
+        (
+            Right(TARGET, READ, TOPIC, "the workers' offsets topic", "snapshot"),
+            Right(TARGET, WRITE, TOPIC, "the workers' offsets topic", "remove"),
+        ),
+        _orphans,
+    ),
+    Needs(
+        "mirror_reset",
+        "",
+        (
+            Right(SOURCE, DESCRIBE, TOPIC, "the flow's topics", "snapshot"),
+            Right(SOURCE, CONFIGS, TOPIC, "the flow's topics", ""),
+            Right(SOURCE, READ, TOPIC, _SYNCS, "snapshot"),
+            Right(SOURCE, CONFIGS, TOPIC, _SYNCS, "snapshot"),
+            Right(SOURCE, ALTER, TOPIC, _SYNCS, "apply"),
+            Right(SOURCE, DELETE, TOPIC, _SYNCS, "apply"),
+            Right(TARGET, READ, TOPIC, _CHECKPOINTS, "snapshot"),
+            Right(TARGET, DESCRIBE, TOPIC, "the remote topics", "snapshot"),
+        ),
+        _reset,
+    ),
+    Needs(
+        "mirror_readiness",
+        "",
+        (
+            Right(SOURCE, READ, TOPIC, "the flow's topics", "snapshot"),
+            Right(SOURCE, CONFIGS, TOPIC, "the flow's topics", "snapshot"),
+            Right(SOURCE, READ, TOPIC, _SYNCS, "snapshot"),
+            Right(SOURCE, DESCRIBE, GROUP, "the groups", "snapshot"),
+            Right(TARGET, DESCRIBE, GROUP, "the groups", "snapshot"),
+            Right(TARGET, READ, TOPIC, _CHECKPOINTS, "snapshot"),
+            Right(TARGET, DESCRIBE, TOPIC, "the remote topics", "snapshot"),
+            Right(TARGET, CONFIGS, TOPIC, "the remote topics", "snapshot"),
+        ),
+        _observed,
+    ),
+    Needs(
+        "mirror_failover",
+        "",
+        (
+            Right(SOURCE, READ, TOPIC, "the flow's topics", "open"),
+            Right(SOURCE, CONFIGS, TOPIC, "the flow's topics", "open"),
+            Right(SOURCE, READ, TOPIC, _SYNCS, "open"),
+            Right(SOURCE, DESCRIBE, GROUP, "the groups", "open"),
+            Right(TARGET, READ, GROUP, "the groups", "commit"),
+            Right(TARGET, READ, TOPIC, _CHECKPOINTS, "open"),
+            Right(TARGET, READ, TOPIC, "the remote topics", "open"),
+            Right(TARGET, CONFIGS, TOPIC, "the remote topics", "open"),
+        ),
+        _observed,
+    ),
+    Needs(
+        "mirror_failback",
+        "",
+        (
+            Right(SOURCE, READ, TOPIC, "the flow's topics", "open"),
+            Right(SOURCE, CONFIGS, TOPIC, "the flow's topics", "open"),
+            Right(SOURCE, READ, TOPIC, _SYNCS, "open"),
+            Right(SOURCE, READ, GROUP, "the groups", "commit"),
+            Right(SOURCE, READ, TOPIC, "their copies", "open"),
+            Right(SOURCE, READ, TOPIC, "`<target>.checkpoints.internal`", "open"),
+            Right(TARGET, DESCRIBE, GROUP, "the groups", "open"),
+            Right(TARGET, READ, TOPIC, "the topics that come back", "open"),
+            Right(TARGET, READ, TOPIC, "`mm2-offset-syncs.<source>.internal`", "open"),
+            Right(TARGET, READ, TOPIC, "the remote topics", "open"),
+            Right(TARGET, CONFIGS, TOPIC, "the remote topics", "open"),
+        ),
+        _failing_back,
+    ),
+)
+
+
+def each_right() -> list[tuple[Needs, Right]]:
+    """Each line of the table."""
+    return [(needs, right) for needs in NEEDS for right in needs.rights]
+
+
+def table() -> str:
+    """The table of docs/security.md."""
+    lines = ["| DAG | cluster | right | on | without it |", "|---|---|---|---|---|"]
+    for needs in NEEDS:
+        name = " ".join(filter(None, (f"`{needs.dag_id}`", needs.what)))
+        both = len({right.on for right in needs.rights}) > 1
+        for right in needs.rights:
+            cluster = right.on.value if both else ""
+            without = f"`{right.task}` fails" if right.task else "a warning"
+            whose = f"{right.kind.name.lower()}: {right.whose}"
+            lines.append(f"| {name} | {cluster} | {right.operation} | {whose} | {without} |")
+            name = ""
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(table(), end="")  # noqa: T201 - to be pasted
