@@ -168,23 +168,36 @@ class AirflowAt(Airflow):
 
 
 class AirflowStandalone(Airflow):
-    """``airflow standalone`` on a sandbox, on free ports, without a password.
+    """``airflow standalone`` on a sandbox, on free ports.
 
     ``workspace`` is where the DAG runs keep their datasets and reports, ``dags`` the folder of DAG files; ``settings``
-    override its environment. All other files are in the sandbox and removed with it.
+    override its environment. Without a ``login`` it asks for no password. All other files are in the sandbox and
+    removed with it.
     """
 
     def __init__(
-        self, sandbox: Sandbox, *, workspace: Path, dags: Path = DAGS, settings: Mapping[str, str] | None = None
+        self,
+        sandbox: Sandbox,
+        *,
+        workspace: Path,
+        dags: Path = DAGS,
+        settings: Mapping[str, str] | None = None,
+        login: Login | None = None,
     ) -> None:
         self._home = sandbox.root / PROCESSES / "airflow"
-        recipe = _Recipe(sandbox, workspace, dags, dict(settings or {}))
+        self._login = login
+        recipe = _Recipe(sandbox, workspace, dags, dict(settings or {}), login)
         self.process = ServerProcess("airflow", self._home, recipe, grace=15)
 
     @property
     def url(self) -> str:
         """The address of its UI and its REST API, without a slash at the end."""
         return _url(self.process.ports)
+
+    @property
+    def login(self) -> Login | None:
+        """Its only user; None if it asks for no password."""
+        return self._login
 
     def environment(self) -> dict[str, str]:
         """The environment variables of its processes, once it has started."""
@@ -210,6 +223,7 @@ class _Recipe:
     workspace: Path
     dags: Path
     settings: Mapping[str, str]
+    login: Login | None = None
     ports: int = 3
 
     def prepare(self, home: Path, ports: Sequence[int]) -> list[list[str]]:
@@ -217,6 +231,8 @@ class _Recipe:
         path = _environment_file(home)
         path.touch(mode=0o600)
         given = {"AIRFLOW__CORE__DAGS_FOLDER": str(self.dags), **self.settings}
+        if self.login is not None:
+            given |= _only_user(self.login, home)
         path.write_text(json.dumps({**own, **_standalone(ports), **given}, indent=1))
         return []
 
@@ -240,6 +256,19 @@ def _standalone(ports: Sequence[int]) -> dict[str, str]:
         "AIRFLOW__CORE__PARALLELISM": "4",
         "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(ports[1]),
         "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": str(ports[2]),
+    }
+
+
+def _only_user(login: Login, home: Path) -> dict[str, str]:
+    """Write the file with the user's password, and return the settings of the simple auth manager."""
+    passwords = home / "passwords.json"
+    passwords.touch(mode=0o600)
+    passwords.write_text(json.dumps({login.username: login.password}))
+    manager = "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER"
+    return {
+        f"{manager}_ALL_ADMINS": "False",
+        f"{manager}_USERS": f"{login.username}:admin",
+        f"{manager}_PASSWORDS_FILE": str(passwords),
     }
 
 

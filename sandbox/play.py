@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import shutil
 import signal
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from sandbox.airflow import DAGS, AirflowStandalone
+from sandbox.airflow import DAGS, AirflowStandalone, Login
 from sandbox.daemon import Daemon
 from sandbox.errors import SandboxError
 from sandbox.readings import SEATTLE
@@ -48,7 +49,9 @@ def _play(daemon: Daemon) -> None:
             status.update("Starting Airflow, and filling Kafka …")
             # The pool is left after Airflow is closed, which ends a start that is under way.
             pool = stack.enter_context(ThreadPoolExecutor(1))
-            airflow = stack.enter_context(closing(AirflowStandalone(sandbox, workspace=HOME / "workspace")))
+            login = Login("admin", secrets.token_urlsafe(12))
+            airflow = AirflowStandalone(sandbox, workspace=HOME / "workspace", login=login)
+            stack.enter_context(closing(airflow))
             started = pool.submit(airflow.start)
             scene = Scene(sandbox)
             scene.set_up()
@@ -56,15 +59,17 @@ def _play(daemon: Daemon) -> None:
             for file in DAGS.glob("*.py"):  # of each DAG one, named after it: the next form may be that of any
                 airflow.wait_for_dag(file.stem)
         daemon.publish(sandbox)
-        _explain(scene, airflow)
+        _explain(scene, airflow.url, login)
         while True:
             signal.pause()
 
 
-def _explain(scene: Scene, airflow: AirflowStandalone) -> None:
+def _explain(scene: Scene, airflow: str, login: Login) -> None:
     sandbox = scene.sandbox
     text = _WELCOME.format(
-        airflow=airflow.url,
+        airflow=airflow,
+        user=login.username,
+        password=login.password,
         connect=sandbox.connect.url,
         source=sandbox.source.bootstrap,
         target=sandbox.target.bootstrap,
@@ -75,7 +80,8 @@ def _explain(scene: Scene, airflow: AirflowStandalone) -> None:
 
 
 _WELCOME = f"""\
-Airflow is up, and asks for no password: {{airflow}}
+Airflow is up: {{airflow}}
+Sign in as {{user}} with the password {{password}}
 
 What there is to play with:
   {MIRROR}  replicates {TOPIC}, a year of hourly readings, to {MIRRORED}

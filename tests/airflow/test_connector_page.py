@@ -21,7 +21,7 @@ from tests.support.rows.snapshots import NOW, At, Taken, keep_snapshot
 
 if TYPE_CHECKING:
     from fastapi.testclient import TestClient
-    from httpx import Response
+    from httpx2 import Response
 
 MINE, OTHER = "reports_of_one", "reports_of_another"  # Airflow knows both
 SERIES = "c-kafka_connect_default"

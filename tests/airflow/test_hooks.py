@@ -64,7 +64,12 @@ def test_workers(connection: SetConnection, fields: dict[str, Any], urls: tuple[
         ({"host": "a", "extra": {"token": "s3cret"}}, "http://a:8083"),
         ({"host": "a", "extra": {"headers": {"X-Key": "s3cret"}}}, "http://a:8083"),
         (
-            {"host": "https://a", "login": "me", "password": "s3cret", "extra": {"oauth_token_url": "http://idp/token"}},
+            {
+                "host": "https://a",
+                "login": "me",
+                "password": "s3cret",
+                "extra": {"oauth_token_url": "http://idp/token"},
+            },
             "http://idp/token",
         ),
         ({"host": "a"}, ""),

@@ -24,6 +24,9 @@ def playing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playing]:
 def ui(playing: Playing, request: pytest.FixtureRequest) -> Iterator[AirflowUi]:
     """Airflow's UI in a browser of its own; what it shows at the end of the test is kept."""
     with chromium_page() as page:
-        opened = AirflowUi(page, playing.airflow.url, PICTURES)
+        airflow = playing.airflow
+        opened = AirflowUi(page, airflow.url, PICTURES, airflow.login)
+        assert airflow.login is not None
+        opened.sign_in(airflow.login)
         yield opened
         opened.picture(f"last-{request.node.name}")

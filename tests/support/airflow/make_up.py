@@ -12,7 +12,7 @@ from pathlib import Path
 
 from airflow_provider_connect_offsets.kafka.logs import KafkaLogs
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from sandbox.airflow import AirflowAt
+from sandbox.airflow import AirflowAt, Login
 from sandbox.connect import ConnectAt
 
 COMMAND = (sys.executable, "-m", "sandbox.play")
@@ -34,7 +34,8 @@ class Playing:
 
     @property
     def airflow(self) -> AirflowAt:
-        return AirflowAt(self.match(r"asks for no password: (\S+)"))
+        login = Login(self.match(r"Sign in as (\S+)"), self.match(r"the password (\S+)"))
+        return AirflowAt(self.match(r"Airflow is up: (\S+)"), login)
 
     @property
     def connect(self) -> ConnectAt:
