@@ -23,6 +23,8 @@ from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 from airflow_provider_connect_offsets.workspace.schemas import CONNECTOR_OFFSETS, CONNECTORS, LOG_BOUNDS
 
 NOW = datetime(2026, 1, 31, tzinfo=UTC)
+#: A plan of the largest size nearly fills Spark's default of 1 GB.
+MEMORY = ("--driver-memory", "2g")
 SIZES = (10, 10_000, 100_000, 1_000_000)
 NOTHING = "from pyspark.sql import SparkSession\nSparkSession.builder.getOrCreate().range(1).count()\n"
 GROUPING = """
@@ -48,9 +50,9 @@ def rows(runs: int, scale: float) -> Iterator[Row]:
             run = _snapshot(Path(scratch, str(size)), partitions)
             nothing, grouping, taken[size] = timed(
                 runs,
-                partial(submit, str(programs["nothing"])),
-                partial(submit, str(programs["grouping"]), run.connector_offsets, f"{run.uri}/grouped"),
-                partial(submit, "--py-files", str(shipped), str(job_path()), "plan", run.uri),
+                partial(submit, *MEMORY, str(programs["nothing"])),
+                partial(submit, *MEMORY, str(programs["grouping"]), run.connector_offsets, f"{run.uri}/grouped"),
+                partial(submit, *MEMORY, "--py-files", str(shipped), str(job_path()), "plan", run.uri),
             )
             name = f"plan of {partitions:,} offsets"
             if size == SIZES[0]:

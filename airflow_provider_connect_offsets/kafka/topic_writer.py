@@ -112,10 +112,20 @@ class TopicWriter:
                 self._produce(producer, value, key, partitions.get(key, -1), confirm)
         except KafkaException as error:  # librdkafka itself refuses a record; those before it are under way
             raise self._unconfirmed_error(whose, len(records), _reason(error)) from error
-        left = producer.flush(_FLUSH)
+        left = self._flush(producer, records, whose=whose)
         if failed or left:
             why = _reason(KafkaException(failed[0])) if failed else f"no answer within {_FLUSH:g} s"
             raise self._unconfirmed_error(whose, len(failed) + left, why)
+
+    def _flush(self, producer: Producer, records: Mapping[bytes, bytes | None], *, whose: str) -> int:
+        try:
+            return producer.flush(_FLUSH)
+        except (KafkaException, SystemError) as error:
+            # An error that ends the producer is raised from within the callbacks of records, and Python wraps it then.
+            cause = error.__cause__ if isinstance(error, SystemError) else error
+            if not isinstance(cause, KafkaException):
+                raise
+            raise self._unconfirmed_error(whose, len(records), _reason(cause)) from error
 
     def _produce(
         self, producer: Producer, value: bytes | None, key: bytes, partition: int, confirmed: Confirmed
@@ -140,5 +150,9 @@ def _reason(error: Exception) -> str:
     reason = error.args[0] if error.args else error
     if not isinstance(reason, KafkaError):
         return str(reason)
+    if (
+        reason.code() == KafkaError.CLUSTER_AUTHORIZATION_FAILED
+    ):  # who may write to a topic needs no right on the cluster
+        reason = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED, reason.str())
     missing = describe_missing_right(reason, AclOperation.WRITE)
     return f"{reason.str()}: {missing.removesuffix('.')}" if missing else reason.str()

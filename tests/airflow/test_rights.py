@@ -17,6 +17,7 @@ from tests.support.airflow.rights import LISTENER, PASSWORD, SECURED, USER, Righ
 from tests.support.airflow.rights_of_dags import NEEDS, Needs, each_right, table
 
 RunDag = Callable[..., Ran]
+RunWith = Callable[[Needs, Callable[[Right], AclOperation | None]], Ran]
 PAGE = Path(__file__).parents[2] / "docs" / "security.md"
 
 
@@ -43,9 +44,7 @@ def connections(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def run_with(
-    sandbox: Sandbox, run_dag: RunDag, workspace: str, monkeypatch: pytest.MonkeyPatch
-) -> Callable[[Needs, Callable[[Right], AclOperation | None]], Ran]:
+def run_with(sandbox: Sandbox, run_dag: RunDag, workspace: str, monkeypatch: pytest.MonkeyPatch) -> RunWith:
     """Run the DAG once, on a scene of its own, with the rights that a function leaves of those in the table."""
 
     def run(needs: Needs, left: Callable[[Right], AclOperation | None]) -> Ran:
@@ -72,7 +71,7 @@ def run_with(
 
 @pytest.mark.jobs
 @pytest.mark.parametrize("needs", NEEDS, ids=str)
-def test_the_rights_suffice(run_with: Callable[..., Ran], needs: Needs) -> None:
+def test_the_rights_suffice(run_with: RunWith, needs: Needs) -> None:
     """The run succeeds with the rights of the table, and no others, and Kafka refuses nothing that it asks for."""
     ran = run_with(needs, lambda right: right.operation)
 
@@ -82,7 +81,7 @@ def test_the_rights_suffice(run_with: Callable[..., Ran], needs: Needs) -> None:
 
 @pytest.mark.jobs
 @pytest.mark.parametrize(("needs", "taken"), each_right(), ids=str)
-def test_each_is_needed(run_with: Callable[..., Ran], needs: Needs, taken: Right) -> None:
+def test_each_is_needed(run_with: RunWith, needs: Needs, taken: Right) -> None:
     """Without it, the task of the table fails, or the run warns; in both cases the right is named."""
     # Read includes Describe: without both, Kafka would refuse the latter first.
     instead = AclOperation.DESCRIBE if taken.operation is AclOperation.READ else None

@@ -83,6 +83,13 @@ def summarise(totals: dict[str, Any], written: DataFrame, rows: DataFrame) -> di
     }
 
 
+# Brokers leave groups that a user may not describe out of their lists (Java class KafkaApis).
+_HIDDEN = (
+    " To find a group, the user of the Kafka connection needs an ACL that allows Describe on the consumer group, if Kafka "
+    "has ACLs."
+)
+
+
 def errors_of(request: FailoverRequest, summary: dict[str, Any]) -> list[str]:
     """Return the reasons to refuse the failover, each a sentence.
 
@@ -94,7 +101,8 @@ def errors_of(request: FailoverRequest, summary: dict[str, Any]) -> list[str]:
         unmovable = [f" {name!r} is {kind}, which can't be moved." for name, kind in summary["unmovable"].items()]
         errors.append(
             f"No group that matches {request.groups!r} has an offset in a topic that "
-            f"{request.flow.source_alias!r} replicates to {request.flow.target_alias!r}.{''.join(unmovable[:3])}"
+            f"{request.flow.source_alias!r} replicates to {request.flow.target_alias!r}."
+            f"{''.join(unmovable[:3]) or _HIDDEN}"
         )
     elif expected < request.min_coverage * summary["partitions"]:
         examples = "; ".join(f"{left['group']!r}: {left['reason']}" for left in summary["left"][:3])

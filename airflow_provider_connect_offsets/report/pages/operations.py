@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from airflow_provider_connect_offsets.exceptions import JournalDamaged
-from airflow_provider_connect_offsets.saga import Lease, SagaRecord, SagaState, journals, journals_of
+from airflow_provider_connect_offsets.saga import Journal, Lease, SagaRecord, SagaState, journals, journals_of
+from airflow_provider_connect_offsets.workspace.files import read_at_once
 from airflow_provider_connect_offsets.workspace.journals.journal_store import JournalStore
 
 log = logging.getLogger(__name__)
@@ -48,14 +49,16 @@ class SeenOperation:
 
 def unfinished_operations(store: JournalStore) -> Iterator[SeenOperation]:
     """Yield what is neither finished nor undone; a damaged journal is left out, and logged."""
-    for journal in journals(store):
-        try:
-            left = journal.read_left()
-        except JournalDamaged:
-            log.warning("A journal is not shown.", exc_info=True)
-            continue
-        if left is not None:
-            yield SeenOperation.of(*left)
+    return filter(None, read_at_once(_left_in, journals(store)))
+
+
+def _left_in(journal: Journal) -> SeenOperation | None:
+    try:
+        left = journal.read_left()
+    except JournalDamaged:
+        log.warning("A journal is not shown.", exc_info=True)
+        return None
+    return None if left is None else SeenOperation.of(*left)
 
 
 def operations_on(store: JournalStore, *, cluster: str, connector: str) -> list[SeenOperation]:

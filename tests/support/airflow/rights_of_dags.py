@@ -9,7 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 from airflow_provider_connect_offsets.offsets.flow import Side
-from sandbox import Sandbox
+from sandbox import Sandbox, wait_until
 from tests.support.airflow.rights import (
     ALTER,
     CONFIGS,
@@ -23,7 +23,7 @@ from tests.support.airflow.rights import (
 )
 from tests.support.faults.orphan_cell import Cell
 from tests.support.faults.reset_cell import ResetCell
-from tests.support.flows.failing_back import Leading, away_positions, produce
+from tests.support.flows.failing_back import Leading, away_positions, merged, produce
 from tests.support.flows.failing_over import Flowing
 from tests.support.flows.flows import Changer, MirrorFlow, SinkFlow
 from tests.support.flows.group_changer import PlainGroup
@@ -117,12 +117,14 @@ def _flowing(sandbox: Sandbox) -> tuple[Flowing, dict[str, tuple[str, ...]]]:
     flowing.live_through(40, rewind_to=25, more=10)
     groups = flowing.random_positions(2, Random(flowing.mark))
     commit_groups(sandbox.source, groups)
+    checkpoints = flowing.flow.checkpoints_topic
+    wait_until(lambda: sandbox.target.log_bounds(checkpoints)[0][1] > 0, 60, "there is no checkpoint")
     return flowing, {
         "the groups": tuple(groups),
         "the flow's topics": (flowing.topic,),
         "the remote topics": (flowing.flow.target_topic("*"),),
         "`mm2-offset-syncs.<target>.internal`": (flowing.flow.offset_syncs_topic,),
-        "`<source>.checkpoints.internal`": (flowing.flow.checkpoints_topic,),
+        "`<source>.checkpoints.internal`": (checkpoints,),
     }
 
 
@@ -138,7 +140,8 @@ def _failing_back(sandbox: Sandbox, _workspace: str) -> Scene:
     produce(sandbox.target, flowing.topic, 30, mark="there")
     leading = Leading.start(flowing, flowing.topic)
     leading.wait_until_replicated()
-    groups = away_positions(flowing, flowing.target_topic, 2, Random(flowing.mark))
+    random = Random(flowing.mark)
+    groups = merged(*(away_positions(flowing, topic, 2, random) for topic in (flowing.target_topic, flowing.topic)))
     commit_groups(sandbox.target, groups)
     connectors = {"source_connector": leading.connector, "forward_connector": flowing.source_connector}
     back = flowing.flow.opposite()
@@ -247,7 +250,6 @@ NEEDS: tuple[Needs, ...] = (
             Right(SOURCE, DESCRIBE, TOPIC, "the flow's topics", "snapshot"),
             Right(SOURCE, CONFIGS, TOPIC, "the flow's topics", ""),
             Right(SOURCE, READ, TOPIC, _SYNCS, "snapshot"),
-            Right(SOURCE, CONFIGS, TOPIC, _SYNCS, "snapshot"),
             Right(SOURCE, ALTER, TOPIC, _SYNCS, "apply"),
             Right(SOURCE, DELETE, TOPIC, _SYNCS, "apply"),
             Right(TARGET, READ, TOPIC, _CHECKPOINTS, "snapshot"),
@@ -262,10 +264,8 @@ NEEDS: tuple[Needs, ...] = (
             Right(SOURCE, READ, TOPIC, "the flow's topics", "snapshot"),
             Right(SOURCE, CONFIGS, TOPIC, "the flow's topics", "snapshot"),
             Right(SOURCE, READ, TOPIC, _SYNCS, "snapshot"),
-            Right(SOURCE, DESCRIBE, GROUP, "the groups", "snapshot"),
-            Right(TARGET, DESCRIBE, GROUP, "the groups", "snapshot"),
-            Right(TARGET, READ, TOPIC, _CHECKPOINTS, "snapshot"),
-            Right(TARGET, DESCRIBE, TOPIC, "the remote topics", "snapshot"),
+            Right(TARGET, DESCRIBE, TOPIC, _CHECKPOINTS, "snapshot"),
+            Right(TARGET, READ, TOPIC, "the remote topics", "snapshot"),
             Right(TARGET, CONFIGS, TOPIC, "the remote topics", "snapshot"),
         ),
         _observed,
@@ -274,14 +274,14 @@ NEEDS: tuple[Needs, ...] = (
         "mirror_failover",
         "",
         (
-            Right(SOURCE, READ, TOPIC, "the flow's topics", "open"),
-            Right(SOURCE, CONFIGS, TOPIC, "the flow's topics", "open"),
-            Right(SOURCE, READ, TOPIC, _SYNCS, "open"),
-            Right(SOURCE, DESCRIBE, GROUP, "the groups", "open"),
+            Right(SOURCE, READ, TOPIC, "the flow's topics", "snapshot"),
+            Right(SOURCE, CONFIGS, TOPIC, "the flow's topics", "snapshot"),
+            Right(SOURCE, READ, TOPIC, _SYNCS, "snapshot"),
+            Right(SOURCE, DESCRIBE, GROUP, "the groups", "preview"),
             Right(TARGET, READ, GROUP, "the groups", "commit"),
-            Right(TARGET, READ, TOPIC, _CHECKPOINTS, "open"),
-            Right(TARGET, READ, TOPIC, "the remote topics", "open"),
-            Right(TARGET, CONFIGS, TOPIC, "the remote topics", "open"),
+            Right(TARGET, READ, TOPIC, _CHECKPOINTS, "snapshot"),
+            Right(TARGET, READ, TOPIC, "the remote topics", "snapshot"),
+            Right(TARGET, CONFIGS, TOPIC, "the remote topics", "snapshot"),
         ),
         _observed,
     ),
@@ -289,17 +289,18 @@ NEEDS: tuple[Needs, ...] = (
         "mirror_failback",
         "",
         (
-            Right(SOURCE, READ, TOPIC, "the flow's topics", "open"),
-            Right(SOURCE, CONFIGS, TOPIC, "the flow's topics", "open"),
-            Right(SOURCE, READ, TOPIC, _SYNCS, "open"),
+            Right(SOURCE, READ, TOPIC, "the flow's topics", "snapshot"),
+            Right(SOURCE, CONFIGS, TOPIC, "the flow's topics", "snapshot"),
+            Right(SOURCE, READ, TOPIC, _SYNCS, "snapshot"),
             Right(SOURCE, READ, GROUP, "the groups", "commit"),
-            Right(SOURCE, READ, TOPIC, "their copies", "open"),
-            Right(SOURCE, READ, TOPIC, "`<target>.checkpoints.internal`", "open"),
-            Right(TARGET, DESCRIBE, GROUP, "the groups", "open"),
-            Right(TARGET, READ, TOPIC, "the topics that come back", "open"),
-            Right(TARGET, READ, TOPIC, "`mm2-offset-syncs.<source>.internal`", "open"),
-            Right(TARGET, READ, TOPIC, "the remote topics", "open"),
-            Right(TARGET, CONFIGS, TOPIC, "the remote topics", "open"),
+            Right(SOURCE, READ, TOPIC, "their copies", "snapshot"),
+            Right(SOURCE, CONFIGS, TOPIC, "their copies", "snapshot"),
+            Right(SOURCE, DESCRIBE, TOPIC, "`<target>.checkpoints.internal`", "snapshot"),
+            Right(TARGET, DESCRIBE, GROUP, "the groups", "preview"),
+            Right(TARGET, READ, TOPIC, "the topics that come back", "snapshot"),
+            Right(TARGET, READ, TOPIC, "`mm2-offset-syncs.<source>.internal`", "snapshot"),
+            Right(TARGET, READ, TOPIC, "the remote topics", "snapshot"),
+            Right(TARGET, CONFIGS, TOPIC, "the remote topics", "snapshot"),
         ),
         _failing_back,
     ),
