@@ -150,9 +150,8 @@ def _reason(error: Exception) -> str:
     reason = error.args[0] if error.args else error
     if not isinstance(reason, KafkaError):
         return str(reason)
-    if (
-        reason.code() == KafkaError.CLUSTER_AUTHORIZATION_FAILED
-    ):  # who may write to a topic needs no right on the cluster
+    # An idempotent producer needs a right on the cluster, or to write to any topic (Java class KafkaApis).
+    if reason.code() == KafkaError.CLUSTER_AUTHORIZATION_FAILED:
         reason = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED, reason.str())
     missing = describe_missing_right(reason, AclOperation.WRITE)
     return f"{reason.str()}: {missing.removesuffix('.')}" if missing else reason.str()

@@ -85,8 +85,7 @@ def summarise(totals: dict[str, Any], written: DataFrame, rows: DataFrame) -> di
 
 # Brokers leave groups that a user may not describe out of their lists (Java class KafkaApis).
 _HIDDEN = (
-    " To find a group, the user of the Kafka connection needs an ACL that allows Describe on the consumer group, if Kafka "
-    "has ACLs."
+    " Where Kafka has ACLs, the connection's user needs an ACL that allows Describe on the consumer group to find it."
 )
 
 
