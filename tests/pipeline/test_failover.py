@@ -283,7 +283,7 @@ def test_nothing_selected(spark: SparkSession, directory: FailoverDirectory) -> 
     [error] = translate_job.run(spark, directory)["errors"]
 
     assert error.startswith(
-        "No group that matches '.*' has an offset in a topic that 'here' replicates to 'there'. Where Kafka has ACLs"
+        "No group that matches '.*' has an offset in a topic that 'here' replicates to 'there'. To find one"
     )
     assert "an ACL that allows Describe on the consumer group" in error
 

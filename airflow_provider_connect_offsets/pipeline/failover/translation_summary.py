@@ -84,9 +84,7 @@ def summarise(totals: dict[str, Any], written: DataFrame, rows: DataFrame) -> di
 
 
 # Brokers leave groups that a user may not describe out of their lists (Java class KafkaApis).
-_HIDDEN = (
-    " Where Kafka has ACLs, the connection's user needs an ACL that allows Describe on the consumer group to find it."
-)
+_HIDDEN = " To find one where Kafka has ACLs, the user needs an ACL that allows Describe on the consumer group."
 
 
 def errors_of(request: FailoverRequest, summary: dict[str, Any]) -> list[str]:
