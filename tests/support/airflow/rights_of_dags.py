@@ -290,7 +290,7 @@ NEEDS: tuple[Needs, ...] = (
             Right(SOURCE, CONFIGS, TOPIC, "the flow's topics", "snapshot"),
             Right(SOURCE, READ, TOPIC, _SYNCS, "snapshot"),
             Right(SOURCE, READ, GROUP, "the groups", "commit"),
-            Right(SOURCE, DESCRIBE, TOPIC, "`<target>.*`, their copies", "snapshot"),
+            Right(SOURCE, READ, TOPIC, "`<target>.*`, their copies", "snapshot"),
             Right(SOURCE, CONFIGS, TOPIC, "`<target>.*`, their copies", "snapshot"),
             Right(TARGET, DESCRIBE, GROUP, "the groups", "preview"),
             Right(TARGET, READ, TOPIC, "the topics that come back", "snapshot"),
