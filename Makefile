@@ -29,7 +29,7 @@ UNIT_FLOOR   := 50
 # The tests that belong to no suite of their own: pyproject.toml lists the suites' markers.
 NO_SUITE     := not faults and not processes and not mirror and not jobs and not kubernetes and not cluster and not browser and not versions and not quickstart and not fuzz
 # These have the LGPL, and come with the extra postgres: they are imported, not changed.
-LGPL      := psycopg psycopg-binary
+LGPL      := psycopg psycopg-binary psycopg2-binary
 # In arguments of what is called.
 comma := ,
 # From uv's cache alone where that suffices, which takes seconds: not every package index says what may be cached.
@@ -183,7 +183,7 @@ sbom: setup  ## the wheel in an environment of its own: its bill of materials (b
 	build/sbom/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --output-file build/sbom.json $(PUBLISHED)/bin/python
 	build/sbom/bin/pip-licenses --python $(PUBLISHED)/bin/python --from mixed --partial-match --allow-only "$(LICENSES)" --ignore-packages $(LGPL) --summary
 	$(PUBLISHED)/bin/connect-offsets --help > build/help.txt
-	$(PUBLISHED)/bin/airflow providers get airflow-provider-connect-offsets
+	AIRFLOW_HOME=$(CURDIR)/$(PUBLISHED)/home $(PUBLISHED)/bin/airflow providers get airflow-provider-connect-offsets
 
 lock: setup  ## requirements.lock and requirements-sbom.lock anew
 	$(BIN)/uv pip compile --universal --python-version 3.11 --no-emit-index-url --no-header --generate-hashes \
