@@ -21,6 +21,8 @@ COVERED      := .venv-3.12
 # The wheel as people install it, with what it brings, and the licenses that all of that may have.
 PUBLISHED := build/published
 LICENSES  := Apache;BSD;MIT;ISC;MPL-2.0;Mozilla Public License 2.0;PSF-2.0;Python Software Foundation License;Unlicense;Artistic License
+# These have the LGPL, and come with the extra postgres: they are imported, not changed.
+LGPL      := psycopg psycopg-binary psycopg2-binary
 # Of `make bench`: runs of each side of a row, and the part of the records and partitions that is measured.
 RUNS  ?= 3
 SCALE ?= 1
@@ -28,8 +30,6 @@ SCALE ?= 1
 UNIT_FLOOR   := 50
 # The tests that belong to no suite of their own: pyproject.toml lists the suites' markers.
 NO_SUITE     := not faults and not processes and not mirror and not jobs and not kubernetes and not cluster and not browser and not versions and not quickstart and not fuzz
-# These have the LGPL, and come with the extra postgres: they are imported, not changed.
-LGPL      := psycopg psycopg-binary psycopg2-binary
 # In arguments of what is called.
 comma := ,
 # From uv's cache alone where that suffices, which takes seconds: not every package index says what may be cached.

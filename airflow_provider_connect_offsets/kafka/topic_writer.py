@@ -8,7 +8,8 @@ task that still runs can't write any more. Sources: KIP-618, ``Worker.taskTransa
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Producer
@@ -67,10 +68,8 @@ class TopicWriter:
         try:
             self._send(first, records, partitions, whose=whose)
             fencing.ask()
-            first.commit_transaction(_FLUSH)
-        except KafkaException as error:
-            self._abort(first)
-            raise self._unconfirmed_error(whose, len(records), _reason(error)) from error
+            with self._unknown_if_refused(whose, len(records)):
+                first.commit_transaction(_FLUSH)
         except (OutcomeUnknown, ChangeError):
             self._abort(first)
             raise
@@ -107,25 +106,25 @@ class TopicWriter:
             if error is not None:
                 failed.append(error)
 
-        try:
+        with self._unknown_if_refused(whose, len(records)):
             for key, value in records.items():
                 self._produce(producer, value, key, partitions.get(key, -1), confirm)
-        except KafkaException as error:  # librdkafka itself refuses a record; those before it are under way
-            raise self._unconfirmed_error(whose, len(records), _reason(error)) from error
-        left = self._flush(producer, records, whose=whose)
+            left = producer.flush(_FLUSH)
         if failed or left:
             why = _reason(KafkaException(failed[0])) if failed else f"no answer within {_FLUSH:g} s"
             raise self._unconfirmed_error(whose, len(failed) + left, why)
 
-    def _flush(self, producer: Producer, records: Mapping[bytes, bytes | None], *, whose: str) -> int:
+    @contextmanager
+    def _unknown_if_refused(self, whose: str, count: int) -> Iterator[None]:
+        """Raise :class:`OutcomeUnknown` if librdkafka refuses something: what came before it is under way."""
         try:
-            return producer.flush(_FLUSH)
+            yield
         except (KafkaException, SystemError) as error:
-            # An error that ends the producer is raised from within the callbacks of records, and Python wraps it then.
+            # An error that ends the producer is raised while it calls back for records, and Python wraps it then.
             cause = error.__cause__ if isinstance(error, SystemError) else error
             if not isinstance(cause, KafkaException):
                 raise
-            raise self._unconfirmed_error(whose, len(records), _reason(cause)) from error
+            raise self._unconfirmed_error(whose, count, _reason(cause)) from cause
 
     def _produce(
         self, producer: Producer, value: bytes | None, key: bytes, partition: int, confirmed: Confirmed

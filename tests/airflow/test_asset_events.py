@@ -158,10 +158,10 @@ def _returned(airflow: AirflowStandalone, run: str, task_id: str) -> object:
 
 def test_a_facet_lists_no_more_changes_than_a_backend_takes() -> None:
     """A fleet's task says how many changes its facet leaves out; one without changes has no facet."""
-    told = [{"kind": "offsets_changed", "name": str(number)} for number in range(MOST_CHANGES + 2)]
+    extras = [{"kind": "offsets_changed", "name": str(number)} for number in range(MOST_CHANGES + 2)]
 
-    facet = lineage_of_changes(told).run_facets["connectOffsets_changes"]
+    facet = lineage_of_changes(extras).run_facets["connectOffsets_changes"]
 
-    assert (facet.changes, facet.more) == (told[:MOST_CHANGES], 2)
+    assert (facet.changes, facet.more) == (extras[:MOST_CHANGES], 2)
     assert not lineage_of_changes(()).run_facets
     assert not lineage_of_job("plan", None).run_facets

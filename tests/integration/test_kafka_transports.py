@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from base64 import urlsafe_b64encode
+from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -42,12 +42,12 @@ class TokenServer:
 
     @contextmanager
     def tokens(self, *, audience: str = AUDIENCE, by: rsa.RSAPrivateKey | None = None) -> Iterator[str]:
-        """Serve tokens to clients with the right secret; return the address."""
-        signer = by or self.key
+        """Serve tokens to the client ``me`` with the secret ``right``; return the address."""
+        signer, known = by or self.key, f"Basic {b64encode(b'me:right').decode()}"
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                is_known = self.headers.get("Authorization", "").startswith("Basic ")
+                is_known = self.headers.get("Authorization") == known
                 now = datetime.now(UTC)
                 claims = {"sub": "me", "iss": ISSUER, "aud": audience, "iat": now, "exp": now + timedelta(hours=1)}
                 token = jwt.encode(claims, signer, algorithm="RS256", headers={"kid": KEY_ID})
@@ -94,9 +94,9 @@ class Site:
             **{name.replace("_", "."): value for name, value in more.items()},
         }
 
-    def oauth(self, url: str) -> dict[str, str]:
+    def oauth(self, url: str, *, secret: str) -> dict[str, str]:
         """The extra of a connection that gets its tokens at ``url``."""
-        settings = {"client.id": "me", "client.secret": "right", "token.endpoint.url": f"{url}/token"}
+        settings = {"client.id": "me", "client.secret": secret, "token.endpoint.url": f"{url}/token"}
         return {
             **self.settings("TOKENS", "SASL_SSL"),
             "sasl.mechanism": "OAUTHBEARER",
@@ -204,15 +204,16 @@ def test_a_password(site: Site, read: Read, mechanism: str) -> None:
 def test_tokens(site: Site, read: Read) -> None:
     """Signed with a key that the broker knows, and for it; not with another key, nor for another audience."""
     with site.keys.tokens() as url:
-        assert read(site.oauth(url)) == [b"first"]
+        assert read(site.oauth(url, secret="right")) == [b"first"]
     for given in ({"by": site.keys.other}, {"audience": "another"}):
         with site.keys.tokens(**given) as url, pytest.raises(AccessDenied, match="refuses these credentials"):
-            read(site.oauth(url))
+            read(site.oauth(url, secret="right"))
 
 
 def test_no_token(site: Site, read: Read) -> None:
-    """Nobody is at the token endpoint: the error names it."""
-    with site.keys.tokens() as url:
-        pass
+    """The secret is wrong, or nobody is at the token endpoint: the error says so, without the secret."""
+    with site.keys.tokens() as url, pytest.raises((AccessDenied, Unreachable), match=r"(?i)token|oauth|oidc") as caught:
+        read(site.oauth(url, secret="not-right"))
+    assert "not-right" not in str(caught.value)
     with pytest.raises((AccessDenied, Unreachable), match=r"(?i)token|oauth|oidc"):
-        read(site.oauth(url))
+        read(site.oauth(url, secret="right"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -40,6 +41,7 @@ from airflow_provider_connect_offsets.observe.snapshot import (
 from airflow_provider_connect_offsets.observe.stored_records import moment_of, read_stored_rows
 from airflow_provider_connect_offsets.offsets.families import MirrorCheckpoint, MirrorSource, TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow, Side
+from airflow_provider_connect_offsets.offsets.requests.patterns import TO_FIND_GROUPS
 from airflow_provider_connect_offsets.offsets.requests.readiness import ReadinessRequest
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
@@ -60,6 +62,7 @@ from airflow_provider_connect_offsets.workspace.schemas import (
     STORED_RECORDS,
 )
 
+log = logging.getLogger(__name__)
 _ENTRY = ".parquet"
 
 
@@ -115,8 +118,10 @@ def take_readiness_snapshot(
     of_source = groups_of(source, request.groups) if len(connectors) > 1 else {}
     unmovable = lost_positions(source, request.groups) if len(connectors) > 1 else {}
     taken = target.groups.other_kinds(request.groups) if of_source else {}
-    present = set(target.groups.list_groups(request.groups)) if of_source else set()
-    of_target = groups_named(target, present & of_source.keys()) if present else {}
+    if len(connectors) > 1 and not of_source:
+        log.warning("No group of %r matches %r. %s", flow.source_alias, request.groups or ".*", TO_FIND_GROUPS)
+    # By name: a list leaves out groups that the user may not describe.
+    of_target = groups_named(target, of_source)
     rows = [*group_rows(flow.source_alias, of_source), *group_rows(flow.target_alias, of_target)]
     write_dataset(directory.group_offsets, GROUP_OFFSETS, rows)
     stored_syncs = read_stored_rows(source if flow.syncs_on is Side.SOURCE else target, flow.offset_syncs_topic)

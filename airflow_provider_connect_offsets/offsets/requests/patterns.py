@@ -24,6 +24,8 @@ _ESCAPED, _ONLY_IN_CLASS = re.compile(r"\\\D", re.DOTALL), re.compile(r"\[|&&|\\
 _ONLY_PYTHON = re.compile(r"\{(?!\d+(?:,\d*)?\})|\(\?(?:[P#(]|[a-z]*[aL])")
 # OverflowError is raised for repetitions beyond 2^32, RecursionError for groups nested hundreds deep.
 _REFUSALS = (re.error, OverflowError, RecursionError)
+#: Why a pattern may match no group: brokers list only those that the user may describe (Java class ``KafkaApis``).
+TO_FIND_GROUPS = "To find one where Kafka has ACLs, the user needs an ACL that allows Describe on the consumer group."
 # Seconds for one name; ordinary patterns take microseconds.
 _LONGEST = 1.0
 

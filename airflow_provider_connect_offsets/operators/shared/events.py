@@ -48,7 +48,8 @@ class TellsChanges:
     """
 
     outlets: list[Any]
-    told: tuple[dict[str, Any], ...] = ()
+    #: The extras of the events so far.
+    extras: tuple[dict[str, Any], ...] = ()
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -58,13 +59,13 @@ class TellsChanges:
         """Return what OpenLineage adds to the run of this task; its outputs are the assets of the events."""
         from airflow_provider_connect_offsets.operators.shared.lineage import lineage_of_changes
 
-        return lineage_of_changes(self.told)
+        return lineage_of_changes(self.extras)
 
     def tell(self, context: Context, extra: dict[str, Any], *, of: Callable[[], Asset]) -> None:
         """Add an event of the asset ``of``."""
         with _log_failure(extra):
             context["outlet_events"][ANY_CHANGE].add(of(), extra=extra)
-        self.told = (*self.told, extra)
+        self.extras = (*self.extras, extra)
 
     def tell_change(self, context: Context, clients: Clients, name: str, *, kind: ChangeKind, **more: object) -> None:
         """Add the event of a change of the connector or consumer group ``name``; ``more``: more of its ``extra``."""

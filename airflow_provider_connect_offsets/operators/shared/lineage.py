@@ -39,13 +39,13 @@ class OffsetsJobRunFacet(RunFacet):
     summary: dict[str, Any]
 
 
-def lineage_of_changes(told: Sequence[Mapping[str, Any]]) -> OperatorLineage[Any, Any]:
-    """Return the lineage of a task that has applied changes; ``told``: the extras of their asset events."""
-    if not told:
+def lineage_of_changes(extras: Sequence[Mapping[str, Any]]) -> OperatorLineage[Any, Any]:
+    """Return the lineage of a task that has applied changes; ``extras``: the extras of their asset events."""
+    if not extras:
         return OperatorLineage()
-    shown = [dict(one) for one in told[:MOST_CHANGES]]
+    shown = [dict(one) for one in extras[:MOST_CHANGES]]
     return OperatorLineage(
-        run_facets={"connectOffsets_changes": OffsetChangesRunFacet(changes=shown, more=len(told) - len(shown))}
+        run_facets={"connectOffsets_changes": OffsetChangesRunFacet(changes=shown, more=len(extras) - len(shown))}
     )
 
 

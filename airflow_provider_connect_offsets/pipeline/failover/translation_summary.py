@@ -19,6 +19,7 @@ from airflow_provider_connect_offsets.offsets.requests.failover import (
     Move,
     digest_of_sums,
 )
+from airflow_provider_connect_offsets.offsets.requests.patterns import TO_FIND_GROUPS
 from airflow_provider_connect_offsets.pipeline.failover.unplanned import PositionOf
 from airflow_provider_connect_offsets.pipeline.plan.counts import row_digest
 from airflow_provider_connect_offsets.pipeline.summary import collect_first
@@ -83,10 +84,6 @@ def summarise(totals: dict[str, Any], written: DataFrame, rows: DataFrame) -> di
     }
 
 
-# Brokers leave groups that a user may not describe out of their lists (Java class KafkaApis).
-_HIDDEN = " To find one where Kafka has ACLs, the user needs an ACL that allows Describe on the consumer group."
-
-
 def errors_of(request: FailoverRequest, summary: dict[str, Any]) -> list[str]:
     """Return the reasons to refuse the failover, each a sentence.
 
@@ -99,7 +96,7 @@ def errors_of(request: FailoverRequest, summary: dict[str, Any]) -> list[str]:
         errors.append(
             f"No group that matches {request.groups!r} has an offset in a topic that "
             f"{request.flow.source_alias!r} replicates to {request.flow.target_alias!r}."
-            f"{''.join(unmovable[:3]) or _HIDDEN}"
+            f"{''.join(unmovable[:3]) or f' {TO_FIND_GROUPS}'}"
         )
     elif expected < request.min_coverage * summary["partitions"]:
         examples = "; ".join(f"{left['group']!r}: {left['reason']}" for left in summary["left"][:3])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -99,6 +101,16 @@ def _quick_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "sleep", quick)
 
 
+@contextmanager
+def _logs_on_stdout() -> Iterator[None]:
+    """Airflow's handler of logs keeps the stdout that it found when Airflow was imported, which capfd does not read."""
+    with pytest.MonkeyPatch.context() as patch:
+        for handler in logging.getLogger().handlers:
+            if type(handler) is logging.StreamHandler:
+                patch.setattr(handler, "stream", sys.stdout)
+        yield
+
+
 @pytest.fixture
 def run_dag(
     _airflow_database: None,
@@ -119,7 +131,8 @@ def run_dag(
             warnings.filterwarnings("error", module="airflow_provider_connect_offsets")
             warnings.filterwarnings("ignore", "unclosed <socket", ResourceWarning)  # py4j's, as in pyproject.toml
             dag = parse_dags(dags / f"{dag_id}.py")[dag_id]
-            ended = dag.test(run_conf={"approval": False, **params})
+            with _logs_on_stdout():
+                ended = dag.test(run_conf={"approval": False, **params})
         printed = capfd.readouterr()
         print(printed.out, printed.err)  # noqa: T201 - shown by pytest where the test fails
         stored = stored_by_airflow(dag_id, ended.run_id)

@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 from uuid import uuid4
 
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Side
 from sandbox import Sandbox, wait_until
 from tests.support.airflow.rights import (
@@ -31,6 +32,12 @@ from tests.support.flows.groups import commit_groups
 from tests.support.flows.poisoned import JSON, KEYS_ARE_TEXT, Poisoned, rows
 
 SOURCE, TARGET = Side.SOURCE, Side.TARGET
+
+# Which topics and groups, as the table says it.
+_OF_TOPICS, _OF_SINK = "the connector's topics", "the sink's group, `connect-<name>`"
+_SYNCS, _CHECKPOINTS = "`mm2-offset-syncs.<target>.internal`", "`<source>.checkpoints.internal`"
+_OF_FLOW, _REMOTE = "the flow's topics", "`<source>.*`, the remote topics and the checkpoints"
+_COPIES = "`<target>.*`, their copies"
 
 
 @dataclass(frozen=True)
@@ -65,7 +72,7 @@ class Needs:
 
 def _sink(sandbox: Sandbox, **params: Any) -> Scene:
     flow = SinkFlow.start(sandbox)
-    names = {"the connector's topics": (flow.topic,), "the sink's group, `connect-<name>`": (f"connect-{flow.name}",)}
+    names = {_OF_TOPICS: (flow.topic,), _OF_SINK: (f"connect-{flow.name}",)}
     which = "connector" if "to" in params else "connectors"
     return Scene({which: flow.name, **params}, names, lambda: sandbox.connect.delete(flow.name))
 
@@ -73,7 +80,7 @@ def _sink(sandbox: Sandbox, **params: Any) -> Scene:
 def _skipping(sandbox: Sandbox, _workspace: str) -> Scene:
     scene = _sink(sandbox, to="skip", value="1")
     sandbox.connect.pause(scene.params["connector"])
-    [topic] = scene.names["the connector's topics"]
+    [topic] = scene.names[_OF_TOPICS]
     sandbox.target.produce(topic, ["more"] * 50, partition=0)
     return scene
 
@@ -81,7 +88,7 @@ def _skipping(sandbox: Sandbox, _workspace: str) -> Scene:
 def _mirror(sandbox: Sandbox, _workspace: str) -> Scene:
     flow = MirrorFlow.start(sandbox)
     params = {"connector": flow.name, "to": "earliest", "kafka_conn_id": "kafka_source"}
-    return Scene(params, {"the connector's topics": (flow.topic,)}, lambda: sandbox.connect.delete(flow.name))
+    return Scene(params, {_OF_TOPICS: (flow.topic,)}, lambda: sandbox.connect.delete(flow.name))
 
 
 def _group(sandbox: Sandbox, _workspace: str) -> Scene:
@@ -95,7 +102,7 @@ def _poisoned(sandbox: Sandbox, workspace: str) -> Scene:
     sink = Poisoned.start(sandbox, changer, [*rows(0, 2), "{", *rows(2, 2)], {**JSON, **KEYS_ARE_TEXT}, position=0)
     names = {
         "the sink's topics": (sink.topic,),
-        "the sink's group, `connect-<name>`": (f"connect-{sink.name}",),
+        _OF_SINK: (f"connect-{sink.name}",),
         "`connect-offsets-poison-*`": ("connect-offsets-poison-*",),
     }
     return Scene({"connector": sink.name, "kafka_conn_id": "kafka_target"}, names, sink.remove)
@@ -104,10 +111,10 @@ def _poisoned(sandbox: Sandbox, workspace: str) -> Scene:
 def _reset(sandbox: Sandbox, _workspace: str) -> Scene:
     cell = ResetCell.start(sandbox)
     names = {
-        "the flow's topics": cell.topics,
-        "`<source>.*`, the remote topics and the checkpoints": (cell.flow.target_topic("*"),),
-        "`mm2-offset-syncs.<target>.internal`": (cell.flow.offset_syncs_topic,),
-        "`<source>.checkpoints.internal`": (cell.flow.checkpoints_topic,),
+        _OF_FLOW: cell.topics,
+        _REMOTE: (cell.flow.target_topic("*"),),
+        _SYNCS: (cell.flow.offset_syncs_topic,),
+        _CHECKPOINTS: (cell.flow.checkpoints_topic,),
     }
     return Scene(cell.params, names, cell.close)
 
@@ -115,16 +122,19 @@ def _reset(sandbox: Sandbox, _workspace: str) -> Scene:
 def _flowing(sandbox: Sandbox) -> tuple[Flowing, dict[str, tuple[str, ...]]]:
     flowing = Flowing.start(sandbox)
     flowing.live_through(40, rewind_to=25, more=10)
-    groups = flowing.random_positions(2, Random(flowing.mark))
+    ends = {number: end for number, (_start, end) in sandbox.source.log_bounds(flowing.topic).items()}
+    # There is no checkpoint behind the last offset sync, where random positions may all be.
+    read_all = {TopicPartition(flowing.topic, number): end for number, end in ends.items()}
+    groups = flowing.random_positions(1, Random(flowing.mark)) | {f"{flowing.mark}-all": read_all}
     commit_groups(sandbox.source, groups)
     checkpoints = flowing.flow.checkpoints_topic
     wait_until(lambda: sandbox.target.log_bounds(checkpoints)[0][1] > 0, 60, "there is no checkpoint")
     return flowing, {
         "the groups": tuple(groups),
-        "the flow's topics": (flowing.topic,),
-        "`<source>.*`, the remote topics and the checkpoints": (flowing.flow.target_topic("*"),),
-        "`mm2-offset-syncs.<target>.internal`": (flowing.flow.offset_syncs_topic,),
-        "`<source>.checkpoints.internal`": (checkpoints,),
+        _OF_FLOW: (flowing.topic,),
+        _REMOTE: (flowing.flow.target_topic("*"),),
+        _SYNCS: (flowing.flow.offset_syncs_topic,),
+        _CHECKPOINTS: (checkpoints,),
     }
 
 
@@ -149,7 +159,7 @@ def _failing_back(sandbox: Sandbox, _workspace: str) -> Scene:
         "the groups": tuple(groups),
         "`mm2-offset-syncs.<source>.internal`": (back.offset_syncs_topic,),
         "the topics that come back": (flowing.topic,),
-        "`<target>.*`, their copies": (back.target_topic("*"),),
+        _COPIES: (back.target_topic("*"),),
     }
 
     def close() -> None:
@@ -172,9 +182,6 @@ def _orphans(sandbox: Sandbox, _workspace: str) -> Scene:
         cell.worker.url,
     )
 
-
-_OF_TOPICS, _OF_SINK = "the connector's topics", "the sink's group, `connect-<name>`"
-_SYNCS, _CHECKPOINTS = "`mm2-offset-syncs.<target>.internal`", "`<source>.checkpoints.internal`"
 
 NEEDS: tuple[Needs, ...] = (
     Needs(
@@ -246,13 +253,13 @@ NEEDS: tuple[Needs, ...] = (
         "mirror_reset",
         "",
         (
-            Right(SOURCE, DESCRIBE, TOPIC, "the flow's topics", "snapshot"),
-            Right(SOURCE, CONFIGS, TOPIC, "the flow's topics", ""),
+            Right(SOURCE, DESCRIBE, TOPIC, _OF_FLOW, "snapshot"),
+            Right(SOURCE, CONFIGS, TOPIC, _OF_FLOW, ""),
             Right(SOURCE, READ, TOPIC, _SYNCS, "snapshot"),
             Right(SOURCE, ALTER, TOPIC, _SYNCS, "apply"),
             Right(SOURCE, DELETE, TOPIC, _SYNCS, "apply"),
             Right(TARGET, READ, TOPIC, _CHECKPOINTS, "snapshot"),
-            Right(TARGET, DESCRIBE, TOPIC, "`<source>.*`, the remote topics and the checkpoints", "snapshot"),
+            Right(TARGET, DESCRIBE, TOPIC, _REMOTE, "snapshot"),
         ),
         _reset,
     ),
@@ -260,11 +267,13 @@ NEEDS: tuple[Needs, ...] = (
         "mirror_readiness",
         "",
         (
-            Right(SOURCE, READ, TOPIC, "the flow's topics", "snapshot"),
-            Right(SOURCE, CONFIGS, TOPIC, "the flow's topics", "snapshot"),
+            Right(SOURCE, READ, TOPIC, _OF_FLOW, "snapshot"),
+            Right(SOURCE, CONFIGS, TOPIC, _OF_FLOW, "snapshot"),
             Right(SOURCE, READ, TOPIC, _SYNCS, "snapshot"),
-            Right(TARGET, READ, TOPIC, "`<source>.*`, the remote topics and the checkpoints", "snapshot"),
-            Right(TARGET, CONFIGS, TOPIC, "`<source>.*`, the remote topics and the checkpoints", "snapshot"),
+            Right(SOURCE, DESCRIBE, GROUP, "the groups", ""),
+            Right(TARGET, DESCRIBE, GROUP, "the groups", "snapshot"),
+            Right(TARGET, READ, TOPIC, _REMOTE, "snapshot"),
+            Right(TARGET, CONFIGS, TOPIC, _REMOTE, "snapshot"),
         ),
         _observed,
     ),
@@ -272,13 +281,13 @@ NEEDS: tuple[Needs, ...] = (
         "mirror_failover",
         "",
         (
-            Right(SOURCE, READ, TOPIC, "the flow's topics", "snapshot"),
-            Right(SOURCE, CONFIGS, TOPIC, "the flow's topics", "snapshot"),
+            Right(SOURCE, READ, TOPIC, _OF_FLOW, "snapshot"),
+            Right(SOURCE, CONFIGS, TOPIC, _OF_FLOW, "snapshot"),
             Right(SOURCE, READ, TOPIC, _SYNCS, "snapshot"),
             Right(SOURCE, DESCRIBE, GROUP, "the groups", "preview"),
             Right(TARGET, READ, GROUP, "the groups", "commit"),
-            Right(TARGET, READ, TOPIC, "`<source>.*`, the remote topics and the checkpoints", "snapshot"),
-            Right(TARGET, CONFIGS, TOPIC, "`<source>.*`, the remote topics and the checkpoints", "snapshot"),
+            Right(TARGET, READ, TOPIC, _REMOTE, "snapshot"),
+            Right(TARGET, CONFIGS, TOPIC, _REMOTE, "snapshot"),
         ),
         _observed,
     ),
@@ -286,18 +295,18 @@ NEEDS: tuple[Needs, ...] = (
         "mirror_failback",
         "",
         (
-            Right(SOURCE, READ, TOPIC, "the flow's topics", "snapshot"),
-            Right(SOURCE, CONFIGS, TOPIC, "the flow's topics", "snapshot"),
+            Right(SOURCE, READ, TOPIC, _OF_FLOW, "snapshot"),
+            Right(SOURCE, CONFIGS, TOPIC, _OF_FLOW, "snapshot"),
             Right(SOURCE, READ, TOPIC, _SYNCS, "snapshot"),
             Right(SOURCE, READ, GROUP, "the groups", "commit"),
-            Right(SOURCE, READ, TOPIC, "`<target>.*`, their copies", "snapshot"),
-            Right(SOURCE, CONFIGS, TOPIC, "`<target>.*`, their copies", "snapshot"),
+            Right(SOURCE, READ, TOPIC, _COPIES, "snapshot"),
+            Right(SOURCE, CONFIGS, TOPIC, _COPIES, "snapshot"),
             Right(TARGET, DESCRIBE, GROUP, "the groups", "preview"),
             Right(TARGET, READ, TOPIC, "the topics that come back", "snapshot"),
             Right(TARGET, CONFIGS, TOPIC, "the topics that come back", "snapshot"),
             Right(TARGET, READ, TOPIC, "`mm2-offset-syncs.<source>.internal`", "snapshot"),
-            Right(TARGET, READ, TOPIC, "`<source>.*`, the remote topics and the checkpoints", "snapshot"),
-            Right(TARGET, CONFIGS, TOPIC, "`<source>.*`, the remote topics and the checkpoints", "snapshot"),
+            Right(TARGET, READ, TOPIC, _REMOTE, "snapshot"),
+            Right(TARGET, CONFIGS, TOPIC, _REMOTE, "snapshot"),
         ),
         _failing_back,
     ),

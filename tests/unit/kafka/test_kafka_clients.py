@@ -7,9 +7,10 @@ from concurrent.futures import Future
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import Mock
 
 import pytest
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, KafkaException
 
 from airflow_provider_connect_offsets.exceptions import (
     InvalidInput,
@@ -18,6 +19,7 @@ from airflow_provider_connect_offsets.exceptions import (
     StoreError,
     Unreachable,
 )
+from airflow_provider_connect_offsets.kafka import topic_writer
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
 from airflow_provider_connect_offsets.kafka.logs import KafkaLogs
@@ -93,6 +95,24 @@ def test_a_record_that_librdkafka_refuses_leaves_the_outcome_unknown() -> None:
 
     with pytest.raises(OutcomeUnknown, match=r"did not confirm 1 record of 'flow' in topic 'offsets' \(.*too large"):
         writer.write({b"key": b"x" * 2000}, {}, whose="flow")
+
+
+@pytest.mark.parametrize("where", ["poll", "flush"])
+def test_an_error_that_ends_the_producer_leaves_the_outcome_unknown(
+    monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    """Python wraps what confluent-kafka raises while it calls back for records; the error names the missing right."""
+
+    def end(*_arguments: object) -> int:
+        refused = KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED, "no PID", fatal=True)
+        raise SystemError("returned a result with an exception set") from KafkaException(refused)
+
+    producer = Mock(poll=Mock(return_value=0), flush=Mock(return_value=0))
+    getattr(producer, where).side_effect = end
+    monkeypatch.setattr(topic_writer, "Producer", lambda _config: producer)
+
+    with pytest.raises(OutcomeUnknown, match=r"\(no PID: .* needs an ACL that allows Write on the topic\)"):
+        TopicWriter(NOBODY, "offsets").write({b"key": b"value"}, {}, whose="flow")
 
 
 def test_settings_that_cannot_work_are_refused() -> None:
