@@ -35,7 +35,7 @@ comma := ,
 # From uv's cache alone where that suffices, which takes seconds: not every package index says what may be cached.
 uv_pip = @$(UV) pip $(1) --quiet --offline >/dev/null 2>&1 || $(UV) pip $(1) --quiet >/dev/null
 
-.PHONY: setup demo test unit test-processes test-browser pictures test-mirror test-cluster test-jobs test-kubernetes test-sample databases test-steps test-faults test-histories test-versions test-fuzz test-lowest test-pythons test-quickstart test-newest coverage up down bench lint format lock docs reference sbom clean
+.PHONY: setup demo test unit test-processes test-browser pictures test-mirror test-cluster test-jobs test-kubernetes test-sample servers test-steps test-faults test-histories test-versions test-fuzz test-lowest test-pythons test-quickstart test-newest coverage up down bench lint format lock docs reference sbom clean
 
 setup: $(VENV)/ready  ## .venv with locked packages, and Kafka's jars in the cache
 	@$(BIN)/python -m sandbox jars
@@ -73,7 +73,7 @@ test-browser: setup  ## each DAG by its form, in headless Chromium; pictures in 
 
 pictures:  ## the pictures that README and docs show, and the words that they show
 	PICTURES=1 $(MAKE) test-browser
-	cp $(addprefix build/browser/,form.png approval.png change.png) docs/
+	cp $(addprefix build/browser/,form.png approval.png change.png page.png page-connector.png page-phone.png) docs/
 	cp build/browser/graphs/*.png docs/graphs/
 	cp build/browser/*.txt build/browser/graphs/*.txt tests/browser/pictured/
 
@@ -83,18 +83,20 @@ test-mirror: setup  ## flows of MirrorMaker 2 as a whole: failovers at full scal
 test-cluster: setup  ## each Spark job on a standalone cluster whose workers have none of our packages, on a folder and on an object store
 	$(BIN)/python -m pytest -m cluster
 
-test-jobs: setup databases  ## the jobs that people come with, from end to end: schedules, poison records, replays, databases
+test-jobs: setup servers  ## the jobs that people come with, from end to end: schedules, poison records, replays, databases
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m jobs
 
-test-sample: setup databases  ## of the large suites that need no API server, one test in SUITE_SHARE, in one session
+test-sample: setup servers  ## of the large suites that need no API server, one test in SUITE_SHARE, in one session
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder \
 	  -m "jobs or cluster or processes or mirror or faults and not long"
 
-databases:
+servers:
 	@ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v initdb >/dev/null || \
 	  (apt-get update -qq && apt-get install -qq --yes --no-install-recommends postgresql)
 	@ls /usr/sbin/mariadbd >/dev/null 2>&1 || command -v mariadbd >/dev/null || \
 	  (apt-get update -qq && apt-get install -qq --yes --no-install-recommends mariadb-server)
+	@ls /usr/sbin/nginx >/dev/null 2>&1 || command -v nginx >/dev/null || \
+	  (apt-get update -qq && apt-get install -qq --yes --no-install-recommends nginx-light)
 
 test-kubernetes: setup  ## offsets through Strimzi's resources: a real API server, built with Go, and a real Connect worker
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m kubernetes

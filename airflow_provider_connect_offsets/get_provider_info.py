@@ -267,6 +267,16 @@ def _options() -> dict[str, Any]:
             "example": None,
             "default": "True",
         },
+        "suggest_connectors": {
+            "description": "Trigger forms propose the connectors that the newest snapshots have found "
+            "(``connector_offsets_snapshot`` notes them in the Airflow Variable ``connect_offsets_connectors``); "
+            "another name can still be typed. Whoever may see the DAGs sees these names, and a DAG with runs gets a "
+            "new version when they change. Set it to the same value for DAG processor and workers.\n",
+            "version_added": "1.0.0",
+            "type": "boolean",
+            "example": None,
+            "default": "False",
+        },
         "class_archive": {
             "description": "Class-data archive with which the JVM of Spark's driver starts sooner. Write it with "
             "``python -m airflow_provider_connect_offsets.pipeline.class_archive FILE`` on each worker. If it is not "

@@ -12,7 +12,7 @@ from airflow.sdk import DAG
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.offsets.requests.fields import Parameters
-from airflow_provider_connect_offsets.task_groups.form import as_arguments, params_of, pin, preset
+from airflow_provider_connect_offsets.task_groups.form import as_arguments, params_of, pin, preset, propose
 from airflow_provider_connect_offsets.task_groups.wiring import QUESTION
 
 #: A function that makes the tasks of a DAG from templates of its Params, by name.
@@ -49,7 +49,7 @@ def ready_dag(
         @wraps(make)
         def make_dag(**given: Any) -> DAG:
             fixed = given.pop("pinned", {})
-            params = pin(preset(params_of(*models), given.get("params", {})), fixed)
+            params = pin(preset(propose(params_of(*models)), given.get("params", {})), fixed)
             asked = {name: given.pop(name) for name in QUESTION if name in given}
             if asked and "approval" not in params:
                 raise InvalidInput(f"{make.__name__} needs no approval, so {', '.join(asked)} can't be given.")

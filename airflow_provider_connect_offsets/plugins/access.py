@@ -28,9 +28,14 @@ class Readable:
     """
 
     def __init__(self, user: BaseUser, session: Session, workspace: str) -> None:
-        self._workspace = workspace
-        self._present = dags_of(workspace, session.scalars(select(DagModel.dag_id)).all())
+        self._user, self._workspace = user, workspace
+        self._known = session.scalars(select(DagModel.dag_id)).all()
+        self._present = dags_of(workspace, self._known)
         self.dag_ids: Sequence[str] = [dag_id for dag_id in self._present if _may_read(user, dag_id)]
+
+    def dag_path(self, dag_id: str) -> str | None:
+        """Return the address of a DAG; None if Airflow has no such DAG, or the user may not read its runs."""
+        return airflow_path("dags", dag_id) if dag_id in self._known and _may_read(self._user, dag_id) else None
 
     def shows(self, record: SagaRecord) -> bool:
         """Whether the user is shown an operation.

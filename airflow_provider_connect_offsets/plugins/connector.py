@@ -9,7 +9,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 from airflow.api_fastapi.common.db.common import SessionDep
@@ -34,6 +33,7 @@ from airflow_provider_connect_offsets.plugins.access import (
 )
 from airflow_provider_connect_offsets.plugins.headers import HEADERS
 from airflow_provider_connect_offsets.report.html import embed_drawing, render_template
+from airflow_provider_connect_offsets.report.pages.actions import actions_on
 from airflow_provider_connect_offsets.report.pages.history import read_history, read_snapshots
 from airflow_provider_connect_offsets.report.pages.operations import operations_on
 from airflow_provider_connect_offsets.report.pages.overview import find_series
@@ -102,7 +102,8 @@ def show_connector(
         series_url=page_path("series", dag_id, series),
         overview_url=page_path(),
         restore=lambda uri: _restore(where, uri, connectors=re.escape(connector)),
-        actions=_commands(where, connector, history.family),
+        actions=actions_on(connector, history.family, where),
+        dag_path=readable.dag_path,
     )
     return HTMLResponse(html, headers=HEADERS)
 
@@ -172,19 +173,3 @@ def _where(record: SnapshotRecord, *families: str) -> dict[str, str]:
 
 def _restore(where: Mapping[str, str], uri: str, **params: str) -> str:
     return trigger_command("connector_offsets_restore", {"snapshot_uri": uri, **params, **where})
-
-
-def _commands(where: Mapping[str, str], connector: str, family: str) -> Mapping[str, str]:
-    """Return what a person most often does with a connector, and the command for it."""
-    where = {"connector": connector, **where}
-    change = "connector_offsets_change"
-    back: dict[str, Any] = {**where, "to": "shift", "value": "-100"}
-    commands = {
-        "See what it would read again if it went 100 offsets back": trigger_command(change, {**back, "dry_run": True}),
-        "Let it go 100 offsets back, once someone approves": trigger_command(change, back),
-        "Let it read everything again": trigger_command(change, {**where, "to": "earliest", "value": ""}),
-    }
-    if family == Sink.name:
-        found = trigger_command("connector_offsets_poison", where)
-        commands["Find the record on which it has failed, and skip it once someone approves"] = found
-    return commands

@@ -10,12 +10,35 @@ from airflow.providers.common.compat.sdk import ParamValidationError
 from airflow.sdk import Param
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
+from airflow_provider_connect_offsets.offsets.families import MirrorCheckpoint, MirrorSource
 from airflow_provider_connect_offsets.offsets.requests.fields import Parameter, Parameters, Section, shown_fields
+from airflow_provider_connect_offsets.operators.snapshots import suggestions
+
+# Params that name a connector, and its family; empty: of any.
+_PROPOSED = {
+    "connector": "",
+    "source_connector": MirrorSource.name,
+    "forward_connector": MirrorSource.name,
+    "checkpoint_connector": MirrorCheckpoint.name,
+}
 
 
 def params_of(*models: type[Parameters]) -> dict[str, Param]:
     """Return the Params of ``models``, in the order in which the trigger form shows them."""
     return {name: _param(field) for name, field in shown_fields(*models).items()}
+
+
+def propose(params: Mapping[str, Param]) -> dict[str, Param]:
+    """Return ``params``, of which those that name a connector propose the noted ones, if that is switched on."""
+    if not suggestions.are_on():
+        return dict(params)
+    noted = {name: suggestions.noted_connectors(family) for name, family in _PROPOSED.items() if name in params}
+    return {
+        name: Param(param.value, param.description, schema={**param.schema, "examples": noted[name]})
+        if noted.get(name)
+        else param
+        for name, param in params.items()
+    }
 
 
 def preset(params: Mapping[str, Param], values: Mapping[str, Any]) -> dict[str, Param]:
@@ -63,7 +86,8 @@ def _pin(name: str, param: Param, value: Any) -> Param:
         Param(value, schema=param.schema).resolve()
     except ParamValidationError as error:
         raise InvalidInput(f"pinned: {name} can't be {value!r}: {error}") from error
-    return Param(value, described, schema={**param.schema, **fixed})
+    kept = {name: part for name, part in param.schema.items() if name != "examples"}
+    return Param(value, described, schema={**kept, **fixed})
 
 
 def _param(field: Parameter) -> Param:

@@ -76,6 +76,22 @@ def test_where_a_connector_was(get: Get, snapshots: list[str]) -> None:
     assert "orders 0: 20, 80 left; orders 1: 5, 0 left." in text, "the chart's text for screen readers"
 
 
+@pytest.mark.usefixtures("snapshots")
+def test_what_one_can_do(get: Get, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A link leads to each DAG that Airflow has, and whose runs the user may read."""
+    monkeypatch.setattr("airflow_provider_connect_offsets.report.pages.actions._CHANGE", OTHER)
+    monkeypatch.setattr("airflow_provider_connect_offsets.report.pages.actions._POISON", "not_there")
+    page = f"connector/{MINE}/{SERIES}/sink"
+
+    allowed, not_allowed = get(page).text, get(page, f"reader-of-{MINE}").text
+
+    assert allowed.count(f'<a href="/dags/{OTHER}">Open {OTHER}</a>') == 3
+    assert allowed.count(f"airflow dags trigger {OTHER} ") == not_allowed.count(f"airflow dags trigger {OTHER} ") == 3
+    assert "Open " not in not_allowed
+    assert "airflow dags trigger not_there " in allowed
+    assert "Open not_there" not in allowed
+
+
 def test_what_has_changed_it(get: Get, snapshots: list[str], workspace: str) -> None:
     """What runs of DAGs have done that the user may read."""
     del snapshots

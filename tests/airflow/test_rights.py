@@ -61,6 +61,12 @@ def run_with(sandbox: Sandbox, run_dag: RunDag, workspace: str, monkeypatch: pyt
             if (operation := left(right)) is not None
         }
         try:
+            if scene.after:
+                [before] = (one for one in NEEDS if one.dag_id == scene.after)
+                with granted(sandbox, {right: scene.names[right.whose] for right in before.rights}):
+                    ran = run_dag(before.dag_id, **params)
+                assert ran.state == "success"
+                params = {"run_uri": f"{ran.directory.uri}/final"}
             with granted(sandbox, rights):
                 return run_dag(needs.dag_id, **params)
         finally:
@@ -83,8 +89,8 @@ def test_the_rights_suffice(run_with: RunWith, needs: Needs) -> None:
 @pytest.mark.parametrize(("needs", "taken"), each_right(), ids=str)
 def test_each_is_needed(run_with: RunWith, needs: Needs, taken: Right) -> None:
     """Without it, the task of the table fails, or the run warns; in both cases the right is named."""
-    # Read includes Describe: without both, Kafka would refuse the latter first.
-    instead = AclOperation.DESCRIBE if taken.operation is AclOperation.READ else None
+    # Both include Describe: without it, Kafka would refuse that first.
+    instead = AclOperation.DESCRIBE if taken.operation in {AclOperation.READ, AclOperation.DELETE} else None
 
     ran = run_with(needs, lambda right: instead if right == taken else right.operation)
 

@@ -46,7 +46,7 @@ def test_an_approved_change_is_applied_and_reported(playing: Playing, ui: Airflo
     assert found
     predicted = int(found[1].replace(",", ""))
     assert predicted > 0
-    report = follow(ui.page.get_by_role("link", name="The full report"))
+    report = follow(ui.page.get_by_role("link", name="The full report"), ui.hand)
     expect(report.get_by_text("Waiting for approval").first).to_be_visible()
 
     overview = ui.open_overview()

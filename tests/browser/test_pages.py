@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Page, ViewportSize, expect
+from playwright.sync_api import Locator, Page, ViewportSize, expect
 
 from sandbox.scene import MIRROR, SINK
 from tests.support.airflow.airflow_ui import AirflowUi
 from tests.support.airflow.make_up import Playing
+from tests.support.airflow.pictured import refuse_old, words_of
 
 pytestmark = pytest.mark.browser
 
@@ -22,13 +23,13 @@ def test_where_a_connector_is_and_was(playing: Playing, ui: AirflowUi) -> None:
     page = ui.open_overview()
     for name in (MIRROR, SINK):
         expect(page.get_by_role("link", name=name, exact=True)).to_be_visible()
-    _picture(ui, page, "page")
+    _picture(ui, page, "page", shown=page.get_by_role("group", name="Connectors of"))
     page.get_by_role("link", name=SINK, exact=True).press("Enter")
     expect(page.get_by_role("heading", name="Where it was")).to_be_visible()
     expect(page.get_by_role("img", name="Positions over time.")).to_be_visible()
     page.locator("summary").first.press("Enter")
     expect(page.get_by_text("airflow dags trigger connector_offsets_restore").first).to_be_visible()
-    _picture(ui, page, "page-connector")
+    _picture(ui, page, "page-connector", shown=page.get_by_role("group", name="Where it was"))
 
     page.get_by_role("link", name="Ask Connect for its state and offsets now").press("Enter")
     expect(page.get_by_role("heading", name="As Connect has it now")).to_be_visible()
@@ -42,12 +43,16 @@ def test_where_a_connector_is_and_was(playing: Playing, ui: AirflowUi) -> None:
     _picture(ui, page, "page-series")
 
 
-def _picture(ui: AirflowUi, page: Page, name: str) -> None:
-    """Keep what the page looks like on each screen, in light and in dark."""
+def _picture(ui: AirflowUi, page: Page, name: str, *, shown: Locator | None = None) -> None:
+    """Keep what the page looks like on each screen, in light and in dark; ``shown``: as for ``AirflowUi.picture``."""
     for screen, size in SCREENS.items():
         for scheme in ("light", "dark"):
             page.set_viewport_size(size)
             page.emulate_media(color_scheme=scheme)
             page.screenshot(path=ui.pictures / f"{name}-{screen}-{scheme}.png", full_page=True)
+    page.screenshot(path=ui.pictures / f"{name}-phone.png")
     page.set_viewport_size(SCREENS["wide"])
     page.emulate_media(color_scheme="light")
+    page.screenshot(path=ui.pictures / f"{name}.png")
+    if shown is not None:
+        refuse_old(name, words_of(shown), ui.pictures)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self, TypeVar
 from urllib.parse import quote
 
@@ -36,6 +37,7 @@ from airflow_provider_connect_offsets.exceptions import (
     InvalidInput,
     NotReady,
     OutcomeUnknown,
+    Rejected,
     UnknownConnector,
     Unsupported,
 )
@@ -129,12 +131,12 @@ class ConnectRest(ConnectorControl):
 
     def info(self, connector: str) -> ConnectorInfo:
         """Return type and configuration, which has secrets: mask them before they leave the process."""
-        return self._read(_info_call(connector), info_of)
+        return self._read(_info_call(connector), partial(_of, connector, info_of))
 
     def status(self, connector: str) -> ConnectorStatus:
         """Return the state of the connector and of its tasks; waits for it if the connector was just created."""
         call = _call("GET", connector, "/status", "read the state of")
-        return self._read(call, status_of)
+        return self._read(call, partial(_of, connector, status_of))
 
     def require_offset_changes(self) -> None:
         """Raise :class:`Unsupported` if the worker's Kafka is too old to change offsets."""
@@ -284,6 +286,19 @@ def _call(
 def _info_call(connector: str) -> Call:
     path = f"/connectors/{_segment(connector)}"
     return Call("GET", path, f"read the configuration of connector {connector!r}", connector)
+
+
+def _of(connector: str, read: Callable[[Any], Read], body: Any) -> Read:
+    """Parse the body of an answer on a connector; raises :class:`Rejected` if it is on another one.
+
+    Between here and the worker, a gateway may decode the name in the path, and ``;`` ends it then (Jetty).
+    """
+    if (name := body["name"]) != connector:
+        raise Rejected(
+            f"The answer for connector {connector!r} is about connector {name!r}. Nothing was changed. A gateway in "
+            "front of the worker must hand on the path of a request as it came."
+        )
+    return read(body)
 
 
 def _segment(connector: str) -> str:

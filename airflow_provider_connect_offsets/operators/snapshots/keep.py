@@ -13,11 +13,13 @@ from airflow_provider_connect_offsets.offsets.requests.snapshots import Snapshot
 from airflow_provider_connect_offsets.operators.shared.common import new_directory, report_at, report_written, run_key
 from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
 from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator
+from airflow_provider_connect_offsets.operators.snapshots import suggestions
 from airflow_provider_connect_offsets.parameters.snapshots import KeptSnapshotsParams, SnapshotConnectionParams
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import FoundParams, PartParams
 from airflow_provider_connect_offsets.words import quantify
 from airflow_provider_connect_offsets.workspace.files import write_json
+from airflow_provider_connect_offsets.workspace.schemas import CONNECTORS
 from airflow_provider_connect_offsets.workspace.series import SnapshotSeries
 from airflow_provider_connect_offsets.workspace.snapshots import ComparisonDirectory, SnapshotDirectory, series_root
 
@@ -41,6 +43,7 @@ class SnapshotConnectClusterOperator(ReportedOperator):
         from airflow_provider_connect_offsets.hooks.snapshots import open_snapshot_clients
         from airflow_provider_connect_offsets.observe.cluster_snapshot import take_cluster_snapshot
         from airflow_provider_connect_offsets.operations.fleet import select
+        from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 
         with fail_clearly():
             directory = ComparisonDirectory(new_directory(self, context).uri)
@@ -56,7 +59,11 @@ class SnapshotConnectClusterOperator(ReportedOperator):
                 )
                 kept = SnapshotSeries(root).begin(directory, now=datetime.now(tz=UTC))
                 write_json(directory.request, request.as_json())
-                record = take_cluster_snapshot(names, clients, SnapshotDirectory(kept.uri), run=run_key(context))
+                snapshot = SnapshotDirectory(kept.uri)
+                record = take_cluster_snapshot(names, clients, snapshot, run=run_key(context))
+            if suggestions.are_on():
+                rows = read_dataset(snapshot.connectors, CONNECTORS)
+                suggestions.note_connectors(root.rpartition("/")[2], {row["connector"]: row["family"] for row in rows})
         offsets, connectors = quantify(record.offsets, "offset"), quantify(record.connectors, "connector")
         self.log.info("Kept %s of %s at %s", offsets, connectors, kept.uri)
         for name in record.vanished:

@@ -7,7 +7,7 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from playwright.sync_api import TimeoutError as NotShown
 
 from sandbox import Progress, wait_until
 from sandbox.airflow import AirflowAt, Login
+from tests.support.airflow.hands import Hand, Mouse
 from tests.support.airflow.pictured import refuse_old, words_of
 from tests.support.airflow.trigger_form import TriggerForm
 
@@ -53,12 +54,16 @@ def chromium_page(*, width: int = 1280, height: int = 1000) -> Iterator[Page]:
 
 @dataclass(frozen=True)
 class AirflowUi:
-    """The UI at ``url``; pictures go to ``pictures``. ``login``: who asks its API, if that needs a password."""
+    """The UI at ``url``; pictures go to ``pictures``.
+
+    ``login``: who asks its API, if that needs a password. ``hand``: how its buttons and links are pressed.
+    """
 
     page: Page
     url: str
     pictures: Path
     login: Login | None = None
+    hand: Hand = field(default_factory=Mouse)
 
     @property
     def airflow(self) -> AirflowAt:
@@ -100,7 +105,7 @@ class AirflowUi:
             self.picture("form-phone")
             assert form.dialog.evaluate_all(fits) == []
         expect(form.button).to_be_enabled()
-        form.button.click()
+        self.hand.press(form.button)
         expect(form.dialog).to_be_hidden()
         found = wait_until(
             lambda: [run for run in self._runs(dag_id) if run not in before],
@@ -127,10 +132,10 @@ class AirflowUi:
         return entry.get_attribute("data-highlighted") is not None
 
     def open_form(self, dag_id: str) -> TriggerForm:
-        """Open the DAG and click Trigger."""
+        """Open the DAG and press Trigger."""
         self.page.goto(f"{self.url}/dags/{dag_id}")
-        self.page.get_by_role("button", name="Trigger").first.click()
-        return TriggerForm(self.page.get_by_role("dialog"), dag_id)
+        self.hand.press(self.page.get_by_role("button", name="Trigger").first)
+        return TriggerForm(self.page.get_by_role("dialog"), dag_id, self.hand)
 
     def add_connection(
         self, conn_id: str, kind: str, fields: Mapping[str, str], *, extra: Mapping[str, str] | None = None
@@ -247,12 +252,12 @@ class DagRunUi:
 
     def open_question(self) -> None:
         """Wait for the approval question, and open it from the list of required actions."""
-        self._await_question().get_by_role("link").first.click()
+        self.ui.hand.press(self._await_question().get_by_role("link").first)
         self.page.get_by_role("button", name="Approve").wait_for()
 
     def open_question_in_drawer(self) -> Locator:
         """The same, over the list itself, as a phone needs it: a task's page is wider than its screen."""
-        self._await_question().get_by_role("button", name="Open Review Drawer").click()
+        self.ui.hand.press(self._await_question().get_by_role("button", name="Open Review Drawer"))
         drawer = self.page.get_by_role("dialog")
         drawer.get_by_role("button", name="Approve").wait_for()
         return drawer
@@ -269,12 +274,12 @@ class DagRunUi:
         return row
 
     def answer(self, button: str) -> None:
-        """Click Approve or Reject below the question, once the scheduler knows that the task waits.
+        """Press Approve or Reject below the question, once the scheduler knows that the task waits.
 
         A person reads it for longer than that; before, the answer can fail the task (docs/seen.md).
         """
         self.await_heartbeats()
-        self.page.get_by_role("button", name=button).click()
+        self.ui.hand.press(self.page.get_by_role("button", name=button))
 
     def await_heartbeats(self) -> None:
         """Wait until the scheduler knows what has just happened."""
@@ -290,18 +295,18 @@ class DagRunUi:
         wait_until(lambda: heard() != last, 60, "the scheduler is not heard of", interval=0.5)
 
     def open_report(self, task: str) -> Page:
-        """Click the task's button Report, on its tab Details."""
+        """Press the task's button Report, on its tab Details."""
         self.open("tasks", task)
-        self.page.get_by_role("link", name="Details", exact=True).click()
-        return follow(self.page.get_by_role("link", name="Report", exact=True))
+        self.ui.hand.press(self.page.get_by_role("link", name="Details", exact=True))
+        return follow(self.page.get_by_role("link", name="Report", exact=True), self.ui.hand)
 
 
-def follow(link: Locator) -> Page:
-    """Click a link, and return the page that it opens, which may be a new one."""
+def follow(link: Locator, hand: Hand) -> Page:
+    """Press a link, and return the page that it opens, which may be a new one."""
     if link.get_attribute("target") != "_blank":
-        link.click()
+        hand.press(link)
         link.page.wait_for_url("**/report.html")
         return link.page
     with link.page.context.expect_page() as opened:
-        link.click()
+        hand.press(link)
     return opened.value

@@ -1,4 +1,4 @@
-"""The form of a DAG in Airflow's UI, filled in with clicks and keys."""
+"""The form of a DAG in Airflow's UI, filled in with a mouse and keys, or with keys only."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from playwright.sync_api import Locator, expect
 
 from airflow_provider_connect_offsets import dags
 from airflow_provider_connect_offsets.offsets.requests.fields import Section
+from tests.support.airflow.hands import Hand
 
 _TYPED_AT_MOST = 5
 
@@ -19,6 +20,7 @@ class TriggerForm:
 
     dialog: Locator
     dag_id: str
+    hand: Hand
 
     @property
     def button(self) -> Locator:
@@ -35,7 +37,7 @@ class TriggerForm:
                 self.dialog.locator(f"[id='switch:element_{name}']").click()
             expect(field).to_be_checked(checked=value)
         elif "enum" in param.schema:
-            self.dialog.locator(f"#element_{name}").click()
+            self.hand.reach(self.dialog.locator(f"#element_{name}"))
             self.dialog.page.keyboard.type(param.schema["values_display"][value])
             self.dialog.page.keyboard.press("Enter")
             expect(field).to_have_value(value)
@@ -46,7 +48,7 @@ class TriggerForm:
     def _type(self, field: Locator, value: str) -> None:
         """Type ``value``, and retry if the form shows another: a form that is drawn again loses keys."""
         for _ in range(_TYPED_AT_MOST):
-            field.click()
+            self.hand.reach(field)
             field.press("ControlOrMeta+a")
             field.press_sequentially(value)
             if field.input_value() == value:
@@ -61,7 +63,7 @@ class TriggerForm:
     def _open(self, section: str) -> None:
         fold = self.dialog.get_by_role("button", name=section, exact=True)
         if fold.get_attribute("aria-expanded") != "true":
-            fold.click()
+            self.hand.press(fold)
             expect(fold).to_have_attribute("aria-expanded", "true")
 
     def _param(self, name: str) -> Param:

@@ -30,6 +30,7 @@ from airflow_provider_connect_offsets.report import (
     write_report,
 )
 from airflow_provider_connect_offsets.report.html import embed_drawing, publish
+from airflow_provider_connect_offsets.report.pages.actions import actions_on
 from airflow_provider_connect_offsets.report.pages.flows import SeenFlow, SeenReadiness
 from airflow_provider_connect_offsets.report.pages.history import History, SeenAt
 from airflow_provider_connect_offsets.report.pages.operations import SeenOperation
@@ -223,7 +224,8 @@ def connector_page(path: Path) -> str:
         series_url="#",
         overview_url="#",
         restore=lambda uri: f"airflow dags trigger connector_offsets_restore --conf {uri}{LONG}",
-        actions={"See what it would read again": f"airflow dags trigger connector_offsets_change --conf {LONG}"},
+        actions=actions_on(LONG, "sink", {"connect_conn_id": LONG}),
+        dag_path=lambda _dag_id: "#",
     )
 
 
