@@ -119,14 +119,15 @@ def prose_line(text: str) -> str:
     quoted = mask_text(text).split("`")
     if len(quoted) % 2 == 0:  # the last backtick has no partner
         quoted[-2:] = ["'".join(quoted[-2:])]
-    return "".join(code(part) if number % 2 else escape_line(part) for number, part in enumerate(quoted))
+    parts = [code(part) if number % 2 else escape_line(part) for number, part in enumerate(quoted)]
+    # Two codes that touch would be one, up to the next backtick.
+    return re.sub(r"``(?=[^`])", "` `", "".join(parts))
 
 
 def escape_line(text: str) -> str:
-    """Return text as one line with Markdown escaped, or as code if it contains what would become a link."""
-    if _LINKED.search(text):
-        return code(text)
-    return _MARKDOWN.sub(r"\\\1", _LINES.sub(" ", text))
+    """Return text as one line with Markdown escaped; a word that would become a link becomes code."""
+    words = re.split(r"(\s+)", _LINES.sub(" ", text))
+    return "".join(code(word) if _LINKED.search(word) else _MARKDOWN.sub(r"\\\1", word) for word in words)
 
 
 def code(text: str) -> str:

@@ -33,12 +33,7 @@ def propose(params: Mapping[str, Param]) -> dict[str, Param]:
     if not suggestions.are_on():
         return dict(params)
     noted = {name: suggestions.noted_connectors(family) for name, family in _PROPOSED.items() if name in params}
-    return {
-        name: Param(param.value, param.description, schema={**param.schema, "examples": noted[name]})
-        if noted.get(name)
-        else param
-        for name, param in params.items()
-    }
+    return preset(params, {name: Param(params[name].value, examples=names) for name, names in noted.items() if names})
 
 
 def preset(params: Mapping[str, Param], values: Mapping[str, Any]) -> dict[str, Param]:

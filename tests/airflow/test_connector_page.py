@@ -96,14 +96,15 @@ def test_what_has_changed_it(get: Get, snapshots: list[str], workspace: str) -> 
     """What runs of DAGs have done that the user may read."""
     del snapshots
     Path(workspace.removeprefix("file://"), OTHER).mkdir()
-    leave(Journal(journal_root(workspace), cluster="c", resource="sink"), Owner(f"{OTHER}/run", "apply", ELSEWHERE, 1))
+    owner = Owner(f"{OTHER}/run", "apply", ELSEWHERE, 1, triggered_by="bob", approved_by="<ada>")
+    leave(Journal(journal_root(workspace), cluster="c", resource="sink"), owner)
     page = f"connector/{MINE}/{SERIES}/sink"
 
     [row] = rows_of(get(page).text, "What has changed it")
 
     assert '<th scope="row">a change</th>' in row
     assert "<td>being made</td>" in row
-    assert f"<td>{OTHER}/run</td>" in row
+    assert f"<td>{OTHER}/run<small>triggered by bob</small><small>approved by &lt;ada&gt;</small></td>" in row
     assert "No run that is remembered has changed it." in get(page, f"reader-of-{MINE}").text
 
 

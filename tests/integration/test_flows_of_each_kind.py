@@ -101,7 +101,8 @@ KINDS = {
     "topics that keep their names": Kind(
         rewound, {"replication.policy.class": "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"}
     ),
-    "a worker that is killed again and again": Kind(killed_again_and_again),
+    # That depends on how far the workers were: of the three partitions, one may be left at a bound.
+    "a worker that is killed again and again": Kind(killed_again_and_again, by_ledger=0.6),
     "200 partitions, some of them never consumed": Kind(some_records, partitions=200, consumed=140),
 }
 

@@ -37,7 +37,7 @@ class TriggerForm:
                 self.dialog.locator(f"[id='switch:element_{name}']").click()
             expect(field).to_be_checked(checked=value)
         elif "enum" in param.schema:
-            self.hand.reach(self.dialog.locator(f"#element_{name}"))
+            self.hand.reach(self.dialog.locator(f"#element_{name}").get_by_role("combobox"))
             self.dialog.page.keyboard.type(param.schema["values_display"][value])
             self.dialog.page.keyboard.press("Enter")
             expect(field).to_have_value(value)

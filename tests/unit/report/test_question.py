@@ -8,7 +8,7 @@ import pytest
 
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.report import Change, question
-from airflow_provider_connect_offsets.report.question import escape_line
+from airflow_provider_connect_offsets.report.question import escape_line, prose_line
 from tests.support.rows.written import begin, finding, mirror_row, rewound
 
 
@@ -56,7 +56,7 @@ def test_names_are_no_markdown(tmp_path: Path) -> None:
     ("name", "shown"),
     [
         ("![a](http://attacker/x.png)", "`![a](http://attacker/x.png)`"),
-        ("see www.attacker.example", "`see www.attacker.example`"),
+        ("see www.attacker.example for *more*", r"see `www.attacker.example` for \*more\*"),
         ("me@attacker.example", "`me@attacker.example`"),
         ("a\n| b\u2028c", r"a \| b c"),
         ("![a](x)", r"\!\[a\](x)"),
@@ -67,6 +67,20 @@ def test_names_are_no_markdown(tmp_path: Path) -> None:
 def test_what_a_stranger_has_named_is_text(name: str, shown: str) -> None:
     """No image is fetched, no address becomes a link, no row of a table ends."""
     assert escape_line(name) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("`flow` to those in s3://a/b.json, in all", "`flow` to those in `s3://a/b.json,` in all"),
+        ("`flow`https://a/b", "`flow` `https://a/b`"),
+        ("https://a/b`flow`", "`https://a/b` `flow`"),
+        ("``", ""),
+    ],
+)
+def test_a_link_beside_code_is_code_of_its_own(text: str, shown: str) -> None:
+    """Otherwise one would go on in the other, and what is between them would be code, too."""
+    assert prose_line(text) == shown
 
 
 def test_a_backtick_that_is_left_alone_opens_nothing(tmp_path: Path) -> None:
