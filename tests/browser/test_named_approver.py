@@ -12,7 +12,7 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Page, expect
 
-from sandbox import Sandbox
+from sandbox import Sandbox, wait_until
 from sandbox.airflow import AirflowAt, AirflowStandalone, Login
 from tests.support.airflow.airflow_ui import AirflowUi, DagRunUi, chromium_page
 from tests.support.airflow.hands import Hand, Keys, Mouse
@@ -77,6 +77,7 @@ def test_only_ada_may_answer_and_the_change_can_be_undone(sandbox: Sandbox, ui: 
     ui.sign_in(BOB)
     assert ui.trigger("connector_offsets_snapshot", {"kafka_conn_id": "kafka_target"}).end() == "success"
     _open_dag_from_page(ui, flow)
+    wait_until(lambda: _proposes(ui, flow), 180, "the form does not propose the connector", interval=5)
     where = {"connector": flow.name, "kafka_conn_id": "kafka_target"}
     run = ui.trigger(DAG_ID, {**where, "to": "offset", "value": str(POSITION)})
     run.open_question_in_drawer()
@@ -108,6 +109,13 @@ def _open_dag_from_page(ui: AirflowUi, flow: SinkFlow) -> None:
     ui.hand.press(overview.get_by_role("link", name=f"Open {DAG_ID}").first)
     overview.get_by_role("button", name="Trigger").first.wait_for()
     overview.close()
+
+
+def _proposes(ui: AirflowUi, flow: SinkFlow) -> bool:
+    """Whether the form proposes the connector, once the DAG has been parsed after the snapshot."""
+    form = ui.open_form(DAG_ID)
+    form.button.wait_for()
+    return form.dialog.locator(f"datalist option[value='{flow.name}']").count() > 0
 
 
 def _approved_by_ada(ui: AirflowUi, run: DagRunUi, flow: SinkFlow) -> Page:
