@@ -55,4 +55,5 @@ def _picture(ui: AirflowUi, page: Page, name: str, *, shown: Locator | None = No
     page.emulate_media(color_scheme="light")
     page.screenshot(path=ui.pictures / f"{name}.png")
     if shown is not None:
-        refuse_old(name, words_of(shown), ui.pictures)
+        for picture in (name, f"{name}-phone"):
+            refuse_old(picture, words_of(shown), ui.pictures)

@@ -12,7 +12,7 @@ _CHANGE, _POISON = "connector_offsets_change", "connector_offsets_poison"
 
 
 @dataclass(frozen=True)
-class Action:
+class OfferedAction:
     """What a run of ``dag_id`` with these Params does, in words for who triggers it."""
 
     what: str
@@ -25,16 +25,16 @@ class Action:
         return trigger_command(self.dag_id, self.params)
 
 
-def actions_on(connector: str, family: str, where: Mapping[str, str]) -> list[Action]:
+def actions_on(connector: str, family: str, where: Mapping[str, str]) -> list[OfferedAction]:
     """Return what one does with a connector of this family; ``where``: the Params that name the connections."""
     where = {"connector": connector, **where}
     back: dict[str, object] = {**where, "to": "shift", "value": "-100"}
     actions = [
-        Action("See what it would read again if it went 100 offsets back", _CHANGE, {**back, "dry_run": True}),
-        Action("Let it go 100 offsets back, once someone approves", _CHANGE, back),
-        Action("Let it read everything again", _CHANGE, {**where, "to": "earliest", "value": ""}),
+        OfferedAction("See what it would read again if it went 100 offsets back", _CHANGE, {**back, "dry_run": True}),
+        OfferedAction("Let it go 100 offsets back, once someone approves", _CHANGE, back),
+        OfferedAction("Let it read everything again", _CHANGE, {**where, "to": "earliest", "value": ""}),
     ]
     if family == Sink.name:
         skipped = "Find the record on which it has failed, and skip it once someone approves"
-        actions.append(Action(skipped, _POISON, where))
+        actions.append(OfferedAction(skipped, _POISON, where))
     return actions
