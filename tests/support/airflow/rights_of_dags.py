@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 from uuid import uuid4
@@ -49,14 +49,12 @@ class Scene:
         names: Topics and groups, by the words that the table has for them.
         close: Removes what goes on.
         worker: Address of its Connect cluster, if it isn't the sandbox's.
-        after: The DAG whose run comes before, with all its rights; empty: none does.
     """
 
     params: Mapping[str, Any]
     names: Mapping[str, tuple[str, ...]]
     close: Callable[[], None] = lambda: None
     worker: str = ""
-    after: str = ""
 
 
 @dataclass(frozen=True)
@@ -144,10 +142,6 @@ def _observed(sandbox: Sandbox, _workspace: str) -> Scene:
     flowing, names = _flowing(sandbox)
     connectors = {"source_connector": flowing.source_connector, "checkpoint_connector": flowing.checkpoint_connector}
     return Scene({**connectors, "groups": f"{flowing.mark}-.*"}, names, flowing.close)
-
-
-def _failed_over(sandbox: Sandbox, workspace: str) -> Scene:
-    return replace(_observed(sandbox, workspace), after="mirror_failover")
 
 
 def _failing_back(sandbox: Sandbox, _workspace: str) -> Scene:
@@ -296,12 +290,6 @@ NEEDS: tuple[Needs, ...] = (
             Right(TARGET, CONFIGS, TOPIC, _REMOTE, "snapshot"),
         ),
         _observed,
-    ),
-    Needs(
-        "mirror_failover_restore",
-        "of groups that were not there",
-        (Right(TARGET, DELETE, GROUP, "the groups", "restore"),),
-        _failed_over,
     ),
     Needs(
         "mirror_failback",
