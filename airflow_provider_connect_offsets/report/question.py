@@ -119,9 +119,9 @@ def prose_line(text: str) -> str:
     quoted = mask_text(text).split("`")
     if len(quoted) % 2 == 0:  # the last backtick has no partner
         quoted[-2:] = ["'".join(quoted[-2:])]
-    parts = [code(part) if number % 2 else escape_line(part) for number, part in enumerate(quoted)]
-    # Two codes that touch would be one, up to the next backtick.
-    return re.sub(r"``(?=[^`])", "` `", "".join(parts))
+    pieces = [code(part) if number % 2 else escape_line(part) for number, part in enumerate(quoted)]
+    # Two codes that touch would be one, up to the next backtick. Within code there is none.
+    return "".join(pieces).replace("``", "` `")
 
 
 def escape_line(text: str) -> str:

@@ -21,6 +21,8 @@ _PROPOSED = {
     "forward_connector": MirrorSource.name,
     "checkpoint_connector": MirrorCheckpoint.name,
 }
+# A form's list is part of the stored DAG, and of each of its versions.
+_MOST = 1_000
 
 
 def params_of(*models: type[Parameters]) -> dict[str, Param]:
@@ -29,11 +31,13 @@ def params_of(*models: type[Parameters]) -> dict[str, Param]:
 
 
 def propose(params: Mapping[str, Param]) -> dict[str, Param]:
-    """Return ``params``, of which those that name a connector propose the noted ones, if that is switched on."""
-    if not suggestions.are_on():
+    """Return ``params``; those that name a connector propose the first 1,000 that fit, if that is switched on."""
+    proposing = {name: family for name, family in _PROPOSED.items() if name in params}
+    if not proposing or not suggestions.are_on():
         return dict(params)
-    noted = {name: suggestions.noted_connectors(family) for name, family in _PROPOSED.items() if name in params}
-    return preset(params, {name: Param(params[name].value, examples=names) for name, names in noted.items() if names})
+    noted = suggestions.noted_connectors()
+    fitting = {name: sorted(one for one in noted if of in ("", noted[one]))[:_MOST] for name, of in proposing.items()}
+    return preset(params, {name: Param(params[name].value, examples=names) for name, names in fitting.items() if names})
 
 
 def preset(params: Mapping[str, Param], values: Mapping[str, Any]) -> dict[str, Param]:

@@ -6,10 +6,12 @@ import json
 from collections.abc import Callable, Iterator
 
 import pytest
-from airflow.sdk import DAG, Param
+from airflow.sdk import DAG, Param, Variable
+from airflow.sdk.exceptions import AirflowRuntimeError
+from airflow.sdk.execution_time.comms import ErrorResponse
 
 from airflow_provider_connect_offsets import dags
-from airflow_provider_connect_offsets.operators.snapshots.suggestions import VARIABLE
+from airflow_provider_connect_offsets.operators.snapshots.suggestions import VARIABLE, note_connectors
 from sandbox import Sandbox
 from tests.support.airflow.dag_runs import Ran
 from tests.support.flows.flows import SinkFlow
@@ -60,6 +62,41 @@ def test_what_is_no_list_proposes_nothing(value: str, monkeypatch: pytest.Monkey
     """DAGs are parsed all the same."""
     monkeypatch.setenv(f"AIRFLOW_VAR_{VARIABLE.upper()}", value)
     assert proposed(dags.connector_offsets_change()) == {}
+
+
+@pytest.mark.parametrize("refusal", [AirflowRuntimeError(ErrorResponse()), PermissionError("no rights")])
+def test_airflow_refuses_the_variable(
+    refusal: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Neither a form nor a snapshot fails for that."""
+
+    def refuse(*_arguments: object, **_more: object) -> None:
+        raise refusal
+
+    for name in ("get", "set"):
+        monkeypatch.setattr(Variable, name, refuse)
+
+    note_connectors("c-one", {"orders": "sink"})
+
+    assert proposed(dags.connector_offsets_change()) == {}
+    assert "can't be set" in caplog.text
+    assert "can't be read" in caplog.text
+
+
+def test_a_form_asks_for_the_names_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many of its fields propose names, and not at all if none does."""
+    asked = []
+
+    def get(name: str, **_more: object) -> object:
+        asked.append(name)
+        return NOTED
+
+    monkeypatch.setattr(Variable, "get", get)
+
+    dags.mirror_failover()
+    dags.group_offsets_change()
+
+    assert asked == [VARIABLE]
 
 
 def test_it_is_off_by_default(monkeypatch: pytest.MonkeyPatch) -> None:

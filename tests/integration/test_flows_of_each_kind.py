@@ -101,8 +101,7 @@ KINDS = {
     "topics that keep their names": Kind(
         rewound, {"replication.policy.class": "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"}
     ),
-    # That depends on how far the workers were: of the three partitions, one may be left at a bound.
-    "a worker that is killed again and again": Kind(killed_again_and_again, by_ledger=0.6),
+    "a worker that is killed again and again": Kind(killed_again_and_again),
     "200 partitions, some of them never consumed": Kind(some_records, partitions=200, consumed=140),
 }
 

@@ -154,6 +154,61 @@ def test_ordinary_flows_are_exact(spark: SparkSession, seed: int) -> None:
     assert sum(one.exact for one in can_be) >= 0.95 * len(can_be)
 
 
+def killed_again_and_again(*, copies: int) -> World:
+    """A flow that has copied six records, and then ``copies`` of them once more, before its first sync was sent."""
+    world = World(ending=Ending.BROKEN)
+    world.produce(*range(6))
+    world.flow.silent = True
+    world.flow.replicate()
+    for count in (copies, 0):
+        world.flow.crash()
+        world.flow.replicate(count)
+    world.flow.silent = False
+    world.produce(*range(6, 12))
+    world.flow.replicate()
+    world.flow.commit()
+    world.observe()
+    return world
+
+
+def test_workers_that_were_killed_at_once(spark: SparkSession) -> None:
+    """One of them may have copied a single record once more; what was replicated later shows that it is no new one."""
+    found = answered_with_ledger(spark, [killed_again_and_again(copies=copies) for copies in (1, 2, 5)])
+
+    assert not shortest(one for one in found if one.wrong)
+    assert all(one.exact for one in found)
+
+
+def with_a_twin(seed: int) -> World:
+    """A flow with a new record that looks like an earlier one, workers that were killed, and lost syncs."""
+    random, world = Random(seed), World(ending=Ending.BROKEN, seed=seed)
+    after = random.randrange(3, 12)
+    twin = random.choice([after - 1, random.randrange(after)])
+    contents = [*range(after), twin, *range(after, after + random.choice([0, 1, 5]))]
+    for content in contents:
+        world.produce(content, each=100)
+        if random.random() < 0.5:
+            world.flow.replicate(random.randint(1, 4))
+        if random.random() < 0.2:
+            world.flow.commit()
+        if random.random() < 0.2:
+            world.flow.crash()
+    world.flow.replicate()
+    world.flow.commit()
+    world.observe()
+    for one in (world, *world.observations):
+        one.syncs[:] = [sync for sync in one.syncs if Random(f"{seed} {sync.order}").random() < 0.4]
+    return world
+
+
+def test_a_new_record_that_looks_like_an_earlier_one(spark: SparkSession) -> None:
+    """It is not taken for a second copy of that one."""
+    found = answered_with_ledger(spark, [with_a_twin(seed) for seed in range(HISTORIES)])
+
+    assert not shortest(one for one in found if one.wrong)
+    assert found
+
+
 def test_a_sync_before_a_new_remote_topic(spark: SparkSession) -> None:
     """Readiness runs began when the remote topic was new already: only a later sync shows that the first is older.
 

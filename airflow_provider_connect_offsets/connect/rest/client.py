@@ -131,12 +131,12 @@ class ConnectRest(ConnectorControl):
 
     def info(self, connector: str) -> ConnectorInfo:
         """Return type and configuration, which has secrets: mask them before they leave the process."""
-        return self._read(_info_call(connector), partial(_of, connector, info_of))
+        return self._read(_info_call(connector), partial(_read_about, connector, info_of))
 
     def status(self, connector: str) -> ConnectorStatus:
         """Return the state of the connector and of its tasks; waits for it if the connector was just created."""
         call = _call("GET", connector, "/status", "read the state of")
-        return self._read(call, partial(_of, connector, status_of))
+        return self._read(call, partial(_read_about, connector, status_of))
 
     def require_offset_changes(self) -> None:
         """Raise :class:`Unsupported` if the worker's Kafka is too old to change offsets."""
@@ -288,7 +288,7 @@ def _info_call(connector: str) -> Call:
     return Call("GET", path, f"read the configuration of connector {connector!r}", connector)
 
 
-def _of(connector: str, read: Callable[[Any], Read], body: Any) -> Read:
+def _read_about(connector: str, read: Callable[[Any], Read], body: Any) -> Read:
     """Parse the body of an answer on a connector; raises :class:`Rejected` if it is on another one.
 
     Between here and the worker, a gateway may decode the name in the path, and ``;`` ends it then (Jetty).

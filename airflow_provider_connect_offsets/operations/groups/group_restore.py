@@ -89,6 +89,7 @@ def restore_groups(directory: FailoverDirectory, target: KafkaCluster) -> Restor
 
     Raises:
         InvalidInput: This run has committed nothing.
+        AccessDenied: The user may not Describe a topic of these offsets; nothing was restored.
         GroupsNotMoved: All others are restored; names the groups that were left.
         StoreError: Some groups may be restored; run it again.
     """
@@ -125,6 +126,8 @@ def _restore(
     directory: FailoverDirectory, target: KafkaCluster, replaced: Replacements
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """Restore the groups; return which were left, with the reasons, and which existed before and have no offset now."""
+    # Kafka answers without the offsets of topics that the user may not see (KafkaApis), as if others had removed them.
+    target.refuse_hidden({where.topic for rows in replaced.values() for where in rows})
     left = {name: reason for name, reason in commit_deleted(directory, target).items() if name in replaced}
     present = groups_named(target, replaced)
     for name, rows in replaced.items():

@@ -15,8 +15,8 @@ from airflow.sdk.exceptions import AirflowRuntimeError
 log = logging.getLogger(__name__)
 #: JSON: series of snapshots → connector → family.
 VARIABLE = "connect_offsets_connectors"
-# A form's list is part of the stored DAG, and of each of its versions.
-_MOST = 1_000
+# Airflow's server refuses a task's request by the first, a secrets backend by the second.
+_REFUSALS = (AirflowRuntimeError, PermissionError)
 
 
 def are_on() -> bool:
@@ -25,30 +25,33 @@ def are_on() -> bool:
 
 
 def note_connectors(series: str, found: Mapping[str, str]) -> None:
-    """Note connectors and their families, in place of those that the series had; a refusal of Airflow is logged."""
+    """Note connectors and their families, in place of those that the series had; a refusal of Airflow is logged.
+
+    Of two series that end at the same moment, one may be missing until its next snapshot: Airflow can't compare and set
+    a Variable.
+    """
     try:
-        known = _noted()
+        known = _read()
         if known.get(series) != found:
             description = "Connectors that forms propose (airflow-provider-connect-offsets)"
             Variable.set(VARIABLE, {**known, series: dict(found)}, description, serialize_json=True)
-    except AirflowRuntimeError as error:
+    except _REFUSALS as error:
         log.warning(
             "Forms propose the connectors of an earlier snapshot: Variable %s can't be set: %s", VARIABLE, error
         )
 
 
-def noted_connectors(family: str = "") -> list[str]:
-    """Return the first 1,000 noted connectors of a family in order, or of all; none if the Variable can't be read."""
+def noted_connectors() -> dict[str, str]:
+    """Return the family of each noted connector; none if the Variable can't be read."""
     try:
-        noted = _noted()
-    except AirflowRuntimeError as error:
+        noted = _read()
+    except _REFUSALS as error:
         log.warning("Forms propose no connectors: Variable %s can't be read: %s", VARIABLE, error)
-        return []
-    names = {name for found in noted.values() for name, its in found.items() if family in ("", its)}
-    return sorted(names)[:_MOST]
+        return {}
+    return {name: family for found in noted.values() for name, family in found.items()}
 
 
-def _noted() -> Mapping[str, Mapping[str, str]]:
+def _read() -> Mapping[str, Mapping[str, str]]:
     """Read the Variable; what is not ours is left out."""
     try:
         noted = Variable.get(VARIABLE, default={}, deserialize_json=True)

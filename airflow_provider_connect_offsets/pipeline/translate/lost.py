@@ -42,7 +42,8 @@ def rebuild(partitions: DataFrame, mappings: DataFrame, digests: DataFrame, ledg
 
     A partition is not rebuilt if a topic is compacted or records are transformed; if mappings don't cover the source
     from its log start; if two records look the same; or if the remote topic doesn't have the order in which records are
-    replicated: each record follows its predecessor, or begins a row of at least ``COMPANY`` repeated records.
+    replicated: each record follows its predecessor, or begins a row of repeated records. Such a row has at least
+    ``COMPANY`` records, or a record that follows it later, and is new, has a known offset.
 
     Args:
         partitions: dataset ``mirror_partitions``
@@ -124,40 +125,58 @@ def _number_records(mapped: DataFrame) -> DataFrame:
 
 def _select_believed(numbered: DataFrame, eligible: DataFrame, kept_digests: DataFrame) -> DataFrame:
     """Partitions whose records are in the order of replication: topic, kafka_partition, first, known_to, end."""
-    in_order = Window.partitionBy(*KEY).orderBy("downstream")
-    before = F.lag("number").over(in_order)
-    begins = F.coalesce(F.col("number") != before + 1, F.expr("true"))
-    stretches = numbered.withColumns({"begins": begins, "before": before}).withColumn(
-        "stretch", F.sum(F.when(F.col("begins"), 1).otherwise(0)).over(in_order.rowsBetween(*SO_FAR))
-    )
-    ordinary = (
-        stretches.groupBy(*KEY, "stretch")
-        .agg(
-            F.count("*").alias("length"),
-            F.max(F.col("upstream").isNotNull()).alias("mapped"),
-            F.max(F.col("begins") & (F.col("number") > F.col("before"))).alias("ahead"),
-        )
-        .withColumn("bad", ~F.col("mapped") & ((F.col("length") < COMPANY) | F.coalesce("ahead", F.expr("true"))))
-        .groupBy(*KEY)
-        .agg(F.max("bad").alias("bad"))
-    )
     sums = numbered.groupBy(*KEY).agg(
         F.count_if(F.col("number").isNull()).alias("unknown"),
         F.max("twice").alias("twice"),
         F.max("last").alias("last"),
+        F.max("upstream").alias("mapped_to"),
         F.min("number").alias("first"),
         (F.max("number") + 1).alias("end"),
         F.count_distinct("number").alias("different"),
     )
+    known = sums.join(_prove(numbered, kept_digests), list(KEY), "left")
     floor = F.greatest(F.col("kept.source_start"), F.lit(0))
     whole = (F.col("first") <= floor) & (F.col("different") == F.col("end") - F.col("first"))
     return (
-        sums.join(ordinary, list(KEY))
+        known.join(_find_disorder(numbered, known), list(KEY))
         .join(F.broadcast(eligible.select(*KEY, "kept")), list(KEY))
-        .join(_prove(numbered, kept_digests), list(KEY), "left")
-        .where((F.col("unknown") == 0) & ~F.col("twice") & ~F.col("bad") & whole)
+        .where((F.col("unknown") == 0) & ~F.col("twice") & ~F.col("disorder") & whole)
         .where(F.coalesce("refuted", F.lit(0)) == 0)
         .select(*KEY, "first", "end", F.greatest("last", "proved_to").alias("known_to"))
+    )
+
+
+def _find_disorder(numbered: DataFrame, known: DataFrame) -> DataFrame:
+    """Whether records follow each other in an order in which no flow replicates: topic, kafka_partition, disorder.
+
+    If fewer than ``COMPANY`` records are repeated, they may be new records that look like earlier ones. Then the source
+    has more records than were numbered, and a record behind them with a known offset would leave a gap.
+
+    Args:
+        numbered: what ``_number_records`` returns
+        known: topic, kafka_partition, mapped_to, proved_to (the last records whose offsets mappings and digests show)
+    """
+    in_order = Window.partitionBy(*KEY).orderBy("downstream")
+    before = F.lag("number").over(in_order)
+    begins = F.coalesce(F.col("number") != before + 1, F.expr("true"))
+    highest = F.max("number").over(in_order.rowsBetween(Window.unboundedPreceding, -1))
+    stretches = numbered.withColumns({"begins": begins, "before": before, "highest": highest}).withColumn(
+        "stretch", F.sum(F.when(F.col("begins"), 1).otherwise(0)).over(in_order.rowsBetween(*SO_FAR))
+    )
+    shown_to = F.broadcast(known.select(*KEY, F.greatest("mapped_to", "proved_to").alias("shown_to")))
+    is_repeated = (F.col("length") >= COMPANY) | F.coalesce(F.col("shown_to") > F.col("highest"), F.expr("false"))
+    return (
+        stretches.groupBy(*KEY, "stretch")
+        .agg(
+            F.count("*").alias("length"),
+            F.min("highest").alias("highest"),
+            F.max(F.col("upstream").isNotNull()).alias("mapped"),
+            F.max(F.col("begins") & (F.col("number") > F.col("before"))).alias("ahead"),
+        )
+        .join(shown_to, list(KEY))
+        .withColumn("bad", ~F.col("mapped") & (~is_repeated | F.coalesce("ahead", F.expr("true"))))
+        .groupBy(*KEY)
+        .agg(F.max("bad").alias("disorder"))
     )
 
 

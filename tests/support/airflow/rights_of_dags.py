@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 from uuid import uuid4
@@ -48,12 +48,14 @@ class Scene:
         params: The run's Params.
         names: Topics and groups, by the words that the table has for them.
         close: Removes what goes on.
+        after: The DAG that runs first, with all its rights; ours takes back what that run has done. Empty: none.
         worker: Address of its Connect cluster, if it isn't the sandbox's.
     """
 
     params: Mapping[str, Any]
     names: Mapping[str, tuple[str, ...]]
     close: Callable[[], None] = lambda: None
+    after: str = ""
     worker: str = ""
 
 
@@ -142,6 +144,10 @@ def _observed(sandbox: Sandbox, _workspace: str) -> Scene:
     flowing, names = _flowing(sandbox)
     connectors = {"source_connector": flowing.source_connector, "checkpoint_connector": flowing.checkpoint_connector}
     return Scene({**connectors, "groups": f"{flowing.mark}-.*"}, names, flowing.close)
+
+
+def _failed_over(sandbox: Sandbox, workspace: str) -> Scene:
+    return replace(_observed(sandbox, workspace), after="mirror_failover")
 
 
 def _failing_back(sandbox: Sandbox, _workspace: str) -> Scene:
@@ -290,6 +296,15 @@ NEEDS: tuple[Needs, ...] = (
             Right(TARGET, CONFIGS, TOPIC, _REMOTE, "snapshot"),
         ),
         _observed,
+    ),
+    Needs(
+        "mirror_failover_restore",
+        "of groups that were not there",
+        (
+            Right(TARGET, DESCRIBE, TOPIC, _REMOTE, "restore"),
+            Right(TARGET, DELETE, GROUP, "the groups", "restore"),
+        ),
+        _failed_over,
     ),
     Needs(
         "mirror_failback",

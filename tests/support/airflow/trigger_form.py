@@ -1,4 +1,4 @@
-"""The form of a DAG in Airflow's UI, filled in with a mouse and keys, or with keys only."""
+"""The form of a DAG in Airflow's UI, filled in with a mouse and keys, or, but for its switches, with keys only."""
 
 from __future__ import annotations
 

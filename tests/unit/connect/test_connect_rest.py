@@ -56,6 +56,19 @@ def test_reading(connect_to: Connect, worker: Worker) -> None:
     assert store.read_offsets("c") == Offsets.of([Entry('{"a":"ü","b":1}', '{"p":12345678901234567890}')])
 
 
+@pytest.mark.parametrize("ask", [ConnectRest.info, ConnectRest.status])
+def test_an_answer_on_another_connector_is_refused(
+    connect_to: Connect, worker: Worker, ask: Callable[[ConnectRest, str], object]
+) -> None:
+    """A gateway may decode ``%3B`` in a path, and what follows ``;`` is no part of the name then."""
+    about_another = Reply(200, {"name": "orders", "config": {}, "tasks": [], "type": "sink"})
+    for path in ("", "/status"):
+        worker.answers(f"GET /connectors/orders%3Bother{path}", about_another)
+
+    with pytest.raises(Rejected, match=r"connector 'orders;other' is about connector 'orders'\. Nothing was changed"):
+        ask(connect_to(worker.url), "orders;other")
+
+
 def test_what_is_wrong_with_a_configuration(connect_to: Connect, worker: Worker) -> None:
     """By setting, without the value of a secret; what is fine is not named."""
 
