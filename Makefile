@@ -97,6 +97,8 @@ servers:
 	  (apt-get update -qq && apt-get install -qq --yes --no-install-recommends mariadb-server)
 	@ls /usr/sbin/nginx >/dev/null 2>&1 || command -v nginx >/dev/null || \
 	  (apt-get update -qq && apt-get install -qq --yes --no-install-recommends nginx-light)
+	@ls /usr/lib/apache2/modules/mod_auth_openidc.so >/dev/null 2>&1 || (apt-get update -qq && \
+	  apt-get install -qq --yes --no-install-recommends apache2-bin libapache2-mod-auth-openidc)
 
 test-kubernetes: setup  ## offsets through Strimzi's resources: a real API server, built with Go, and a real Connect worker
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m kubernetes

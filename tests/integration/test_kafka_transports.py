@@ -3,70 +3,22 @@
 from __future__ import annotations
 
 import json
-from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from dataclasses import dataclass
 from pathlib import Path
 
-import jwt
 import pytest
-from cryptography.hazmat.primitives.asymmetric import rsa
 
 from airflow_provider_connect_offsets.exceptions import AccessDenied, Unreachable
 from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster
 from sandbox.broker import Broker, Secured
 from sandbox.tether import PROCESSES
 from tests.support.programs.authority import PASSWORD, Certified
-from tests.support.workers.serving import serving
+from tests.support.programs.token_server import CLIENT, ISSUER, SECRET, TokenServer
 
 MODULES = "org.apache.kafka.common.security"
 OAUTH = f"{MODULES}.oauthbearer"
-ISSUER, AUDIENCE, KEY_ID = "https://issuer.example", "kafka", "1"
-
-
-@dataclass(frozen=True)
-class TokenServer:
-    """Keys of a token endpoint, which signs tokens with the first; the broker knows only the first, too."""
-
-    key: rsa.RSAPrivateKey = field(default_factory=lambda: rsa.generate_private_key(65537, 2048))
-    other: rsa.RSAPrivateKey = field(default_factory=lambda: rsa.generate_private_key(65537, 2048))
-
-    def published(self) -> str:
-        """The key set that brokers verify with (RFC 7517)."""
-        numbers = self.key.public_key().public_numbers()
-        key = {"kty": "RSA", "kid": KEY_ID, "use": "sig", "alg": "RS256"}
-        return json.dumps({"keys": [{**key, "n": _base64(numbers.n), "e": _base64(numbers.e)}]})
-
-    @contextmanager
-    def tokens(self, *, audience: str = AUDIENCE, by: rsa.RSAPrivateKey | None = None) -> Iterator[str]:
-        """Serve tokens to the client ``me`` with the secret ``right``; return the address."""
-        signer, known = by or self.key, f"Basic {b64encode(b'me:right').decode()}"
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                is_known = self.headers.get("Authorization") == known
-                now = datetime.now(UTC)
-                claims = {"sub": "me", "iss": ISSUER, "aud": audience, "iat": now, "exp": now + timedelta(hours=1)}
-                token = jwt.encode(claims, signer, algorithm="RS256", headers={"kid": KEY_ID})
-                body = json.dumps({"access_token": token, "token_type": "Bearer", "expires_in": 3600}).encode()
-                self.send_response(200 if is_known else 401)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_arguments: object) -> None:
-                """Say nothing."""
-
-        with serving(HTTPServer(("127.0.0.1", 0), Handler)) as url:
-            yield url
-
-
-def _base64(number: int) -> str:
-    return urlsafe_b64encode(number.to_bytes((number.bit_length() + 7) // 8, "big")).decode().rstrip("=")
+AUDIENCE = "kafka"
 
 
 @dataclass(frozen=True)
@@ -96,7 +48,7 @@ class Site:
 
     def oauth(self, url: str, *, secret: str) -> dict[str, str]:
         """The extra of a connection that gets its tokens at ``url``."""
-        settings = {"client.id": "me", "client.secret": secret, "token.endpoint.url": f"{url}/token"}
+        settings = {"client.id": CLIENT, "client.secret": secret, "token.endpoint.url": f"{url}/token"}
         return {
             **self.settings("TOKENS", "SASL_SSL"),
             "sasl.mechanism": "OAUTHBEARER",
@@ -109,7 +61,7 @@ class Site:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """One broker for all."""
     home = tmp_path_factory.mktemp("site")
-    root, keys = Certified.root("root"), TokenServer()
+    root, keys = Certified.root("root"), TokenServer(AUDIENCE)
     published = home / "keys.json"
     published.write_text(keys.published())
     of_login, of_tokens = "listener.name.login", "listener.name.tokens"
@@ -204,10 +156,10 @@ def test_a_password(site: Site, read: Read, mechanism: str) -> None:
 def test_tokens(site: Site, read: Read) -> None:
     """Signed with a key that the broker knows, and for it; not with another key, nor for another audience."""
     with site.keys.tokens() as url:
-        assert read(site.oauth(url, secret="right")) == [b"first"]
+        assert read(site.oauth(url, secret=SECRET)) == [b"first"]
     for given in ({"by": site.keys.other}, {"audience": "another"}):
         with site.keys.tokens(**given) as url, pytest.raises(AccessDenied, match="refuses these credentials"):
-            read(site.oauth(url, secret="right"))
+            read(site.oauth(url, secret=SECRET))
 
 
 def test_no_token(site: Site, read: Read) -> None:
@@ -216,4 +168,4 @@ def test_no_token(site: Site, read: Read) -> None:
         read(site.oauth(url, secret="not-right"))
     assert "not-right" not in str(caught.value)
     with pytest.raises((AccessDenied, Unreachable), match=r"(?i)token|oauth|oidc"):
-        read(site.oauth(url, secret="right"))
+        read(site.oauth(url, secret=SECRET))

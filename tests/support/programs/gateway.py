@@ -74,11 +74,19 @@ class _Nginx:
         return []
 
     def command(self, home: Path) -> list[str]:
-        # On Debian it is not on the path of everyone.
-        nginx = shutil.which("nginx", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin") or "nginx"
-        return [nginx, "-p", str(home), "-c", str(home / "nginx.conf"), "-e", "stderr"]
+        return [web_server("nginx"), "-p", str(home), "-c", str(home / "nginx.conf"), "-e", "stderr"]
 
     def is_ready(self, ports: Sequence[int]) -> bool:
-        with suppress(OSError), socket.create_connection(("127.0.0.1", ports[0]), timeout=1):
-            return True
-        return False
+        return listens(ports[0])
+
+
+def web_server(name: str) -> str:
+    """The path of a web server, which on Debian is not on the path of everyone."""
+    return shutil.which(name, path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin") or name
+
+
+def listens(port: int) -> bool:
+    """Whether someone accepts connections there."""
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+        return True
+    return False
