@@ -6,14 +6,12 @@ Both run in turn as whole processes, on an offsets topic of 25 partitions.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from rows import Row
+from timing import measured
 
 from sandbox import Broker, Sandbox
 
@@ -88,7 +86,7 @@ def _values(count: int) -> Iterator[str]:
 
 
 def _floor(program: str, sandbox: Sandbox, topic: str) -> float:
-    return _run([sys.executable, "-c", program, sandbox.target.bootstrap, topic, str(PARTITIONS)])[0]
+    return measured(sys.executable, "-c", program, sandbox.target.bootstrap, topic, str(PARTITIONS))[0]
 
 
 def _export(sandbox: Sandbox, topic: str) -> tuple[float, float]:
@@ -97,15 +95,4 @@ def _export(sandbox: Sandbox, topic: str) -> tuple[float, float]:
         f"bootstrap.servers={sandbox.target.bootstrap}\ngroup.id=none\noffset.storage.topic={topic}\n"
         "config.storage.topic=connect-configs\n"
     )
-    return _run([sys.executable, "-m", "airflow_provider_connect_offsets.cli", "--export", "--config", str(config)])
-
-
-def _run(command: list[str]) -> tuple[float, float]:
-    """Run a program; seconds, and peak memory in megabytes."""
-    began = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _pid, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise SystemExit(f"{command} ended with {process.returncode}")
-    return time.perf_counter() - began, used.ru_maxrss / 1024
+    return measured(sys.executable, "-m", "airflow_provider_connect_offsets.cli", "--export", "--config", str(config))

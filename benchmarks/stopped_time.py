@@ -22,7 +22,7 @@ from pathlib import Path
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 from rows import Row
-from timing import run, submit
+from timing import measured, submit
 
 from airflow_provider_connect_offsets.offsets.requests.failover import DEFAULT_COMPARED_TOTAL
 from airflow_provider_connect_offsets.pipeline.shipping import job_path, write_py_files
@@ -34,7 +34,7 @@ from sandbox import Broker
 FEW, MANY = (100, 10_000), (1_000, 100_000)
 AGAIN, LEFT = 7, 500
 OBSERVE = """
-import resource, sys
+import sys
 from dataclasses import replace
 from tests.support.rows.made_up_cluster import MadeUpCluster, MadeUpFlow
 from airflow_provider_connect_offsets.observe.flow.failover import observe_failover
@@ -55,7 +55,6 @@ with KafkaCluster(settings) as source, KafkaCluster(settings) as target:
     ranges = FailoverDirectory(before[0]) if before else None
     clients = replace(connect.clients, clusters=Clusters(source, target))
     observe_failover(request, clients, FailoverDirectory(uri), ranges=ranges)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """
 
 
@@ -136,15 +135,12 @@ class Failover:
     flow: Replicated
     scratch: Path
 
-    def observe(self, name: str, *before: str) -> tuple[float, int]:
+    def observe(self, name: str, *before: str) -> tuple[float, float]:
         """Observe the flow; seconds, and peak memory in megabytes."""
-        flow = self.flow
-        began = time.perf_counter()
-        uris = map(self._uri, (name, *before))
-        megabytes = run(
+        flow, uris = self.flow, map(self._uri, (name, *before))
+        return measured(
             sys.executable, "-c", OBSERVE, flow.broker.bootstrap, str(flow.partitions), str(flow.records - 1), *uris
         )
-        return time.perf_counter() - began, int(megabytes)
 
     def translate(self, name: str, *before: str) -> float:
         """Translate the observed positions; seconds."""
@@ -154,7 +150,7 @@ class Failover:
         submit("--py-files", str(shipped), str(job_path()), "translation", *map(self._uri, (name, *before)))
         return time.perf_counter() - began
 
-    def stopped(self, name: str, before: str) -> tuple[float, float, int]:
+    def stopped(self, name: str, before: str) -> tuple[float, float, float]:
         """Observe and translate while a driver stands by; seconds of both, and megabytes of the observation."""
         shipped, standby = self.scratch / "standby.zip", StandbyDirectory(self._uri(f"{name}/standby"))
         write_py_files(shipped)
@@ -205,7 +201,7 @@ def _measured(flow: Replicated, failover: Failover) -> Row:
         raise SystemExit(f"{exact} partitions are proved, but {provable} are within compared_total")
     shows = (
         f"observation {last:.1f} s, final translation {final:.1f} s; before that {first:.1f} s and {preview:.1f} s; "
-        f"{exact:,} partitions proved; {max(memory, memory_first):,} MB at most"
+        f"{exact:,} partitions proved; {max(memory, memory_first):,.0f} MB at most"
     )
     name = f"stopped time of a failover, {flow.partitions:,} partitions of {flow.records:,} records"
     return Row(name, [last + final], "a bare consumer that reads both logs", [floor], goal=1.0, shows=shows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -11,6 +12,17 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from airflow_provider_connect_offsets.pipeline.class_archive import quick_start
+
+# Linux counts the memory of whoever starts a program as the program's own (getrusage(2): it is kept across execve). So
+# a small program starts it.
+_MEASURE = """
+import json, os, subprocess, sys, time
+began = time.perf_counter()
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+_pid, status, used = os.wait4(process.pid, 0)
+print(json.dumps([time.perf_counter() - began, used.ru_maxrss / 1024]))
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
 
 
 def timed(runs: int, *actions: Callable[[], object]) -> list[list[float]]:
@@ -44,3 +56,9 @@ def run(*command: str, cwd: str | None = None, env: Mapping[str, str] | None = N
     if done.returncode:
         raise SystemExit(f"{command[0]} ended with {done.returncode}: {done.stderr[-2000:]}")
     return done.stdout
+
+
+def measured(*command: str) -> tuple[float, float]:
+    """Run a program without keeping its output; return the seconds that it took, and its peak memory in megabytes."""
+    seconds, megabytes = json.loads(run(sys.executable, "-c", _MEASURE, *command))
+    return seconds, megabytes
