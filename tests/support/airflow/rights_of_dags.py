@@ -55,8 +55,8 @@ class Scene:
     params: Mapping[str, Any]
     names: Mapping[str, tuple[str, ...]]
     close: Callable[[], None] = lambda: None
-    after: str = ""
-    worker: str = ""
+    after: str = field(default="", kw_only=True)
+    worker: str = field(default="", kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ def _orphans(sandbox: Sandbox, _workspace: str) -> Scene:
         {"offsets_topic": cell.topic, "remove": True},
         {"the workers' offsets topic": (cell.topic,)},
         cell.worker.process.close,
-        cell.worker.url,
+        worker=cell.worker.url,
     )
 
 
