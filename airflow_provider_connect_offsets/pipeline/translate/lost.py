@@ -150,7 +150,8 @@ def _find_disorder(numbered: DataFrame, known: DataFrame) -> DataFrame:
     """Whether records follow each other in an order in which no flow replicates: topic, kafka_partition, disorder.
 
     If fewer than ``COMPANY`` records are repeated, they may be new records that look like earlier ones. Then the source
-    has more records than were numbered, and a record behind them with a known offset would leave a gap.
+    has more records than were numbered, and a record behind them with a known offset would leave a gap. Where a row is
+    that short, each row has to be proved so, as another one may begin with such a record.
 
     Args:
         numbered: what ``_number_records`` returns
@@ -164,19 +165,25 @@ def _find_disorder(numbered: DataFrame, known: DataFrame) -> DataFrame:
         "stretch", F.sum(F.when(F.col("begins"), 1).otherwise(0)).over(in_order.rowsBetween(*SO_FAR))
     )
     shown_to = F.broadcast(known.select(*KEY, F.greatest("mapped_to", "proved_to").alias("shown_to")))
-    is_repeated = (F.col("length") >= COMPANY) | F.coalesce(F.col("shown_to") > F.col("highest"), F.expr("false"))
+    is_proved = (F.col("repeated") >= COMPANY) | F.coalesce(F.col("shown_to") > F.col("highest"), F.expr("false"))
     return (
         stretches.groupBy(*KEY, "stretch")
         .agg(
             F.count("*").alias("length"),
+            F.count_if(F.col("number") <= F.col("highest")).alias("repeated"),
             F.min("highest").alias("highest"),
             F.max(F.col("upstream").isNotNull()).alias("mapped"),
             F.max(F.col("begins") & (F.col("number") > F.col("before"))).alias("ahead"),
         )
         .join(shown_to, list(KEY))
-        .withColumn("bad", ~F.col("mapped") & (~is_repeated | F.coalesce("ahead", F.expr("true"))))
         .groupBy(*KEY)
-        .agg(F.max("bad").alias("disorder"))
+        .agg(
+            F.max(~F.col("mapped") & F.coalesce("ahead", F.expr("true"))).alias("ahead"),
+            F.max(~F.col("mapped") & (F.col("length") < COMPANY)).alias("short"),
+            F.max(~F.col("mapped") & ~is_proved).alias("unproved"),
+        )
+        .withColumn("disorder", F.col("ahead") | (F.col("short") & F.col("unproved")))
+        .select(*KEY, "disorder")
     )
 
 
