@@ -51,19 +51,15 @@ def gateway(
 
 @pytest.fixture
 def connected(gateway: ServerProcess, root: Certified, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Connected:
-    """Open the client of a ``kafka_connect`` connection with this login and extra."""
+    """Open the client of a ``kafka_connect`` connection with this extra, and a login unless that has a token."""
     ca = tmp_path / "root.pem"
     ca.write_text(root.pem)
 
     @contextmanager
     def open_client(extra: Mapping[str, str], *, secret: str = SECRET) -> Iterator[ConnectRest]:
-        connection: dict[str, Any] = {
-            "conn_type": "kafka_connect",
-            "host": f"https://127.0.0.1:{gateway.ports[0]}/connect",
-            "login": CLIENT,
-            "password": secret,
-            "extra": {"ca": str(ca), **extra},
-        }
+        host = f"https://127.0.0.1:{gateway.ports[0]}/connect"
+        login = {} if "token" in extra else {"login": CLIENT, "password": secret}
+        connection = {"conn_type": "kafka_connect", "host": host, **login, "extra": {"ca": str(ca), **extra}}
         monkeypatch.setenv("AIRFLOW_CONN_GATEWAY", json.dumps(connection))
         with ConnectRest(KafkaConnectHook("gateway").endpoint(), timeout=5) as connect:
             yield connect
@@ -85,19 +81,25 @@ def test_signed_tokens(keys: TokenServer, connected: Connected, tmp_path: Path) 
 
 @pytest.mark.parametrize("wrong", ["key", "audience", "expired"])
 def test_tokens_that_the_gateway_refuses(wrong: str, keys: TokenServer, connected: Connected) -> None:
-    """Signed with another key, for another audience, or expired."""
-    given = {
+    """Signed with another key, for another audience, or expired: fetched ones, and one of the connection itself."""
+    ways: dict[str, dict[str, Any]] = {
         "key": {"by": keys.other},
         "audience": {"audience": "another"},
         "expired": {"lifetime": timedelta(minutes=-5)},
-    }[wrong]
-    with (
-        keys.tokens(**given) as url,  # type: ignore[arg-type]
-        connected({"oauth_token_url": f"{url}/token"}) as connect,
-        pytest.raises(AccessDenied, match=r"\(40[13]\)") as caught,
-    ):
-        connect.connectors()
-    assert SECRET not in str(caught.value)
+    }
+    given, own = ways[wrong], keys.token(**ways[wrong])
+    with keys.tokens(**given) as url:
+        for extra in ({"oauth_token_url": f"{url}/token"}, {"token": own}):
+            with connected(extra) as connect, pytest.raises(AccessDenied, match=r"\(40[13]\)") as caught:
+                connect.connectors()
+            assert SECRET not in str(caught.value)
+            assert own not in str(caught.value)
+
+
+def test_a_token_of_the_connection(keys: TokenServer, connected: Connected) -> None:
+    """It is sent with each call."""
+    with connected({"token": keys.token()}) as connect:
+        assert connect.version().version
 
 
 def test_a_token_that_expires_earlier_than_was_said(keys: TokenServer, connected: Connected) -> None:

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import rsa
@@ -43,24 +45,27 @@ class TokenServer:
         """The key alone."""
         return self.key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
 
+    def token(self, *, audience: str = "", by: rsa.RSAPrivateKey | None = None, lifetime: timedelta = _HOUR) -> str:
+        """Sign a token.
+
+        audience: for whom, if not for its own; by: the key that signs it; lifetime: how long it is good.
+        """
+        now = datetime.now(UTC)
+        claims = {"sub": CLIENT, "iss": ISSUER, "aud": audience or self.audience, "iat": now, "exp": now + lifetime}
+        return jwt.encode(claims, by or self.key, algorithm="RS256", headers={"kid": KEY_ID})
+
     @contextmanager
-    def tokens(
-        self, *, audience: str = "", by: rsa.RSAPrivateKey | None = None, lifetime: timedelta = _HOUR
-    ) -> Iterator[str]:
+    def tokens(self, **given: Any) -> Iterator[str]:
         """Serve tokens to the client, and return the address.
 
-        audience: for whom, if not for its own; by: the key that signs them; lifetime: how long they are good, although
-        the answer always says an hour.
+        given: as to ``token``; whatever the lifetime is, the answer says an hour.
         """
-        signer, known = by or self.key, f"Basic {b64encode(f'{CLIENT}:{SECRET}'.encode()).decode()}"
-        intended, issued = audience or self.audience, self.issued
+        known = f"Basic {b64encode(f'{CLIENT}:{SECRET}'.encode()).decode()}"
+        sign, issued = partial(self.token, **given), self.issued
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                is_known = self.headers.get("Authorization") == known
-                now = datetime.now(UTC)
-                claims = {"sub": CLIENT, "iss": ISSUER, "aud": intended, "iat": now, "exp": now + lifetime}
-                token = jwt.encode(claims, signer, algorithm="RS256", headers={"kid": KEY_ID})
+                is_known, token = self.headers.get("Authorization") == known, sign()
                 issued.extend([token] if is_known else [])
                 body = {"access_token": token, "token_type": "Bearer", "expires_in": _HOUR.seconds}
                 sent = json.dumps(body if is_known else {"error": "invalid_client"}).encode()
