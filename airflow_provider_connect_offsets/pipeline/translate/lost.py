@@ -134,28 +134,31 @@ def _select_believed(numbered: DataFrame, eligible: DataFrame, kept_digests: Dat
         (F.max("number") + 1).alias("end"),
         F.count_distinct("number").alias("different"),
     )
-    known = sums.join(_prove(numbered, kept_digests), list(KEY), "left")
     floor = F.greatest(F.col("kept.source_start"), F.lit(0))
     whole = (F.col("first") <= floor) & (F.col("different") == F.col("end") - F.col("first"))
+    unproved = F.col("open_to").isNotNull() & ~F.coalesce(
+        F.greatest("mapped_to", "proved_to") > F.col("open_to"), F.expr("false")
+    )
     return (
-        known.join(_find_disorder(numbered, known), list(KEY))
+        sums.join(_check_order(numbered), list(KEY))
         .join(F.broadcast(eligible.select(*KEY, "kept")), list(KEY))
-        .where((F.col("unknown") == 0) & ~F.col("twice") & ~F.col("disorder") & whole)
+        .join(_prove(numbered, kept_digests), list(KEY), "left")
+        .where((F.col("unknown") == 0) & ~F.col("twice") & whole)
+        .where(~F.col("ahead") & ~(F.col("short") & unproved))
         .where(F.coalesce("refuted", F.lit(0)) == 0)
         .select(*KEY, "first", "end", F.greatest("last", "proved_to").alias("known_to"))
     )
 
 
-def _find_disorder(numbered: DataFrame, known: DataFrame) -> DataFrame:
-    """Whether records follow each other in an order in which no flow replicates: topic, kafka_partition, disorder.
+def _check_order(numbered: DataFrame) -> DataFrame:
+    """What is odd about the order of records, in rows of them without a mapping.
 
     If fewer than ``COMPANY`` records are repeated, they may be new records that look like earlier ones. Then the source
     has more records than were numbered, and a record behind them with a known offset would leave a gap. Where a row is
     that short, each row has to be proved so, as another one may begin with such a record.
 
-    Args:
-        numbered: what ``_number_records`` returns
-        known: topic, kafka_partition, mapped_to, proved_to (the last records whose offsets mappings and digests show)
+    Returns topic, kafka_partition, ahead (a row begins beyond the record before it), short (a row has fewer records),
+    open_to (the highest record before the last row that repeats fewer; null: no row does).
     """
     in_order = Window.partitionBy(*KEY).orderBy("downstream")
     before = F.lag("number").over(in_order)
@@ -164,8 +167,7 @@ def _find_disorder(numbered: DataFrame, known: DataFrame) -> DataFrame:
     stretches = numbered.withColumns({"begins": begins, "before": before, "highest": highest}).withColumn(
         "stretch", F.sum(F.when(F.col("begins"), 1).otherwise(0)).over(in_order.rowsBetween(*SO_FAR))
     )
-    shown_to = F.broadcast(known.select(*KEY, F.greatest("mapped_to", "proved_to").alias("shown_to")))
-    is_proved = (F.col("repeated") >= COMPANY) | F.coalesce(F.col("shown_to") > F.col("highest"), F.expr("false"))
+    unmapped = ~F.col("mapped")
     return (
         stretches.groupBy(*KEY, "stretch")
         .agg(
@@ -175,15 +177,12 @@ def _find_disorder(numbered: DataFrame, known: DataFrame) -> DataFrame:
             F.max(F.col("upstream").isNotNull()).alias("mapped"),
             F.max(F.col("begins") & (F.col("number") > F.col("before"))).alias("ahead"),
         )
-        .join(shown_to, list(KEY))
         .groupBy(*KEY)
         .agg(
-            F.max(~F.col("mapped") & F.coalesce("ahead", F.expr("true"))).alias("ahead"),
-            F.max(~F.col("mapped") & (F.col("length") < COMPANY)).alias("short"),
-            F.max(~F.col("mapped") & ~is_proved).alias("unproved"),
+            F.max(unmapped & F.coalesce("ahead", F.expr("true"))).alias("ahead"),
+            F.max(unmapped & (F.col("length") < COMPANY)).alias("short"),
+            F.max(F.when(unmapped & (F.col("repeated") < COMPANY), F.col("highest"))).alias("open_to"),
         )
-        .withColumn("disorder", F.col("ahead") | (F.col("short") & F.col("unproved")))
-        .select(*KEY, "disorder")
     )
 
 
