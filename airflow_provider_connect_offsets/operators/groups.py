@@ -32,7 +32,7 @@ from airflow_provider_connect_offsets.parameters.tasks import (
     OneGroupParams,
     RunParams,
 )
-from airflow_provider_connect_offsets.words import quantify
+from airflow_provider_connect_offsets.words import quantify, trigger_command
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
 if TYPE_CHECKING:
@@ -71,13 +71,14 @@ class CommitGroupOffsetsOperator(TellsChanges, FailoverOperator):
             planned = request.mode is Mode.PLANNED
             with self.open_flow(planned=planned) as clients:
                 clusters, groups = clients.both_clusters, self.target_groups(clients)
+                undo = trigger_command("mirror_failover_restore", {"run_uri": directory.uri, **groups.connections})
                 target_id = clusters.target.cluster_id()
                 try:
                     moved = move_groups(
                         groups,
                         owner_of(context, directory),
                         directory,
-                        lambda: commit_translation(directory, clusters, digest=digest),
+                        lambda: commit_translation(directory, clusters, digest=digest, undo=undo),
                     )
                 finally:
                     report = report_of(directory)

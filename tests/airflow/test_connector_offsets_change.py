@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import json
-import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import pytest
 
 from airflow_provider_connect_offsets.workspace.outcome import Result
 from sandbox import Sandbox
-from tests.support.airflow.dag_runs import Ran, connections_in
+from tests.support.airflow.dag_runs import Ran, connections_in, params_of
 from tests.support.flows.flows import MirrorFlow, SinkFlow, world
 from tests.support.workers.altered_answers import altering_proxy, read_back_others
 
@@ -118,7 +117,4 @@ def undo_of(ran: Ran) -> dict[str, Any]:
     assert ran.outcome is not None
     report = Path(ran.directory.report.removeprefix("file://")).read_text()
     assert ran.outcome.undo in html.unescape(report)
-    *command, conf = shlex.split(ran.outcome.undo)
-    assert command == ["airflow", "dags", "trigger", "connector_offsets_change", "--conf"]
-    params: dict[str, Any] = json.loads(conf)
-    return params
+    return params_of(ran.outcome.undo, "connector_offsets_change")

@@ -25,6 +25,7 @@ from sandbox import Sandbox, wait_for
 from tests.support.airflow.dag_runs import Ran
 from tests.support.airflow.orphan_runs import directory_of, execute, local, partition_of, read, removal, tasks
 from tests.support.faults.orphan_cell import LINES, Cell
+from tests.support.rows.unfolded import unfolded
 
 RunDag = Callable[..., Ran]
 ODD = 'größe "a" b'
@@ -90,7 +91,9 @@ def test_a_report_touches_nothing_and_a_removal_only_what_is_gone(cell: Cell, ru
     assert sum(cell.ends().values()) == sum(ends.values()) + 2
     outcome = read(directory_of(removed).outcome)
     assert (outcome["removed"], outcome["partitions"], outcome["left"]) == (["gone", ODD], 2, {})
-    kept_back = parse_kip199(read(directory_of(removed).removed))
+    uri = directory_of(removed).removed
+    assert f"<code>value</code>: <code>{uri}</code>" in unfolded(local(directory_of(removed).report).read_text())
+    kept_back = parse_kip199(read(uri))
     assert {name: [entry.offset for entry in offsets] for name, offsets in kept_back.items()} == {
         "gone": ['{"position":8}'],
         ODD: ['{"position":8}'],
@@ -103,7 +106,7 @@ def test_a_report_touches_nothing_and_a_removal_only_what_is_gone(cell: Cell, ru
     with cell.file(ODD).open("a") as file:
         file.write("three\n")
     wait_for(lambda: cell.position(ODD), len(LINES) + 6, 60, "the third line was not read", progress=cell.work)
-    way_back = {"to": "file", "value": directory_of(removed).removed}
+    way_back = {"to": "file", "value": uri}
     back = run_dag("connector_offsets_change", connector=ODD, connect_conn_id="cell", kafka_conn_id="", **way_back)
 
     assert back.state == "success"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import shlex
 from collections.abc import Callable
 from html import unescape
 from pathlib import Path
@@ -17,7 +15,7 @@ from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 from airflow_provider_connect_offsets.workspace.outcome import FleetUndo
 from sandbox import Sandbox
 from tests.support.airflow.asset_events import asset_events
-from tests.support.airflow.dag_runs import Ran, connections_in
+from tests.support.airflow.dag_runs import Ran, connections_in, params_of
 from tests.support.flows.group_changer import PlainGroup
 from tests.support.flows.groups import member
 
@@ -53,9 +51,8 @@ def test_groups_are_planned_and_changed_in_one_run(sandbox: Sandbox, run_dag: Ru
     undo = FleetUndo.read(FleetDirectory(ran.directory.uri).undo)
     assert undo is not None
     assert undo.command in unescape(html)
-    *command, conf = shlex.split(undo.command)
-    assert command == ["airflow", "dags", "trigger", "group_offsets_change", "--conf"]
-    assert run_dag("group_offsets_change", **json.loads(conf)).state == "success"
+    back = params_of(undo.command, "group_offsets_change")
+    assert run_dag("group_offsets_change", **back).state == "success"
     assert [dict(group.offsets) for group in groups] == prior != [{0: 5, 1: 5, 2: 5}] * 2
 
 

@@ -8,9 +8,11 @@ from random import Random
 import pytest
 
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.operations.groups.group_commit import Moved
+from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from sandbox import Sandbox
-from tests.support.airflow.dag_runs import Ran
+from tests.support.airflow.dag_runs import Ran, params_of
 from tests.support.flows.failing_back import Home, Leading, away_positions, merged, produce
 from tests.support.flows.failing_over import Flowing
 from tests.support.flows.groups import commit_groups, committed
@@ -52,7 +54,8 @@ def test_home_and_away_again(run_dag: RunDag, flowing: Flowing, back: Leading) -
     for name in (flowing.source_connector, back.connector):
         assert sandbox.connect.status(name)["connector"]["state"] == "STOPPED"
 
-    restored = run_dag("mirror_failover_restore", run_uri=final.uri, target_kafka_conn_id="kafka_source")
+    undo = Moved.from_json(read_json(final.outcome)).undo
+    restored = run_dag("mirror_failover_restore", **params_of(undo, "mirror_failover_restore"))
 
     assert restored.state == "success"
     assert committed(sandbox.source, positions) == before

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable
+from html import unescape
 from io import StringIO
 from pathlib import Path
 from random import Random
@@ -17,14 +18,17 @@ from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.operations.connector import stopped
 from airflow_provider_connect_offsets.operations.groups.group_clients import groups_of
+from airflow_provider_connect_offsets.operations.groups.group_commit import Moved
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
+from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory, journal_root
 from sandbox import Sandbox
-from tests.support.airflow.dag_runs import Ran
+from tests.support.airflow.dag_runs import Ran, params_of
 from tests.support.flows.both_logs import Logs
 from tests.support.flows.failing_over import Flowing
 from tests.support.flows.groups import Positions, commit_groups, committed, member
+from tests.support.rows.unfolded import unfolded
 
 RunDag = Callable[..., Ran]
 
@@ -67,7 +71,9 @@ def test_there_and_back(run_dag: RunDag, flowing: Flowing, positions: Positions)
     assert {(row["exact"], row["action"]) for row in listed} == {("True", "commit")}
     assert len(listed) == 10
 
-    back = run_dag("mirror_failover_restore", run_uri=final.uri)
+    undo = Moved.from_json(read_json(final.outcome)).undo
+    assert undo in unescape(unfolded(Path(urlparse(final.report).path).read_text()))
+    back = run_dag("mirror_failover_restore", **params_of(undo, "mirror_failover_restore"))
 
     assert back.state == "success"
     assert committed(sandbox.target, positions) == {name: {} for name in positions}

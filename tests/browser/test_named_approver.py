@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from playwright.sync_api import Page, expect
 from sandbox import Sandbox, wait_until
 from sandbox.airflow import AirflowAt, AirflowStandalone, Login
 from tests.support.airflow.airflow_ui import AirflowUi, DagRunUi, chromium_page
+from tests.support.airflow.dag_runs import params_of
 from tests.support.airflow.hands import Hand, Keys, Mouse
 from tests.support.flows.flows import RECORDS, SinkFlow
 
@@ -91,7 +91,7 @@ def test_only_ada_may_answer_and_the_change_can_be_undone(sandbox: Sandbox, ui: 
     assert flow.position() == POSITION
 
     undo = report.locator("dd", has_text="airflow dags trigger").inner_text()
-    params = json.loads(shlex.split(undo)[-1])
+    params = params_of(undo, DAG_ID)
     assert (params["connector"], params["to"]) == (flow.name, "file")
     ui.sign_in(BOB)
     undoing = ui.trigger(DAG_ID, {**where, "to": "file", "value": params["value"]})

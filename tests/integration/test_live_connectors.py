@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import shlex
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,6 +19,7 @@ from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.operations.connector import stepwise
 from airflow_provider_connect_offsets.operations.connector.plans import read_plan
 from sandbox import Sandbox
+from tests.support.airflow.dag_runs import params_of
 from tests.support.flows.existence import owner
 from tests.support.flows.flows import RECORDS, Changer, MirrorFlow, SinkFlow, world
 from tests.support.programs.shell import Shell, shell
@@ -204,12 +204,9 @@ def test_bad_input(run: Shell, arguments: list[str], code: int, said: str) -> No
 def test_a_plan_is_made_elsewhere(run: Shell) -> None:
     """What it says can be pasted into a shell, and is a request that the DAG takes."""
     ended = run("plan", "it's mine")
-    *words, conf = shlex.split(ended.err.strip().splitlines()[-1])
 
     assert ended.code == 2
-
-    assert words == ["airflow", "dags", "trigger", "connector_offsets_change", "--conf"]
-    given = json.loads(conf)
+    given = params_of(ended.err.strip().splitlines()[-1], "connector_offsets_change")
     assert given.pop("dry_run") is True
     assert Request.parse(**given, now=datetime.now(tz=UTC)).connector == "it's mine"
 

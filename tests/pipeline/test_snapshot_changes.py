@@ -14,6 +14,7 @@ from airflow_provider_connect_offsets.report import SnapshotChanges
 from airflow_provider_connect_offsets.workspace.files import read_bytes
 from tests.support.programs.submitting import Cluster, assert_same_on_cluster
 from tests.support.rows.snapshots import SINK, At, Comparison, Taken, at
+from tests.support.rows.unfolded import unfolded
 
 
 @pytest.fixture
@@ -152,12 +153,15 @@ def test_offsets_that_are_no_positions_are_compared_as_texts(comparison: Compari
 
 
 def test_the_first_snapshot_has_nothing_to_compare_with(comparison: Comparison) -> None:
-    """Nothing is taken for new, and the report says that it is the first."""
+    """Nothing is taken for new, and the report says that it is the first, and which URI restores it."""
     comparison.run(None, Taken(at(5, None), [10, 10]))
 
     assert (comparison.changes, comparison.found) == ({0: "not_compared"}, set())
     assert (comparison.summary["partitions"], comparison.summary["lag"]) == (1, 5)
-    assert SnapshotChanges.read(comparison.directory).standing.headline == "First snapshot"
+    found = SnapshotChanges.read(comparison.directory)
+    assert found.standing.headline == "First snapshot"
+    page = (read_bytes(found.write()) or b"").decode()
+    assert f"<code>snapshot_uri</code>: <code>{comparison.summary['uri']}</code>" in unfolded(page)
 
 
 def test_the_report_names_findings_worst_first(comparison: Comparison) -> None:

@@ -51,6 +51,7 @@ class Moved(JsonRecord):
         left: Group without its translated offsets → the reason.
         finished_at: When the commit ended.
         late: Describes records that reached the source meanwhile and are not on the target; empty if there are none.
+        undo: The command that restores the replaced offsets; empty if none was replaced.
     """
 
     digest: str
@@ -59,6 +60,7 @@ class Moved(JsonRecord):
     left: Mapping[str, str]
     finished_at: datetime
     late: str = ""
+    undo: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ class _Translated:
         }
 
 
-def commit_translation(directory: FailoverDirectory, clusters: Clusters, *, digest: str) -> Moved:
+def commit_translation(directory: FailoverDirectory, clusters: Clusters, *, digest: str, undo: str = "") -> Moved:
     """Commit the translated offsets, many groups at once, and prove them by reading back.
 
     The replaced offsets are made durable first, so that :func:`restore_groups` can restore them. A partition that has
@@ -92,6 +94,7 @@ def commit_translation(directory: FailoverDirectory, clusters: Clusters, *, dige
         directory: Directory of the final translation.
         clusters: The clusters of the flow.
         digest: Digest of the approved translation.
+        undo: The command that restores the replaced offsets, for the report.
 
     Raises:
         PlanRefused: The translation is not the approved one; this attempt committed nothing.
@@ -100,7 +103,7 @@ def commit_translation(directory: FailoverDirectory, clusters: Clusters, *, dige
         StoreError: Says whether anything may have been committed.
     """
     translated, target = _read_approved(directory, digest), clusters.target
-    commit = _Commit(directory, clusters, digest, translated)
+    commit = _Commit(directory, clusters, digest, translated, undo)
     left = {name: reason for name, reason in commit_deleted(directory, target).items() if name in translated}
     present = groups_named(target, translated)
     commit.refuse_late(present)
@@ -136,6 +139,7 @@ class _Commit:
     clusters: Clusters
     digest: str
     translated: Mapping[str, _Translated]
+    undo: str
 
     def refuse_late(self, present: Mapping[str, Group]) -> None:
         """Raise :class:`NotDrained`, which names what an earlier attempt has moved, if records came to the source."""
@@ -221,6 +225,7 @@ class _Commit:
             left=dict(sorted(left.items())),
             finished_at=datetime.now(tz=UTC),
             late=late,
+            undo=self.undo if files.list_names(self.directory.before) else "",
         )
         files.write_json(self.directory.outcome, moved.as_json())
         return moved

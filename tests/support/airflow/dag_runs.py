@@ -1,9 +1,12 @@
-"""The result of a DAG run: state, tasks, directory and output."""
+"""The result of a DAG run: state, tasks, directory and output; and what a command that triggers one asks for."""
 
 from __future__ import annotations
 
+import json
+import shlex
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from airflow_provider_connect_offsets.operations.stages.captured import connections_of
 from airflow_provider_connect_offsets.saga import journals
@@ -26,6 +29,14 @@ class Ran:
     def outcome(self) -> Outcome | None:
         """The outcome of the change, as far as it was written."""
         return Outcome.read(self.directory.outcome)
+
+
+def params_of(command: str, dag_id: str) -> dict[str, Any]:
+    """The Params of a command that triggers that DAG, as a shell reads it."""
+    *words, conf = shlex.split(command)
+    assert words == ["airflow", "dags", "trigger", dag_id, "--conf"]
+    params: dict[str, Any] = json.loads(conf)
+    return params
 
 
 def connections_in(workspace: str, connector: str) -> set[str]:

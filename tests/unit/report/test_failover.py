@@ -14,6 +14,7 @@ from airflow_provider_connect_offsets.workspace.datasets import write_dataset, w
 from airflow_provider_connect_offsets.workspace.flow_schemas import TRANSLATION
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import PRIOR_GROUP_OFFSETS
+from tests.support.rows.unfolded import unfolded
 from tests.support.rows.written_reports import failover_row as row
 from tests.support.rows.written_reports import write_failover
 
@@ -211,6 +212,19 @@ def test_where_the_prior_offsets_are(directory: FailoverDirectory) -> None:
     write_newest(directory.before, PRIOR_GROUP_OFFSETS, [])
 
     assert f"<dt>Prior offsets on the target</dt><dd><code>{directory.before}</code></dd>" in page_of(directory)
+
+
+def test_its_undo_is_seen_without_a_click(directory: FailoverDirectory) -> None:
+    """The report of a commit has the command; that of an earlier version, whose outcome lacks it, has none."""
+    outcome = {"digest": DIGEST, "groups": 2, "partitions": 2, "left": {}, "finished_at": "2026-01-31T12:01:00+00:00"}
+    files.write_json(directory.outcome, outcome)
+    assert "To undo it" not in page_of(directory)
+
+    files.write_json(directory.outcome, {**outcome, "undo": "airflow dags trigger mirror_failover_restore"})
+
+    assert "<dt>To undo it</dt><dd><code>airflow dags trigger mirror_failover_restore</code></dd>" in unfolded(
+        page_of(directory)
+    )
 
 
 @pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t", "\r", "\n"])
