@@ -67,11 +67,11 @@ class Connect(ABC):
         """Create a connector; a state other than RUNNING needs Kafka 3.7."""
         state = {} if initial_state == "RUNNING" else {"initial_state": initial_state}
         request = {"name": name, "config": dict(config), **state}
-        self._change("POST", "/connectors", request, done_before="already exists")
+        self._insist("POST", "/connectors", request, done_before="already exists")
 
     def delete(self, name: str) -> None:
         """Delete a connector and wait until it is gone. Connect keeps its source offsets."""
-        self._change("DELETE", _path(name), done_before="not found")
+        self._insist("DELETE", _path(name), done_before="not found")
         late = f"connector {name} was not deleted in time"
         wait_until(lambda: name not in self.connectors(), _TIMEOUT, late, progress=self.work)
 
@@ -82,7 +82,7 @@ class Connect(ABC):
 
     def update_config(self, name: str, config: Mapping[str, str]) -> None:
         """Replace a connector's configuration."""
-        self._change("PUT", _path(name, "config"), dict(config))
+        self._insist("PUT", _path(name, "config"), dict(config))
 
     def status(self, name: str) -> dict[str, Any]:
         """A connector's status, as the REST API returns it."""
@@ -102,8 +102,8 @@ class Connect(ABC):
         removed, with no offset. The second answer contains what the first request has read.
         """
         path = _path(name, "offsets")
-        self.call("GET", path)
-        offsets: list[dict[str, Any]] = self.call("GET", path)["offsets"]
+        self._insist("GET", path)
+        offsets: list[dict[str, Any]] = self._insist("GET", path)["offsets"]
         return offsets
 
     def stored_offsets(self, name: str) -> list[dict[str, Any] | None]:
@@ -112,25 +112,25 @@ class Connect(ABC):
 
     def alter(self, name: str, offsets: Sequence[Mapping[str, Any]]) -> str:
         """Alter offsets of a stopped connector and return Connect's message."""
-        return str(self._change("PATCH", _path(name, "offsets"), {"offsets": list(offsets)})["message"])
+        return str(self._insist("PATCH", _path(name, "offsets"), {"offsets": list(offsets)})["message"])
 
     def reset(self, name: str) -> str:
         """Reset all offsets of a stopped connector and return Connect's message."""
-        return str(self._change("DELETE", _path(name, "offsets"))["message"])
+        return str(self._insist("DELETE", _path(name, "offsets"))["message"])
 
     def stop(self, name: str) -> None:
         """Stop a connector and wait until it has no task."""
-        self._change("PUT", _path(name, "stop"))
+        self._insist("PUT", _path(name, "stop"))
         self.wait_state(name, "STOPPED")
 
     def pause(self, name: str) -> None:
         """Pause a connector and wait until its tasks are paused."""
-        self._change("PUT", _path(name, "pause"))
+        self._insist("PUT", _path(name, "pause"))
         self.wait_state(name, "PAUSED")
 
     def resume(self, name: str) -> None:
         """Resume a connector and wait until it runs."""
-        self._change("PUT", _path(name, "resume"))
+        self._insist("PUT", _path(name, "resume"))
         self.wait_state(name, "RUNNING")
 
     def wait_state(self, name: str, state: str, tasks: int | None = None, timeout: float = _TIMEOUT) -> dict[str, Any]:
@@ -166,8 +166,8 @@ class Connect(ABC):
             return refusal.status_code == _UNKNOWN
         return True
 
-    def _change(self, method: str, path: str, body: object = None, *, done_before: str | None = None) -> Any:
-        """Make a request that changes something, as soon as no rebalance prevents it.
+    def _insist(self, method: str, path: str, body: object = None, *, done_before: str | None = None) -> Any:
+        """Make a request as soon as no rebalance, and no other work of the worker, prevents it.
 
         ``done_before`` is the error text of a repeated request whose first attempt succeeded, though it timed out.
         """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from airflow_provider_connect_offsets.offsets.mappings.bisecting import OffsetMapping
+from airflow_provider_connect_offsets.offsets.requests.failover import Method
 from tests.support.model.mirror_bisected import known_in
 from tests.support.model.mirror_compared import digest_of
 from tests.support.model.mirror_kinds import Event, Trait
@@ -14,6 +15,8 @@ from tests.support.model.mirror_world import Ending, World
 
 _ORIGIN = OffsetMapping(-1, -1)
 _ANEW = {Event.SOURCE_ANEW, Event.TARGET_ANEW}
+# After which a checkpoint may belong to an earlier topic, or to copies that are no longer the last.
+_OUTDATING = _ANEW | {Event.REWIND, Event.RESET}
 #: Where a digest does not distinguish a record from all others that the source has ever had.
 BLURRED = {Trait.REPEATS, Trait.CHANGES, Trait.DROPS, Trait.CONVERTED, Event.CONVERTER, Event.TRANSFORM}
 
@@ -25,7 +28,7 @@ def excused(one: Answer, read: ReadFrom) -> bool:
     and moves no group by one that they disprove.
     """
     if one.world.ending is Ending.BROKEN:
-        return misled(one.world)
+        return misled(one.world) or (one.method == Method.CHECKPOINT and bool(_OUTDATING & one.world.happened))
     if read is not ReadFrom.ALL:
         presumed = one.wrong == "REREADS" and misled(one.world)
         if presumed or disproved(one.world, one.claimed, one.lower or 0):
@@ -47,11 +50,23 @@ def misled(world: World) -> bool:
     Where as many records were passed over as somebody else has written, as transaction markers take up offsets, or as
     were copied twice, the mappings before and after show no change.
     """
-    kept = [] if world.ending is Ending.BROKEN else proved(world)
-    there = known_in(world, partition_row(0, world, ReadFrom.NONE, there=True), kept)
-    mappings = sorted({_ORIGIN, *there}, key=lambda one: (one.downstream, one.upstream))
+    mappings = sorted({_ORIGIN, *_believed(world)}, key=lambda one: (one.downstream, one.upstream))
     untrue = any(not _is_true(world, one) for one in mappings if one != _ORIGIN)
     return untrue or any(_made_up(world, *both) for both in pairwise(mappings))
+
+
+def _believed(world: World) -> list[OffsetMapping]:
+    """The mappings that are known today; of a lost source also those that readiness runs kept of the same topics."""
+    if world.ending is not Ending.BROKEN:
+        return known_in(world, partition_row(0, world, ReadFrom.NONE, there=True), proved(world))
+    before = [mapping for one in world.observations if _same_topics(one, world) for mapping in _believed(one)]
+    return [*before, *known_in(world, partition_row(0, world, ReadFrom.NONE, there=False), [])]
+
+
+def _same_topics(one: World, other: World) -> bool:
+    return [log.incarnation for log in (one.source, one.target)] == [
+        log.incarnation for log in (other.source, other.target)
+    ]
 
 
 def looks_alike(world: World) -> bool:
