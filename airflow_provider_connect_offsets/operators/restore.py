@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from airflow_provider_connect_offsets.exceptions import LeftStopped, RecordsDeleted
@@ -15,7 +16,7 @@ from airflow_provider_connect_offsets.parameters.connections import ConnectorCon
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import RunParams, WaitingParams
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
-from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
+from airflow_provider_connect_offsets.workspace.outcome import Approval, Outcome, Result
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -48,10 +49,15 @@ class RestoresRun(TellsChanges, ReportedOperator):
         """
         from airflow_provider_connect_offsets.operations.connector import stepwise
         from airflow_provider_connect_offsets.operations.connector.plans import read_plan
+        from airflow_provider_connect_offsets.operations.connector.undo import with_undo
 
-        outcome = stepwise.undo(read_plan(run), clients, owner_of(context))
-        if outcome is None:
+        plan, approval = read_plan(run), Approval.read(run.approval)
+        undone = stepwise.undo(plan, clients, owner_of(context))
+        if undone is None:
             return None
+        outcome = replace(undone, approval=approval)
+        if self.kind is ChangeKind.CHANGED:  # the reset of a flow is not undone by offsets alone
+            outcome = with_undo(outcome, clients, run.prior_offsets)
         outcome.write(run.outcome)
         report_of(run)
         if outcome.result is Result.RECORDS_DELETED:
