@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from airflow_provider_connect_offsets.report import write_report
+from airflow_provider_connect_offsets.workspace.outcome import Result
+from tests.support.rows.written import rewound_fleet
 from tests.support.rows.written_reports import REPORTS
 
 if TYPE_CHECKING:
@@ -61,6 +64,17 @@ def test_nothing_is_cut_off(kind: str, write: Callable[[Path], str], phone: Page
     assert phone.evaluate(CUT_OFF) == []
     assert phone.evaluate(SCROLLS) == 0
     assert min(phone.evaluate(TEXT_SIZES), default=SMALLEST_TEXT) >= SMALLEST_TEXT
+
+
+def test_after_is_beside_before(phone: Page, tmp_path: Path) -> None:
+    """What a change did is seen without a swipe, if its numbers have a usual length."""
+    written = rewound_fleet(tmp_path, ["orders-archive"])["orders-archive"]
+    written.outcome(Result.APPLIED, "What became of it.")
+    phone.goto(write_report(written.run))
+
+    after = phone.get_by_role("columnheader", name="After").bounding_box()
+    assert after is not None
+    assert after["x"] + after["width"] <= PHONE
 
 
 @pytest.mark.parametrize(("kind", "write"), REPORTS.items(), ids=list(REPORTS))
