@@ -112,10 +112,10 @@ def test_a_connector_that_falls_behind_is_reported(sink: SinkFlow) -> None:
 
     trigger = made_again(LagBeyondTrigger(max_lag_records=2, **here))
 
-    assert trigger.look() == {
-        sink.name: {"connector": sink.name, "partitions": 1, "behind": [trigger.look()[sink.name]["behind"][0]]}
-    }
-    assert f"{sink.topic}-0 has 3 records left" in trigger.look()[sink.name]["behind"][0]
+    found = trigger.look()  # once: the age of the records grows
+    [behind] = found[sink.name].pop("behind")
+    assert found == {sink.name: {"connector": sink.name, "partitions": 1}}
+    assert f"{sink.topic}-0 has 3 records left" in behind
     assert LagBeyondTrigger(max_lag_records=3, **here).look() == {}
     assert LagBeyondTrigger(max_lag_seconds=3600, **here).look() == {}
     with pytest.raises(InvalidRequest, match="Give max_lag_records or max_lag_seconds"):
