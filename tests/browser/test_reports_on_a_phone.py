@@ -66,7 +66,7 @@ def test_nothing_is_cut_off(kind: str, write: Callable[[Path], str], phone: Page
     assert min(phone.evaluate(TEXT_SIZES), default=SMALLEST_TEXT) >= SMALLEST_TEXT
 
 
-def test_after_is_beside_before(phone: Page, tmp_path: Path) -> None:
+def test_after_is_next_to_before(phone: Page, tmp_path: Path) -> None:
     """What a change did is seen without a swipe, if its numbers have a usual length."""
     written = rewound_fleet(tmp_path, ["orders-archive"])["orders-archive"]
     written.outcome(Result.APPLIED, "What became of it.")

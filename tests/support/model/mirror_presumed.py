@@ -59,14 +59,10 @@ def _believed(world: World) -> list[OffsetMapping]:
     """The mappings that are known today; of a lost source also those that readiness runs kept of the same topics."""
     if world.ending is not Ending.BROKEN:
         return known_in(world, partition_row(0, world, ReadFrom.NONE, there=True), proved(world))
-    before = [mapping for one in world.observations if _same_topics(one, world) for mapping in _believed(one)]
+    topics = (world.source.incarnation, world.target.incarnation)
+    same = (one for one in world.observations if (one.source.incarnation, one.target.incarnation) == topics)
+    before = [mapping for one in same for mapping in _believed(one)]
     return [*before, *known_in(world, partition_row(0, world, ReadFrom.NONE, there=False), [])]
-
-
-def _same_topics(one: World, other: World) -> bool:
-    return [log.incarnation for log in (one.source, one.target)] == [
-        log.incarnation for log in (other.source, other.target)
-    ]
 
 
 def looks_alike(world: World) -> bool:

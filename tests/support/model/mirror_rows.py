@@ -72,7 +72,7 @@ class Answer:
             "EXACT": self.exact and not self._is_exact,
             "MISSING": self._misses_more,
             "REREADS": self._rereads_more,
-            "CLAIMED": self._can_be_compared and self.claimed is not None and not self._is_claimed,
+            "CLAIMED": self.exact and self.claimed is not None and not self._is_claimed,
         }
         return next((name for name, is_so in checks.items() if is_so), "")
 
@@ -97,11 +97,6 @@ class Answer:
         answer = f"lower {self.lower}, upper {self.upper}, missing {self.missing}, rereads {self.max_rereads}"
         true = f"best {self._best}, missing {self._missing}"
         return f"{self.wrong}: {self.position} -> {answer}, exact {self.exact}, {self.method}; {true} in {self.world}"
-
-    @property
-    def _can_be_compared(self) -> bool:
-        """Whether the claimed record is read before a commit; the records of a lost source can't be."""
-        return self.exact and self.world.ending is not Ending.BROKEN
 
     @property
     def _is_claimed(self) -> bool:

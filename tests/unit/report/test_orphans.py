@@ -9,6 +9,7 @@ import pytest
 from airflow_provider_connect_offsets.report import Orphans, Pending, as_text
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
+from tests.support.rows.unfolded import unfolded
 from tests.support.rows.written import orphaned
 
 BACK = "it exists again"
@@ -98,6 +99,17 @@ def test_a_page_after_the_removal(directory: OrphansDirectory) -> None:
     files.write_json(directory.outcome, {**outcome, "digest": "of an earlier search"})
     assert "Found, not removed" in page_of(directory)
     assert page.index(BACK) < page.index(">removed<")
+
+
+def test_how_to_undo_is_seen_without_a_click(directory: OrphansDirectory) -> None:
+    """The report has the URI that the form of a change asks for, unless nothing was removed."""
+    digest = files.read_json(directory.summary)["digest"]
+    outcome = {"digest": digest, "partitions": 3, "left": {}, "finished_at": "2026-01-31T12:01:00+00:00"}
+
+    files.write_json(directory.outcome, {**outcome, "removed": ["files-old"]})
+    assert f"<code>value</code>: <code>{directory.removed}</code>" in unfolded(page_of(directory))
+    files.write_json(directory.outcome, {**outcome, "removed": [], "left": {"files-old": BACK}})
+    assert "To undo it" not in page_of(directory)
 
 
 def test_nothing_found(directory: OrphansDirectory) -> None:
