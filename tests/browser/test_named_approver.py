@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 
 from sandbox import Sandbox, wait_until
 from sandbox.airflow import AirflowAt, AirflowStandalone, Login
-from tests.support.airflow.airflow_ui import AirflowUi, DagRunUi, chromium_page
+from tests.support.airflow.airflow_ui import AirflowUi, DagRunUi, answer_with, chromium_page
 from tests.support.airflow.dag_runs import params_of
 from tests.support.airflow.hands import Hand, Keys, Mouse
 from tests.support.flows.flows import RECORDS, SinkFlow
@@ -81,9 +81,7 @@ def test_only_ada_may_answer_and_the_change_can_be_undone(sandbox: Sandbox, ui: 
     where = {"connector": flow.name, "kafka_conn_id": "kafka_target"}
     run = ui.trigger(DAG_ID, {**where, "to": "offset", "value": str(POSITION)})
     run.open_question_in_drawer()
-    with ui.page.expect_response(lambda answer: answer.request.method == "PATCH") as answered:
-        ui.hand.press(ui.page.get_by_role("button", name="Approve"))
-    assert answered.value.status == 403
+    assert answer_with(ui.page.get_by_role("button", name="Approve"), ui.hand).status == 403
     ui.picture("refused")
     assert flow.position() == RECORDS
 
@@ -128,9 +126,9 @@ def _approved_by_ada(ui: AirflowUi, run: DagRunUi, flow: SinkFlow) -> Page:
     expect(overview.get_by_text("Nothing has been stopped yet")).to_be_visible()
     run.await_heartbeats()
     overview.screenshot(path=ui.pictures / "question.png")
-    ui.hand.press(overview.get_by_role("button", name="Approve"))
-    assert run.end() == "success"
+    assert answer_with(overview.get_by_role("button", name="Approve"), ui.hand).ok
     overview.close()
+    assert run.end() == "success"
     report = run.open_report("change.apply")
     expect(report.get_by_text("Approved by ada")).to_be_visible()
     expect(report.get_by_text("Applied").first).to_be_visible()

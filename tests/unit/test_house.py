@@ -40,6 +40,16 @@ def test_only_the_client_of_rest_names_requests() -> None:
     assert [str(module.relative_to(PACKAGE)) for module in others if named.search(module.read_text())] == []
 
 
+def test_windows_end_at_the_last_row_only_if_they_begin_at_the_first() -> None:
+    """Spark counts the others anew for each row, so that their time grows with the square of the rows.
+
+    What follows a row is what precedes it in the opposite order, which Spark counts on from row to row.
+    """
+    users = [module.relative_to(PACKAGE) for module in MODULES if "unboundedFollowing" in module.read_text()]
+
+    assert [str(module) for module in users] == ["pipeline/events.py"]
+
+
 @pytest.mark.parametrize(
     "call", [r"\.claim\(", r"\bentry\.begin\(", r"\bExecutor\(", r"\.settle\(toward", r"\bLease\("]
 )

@@ -86,8 +86,10 @@ def _map_records(digests: DataFrame, mappings: DataFrame, eligible: DataFrame) -
         F.struct("upstream", "downstream").alias("point"),
     )
     in_order = Window.partitionBy(*KEY).orderBy("at", "kind")
-    before = F.last("point", ignorenulls=True).over(in_order.rowsBetween(*SO_FAR))
-    after = F.first("point", ignorenulls=True).over(in_order.rowsBetween(1, Window.unboundedFollowing))
+    backwards = Window.partitionBy(*KEY).orderBy(F.desc("at"), F.desc("kind"))
+    nearest = F.last("point", ignorenulls=True)
+    before = nearest.over(in_order.rowsBetween(*SO_FAR))
+    after = nearest.over(backwards.rowsBetween(Window.unboundedPreceding, -1))
     events = union_of(points, records).withColumns({"before": before, "after": after})
     along = F.col("before.upstream") + F.col("at") - F.col("before.downstream")
     level = distance("before") == distance("after")

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import logging
-import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Locator, Page, expect, sync_playwright
+from playwright.sync_api import Locator, Page, Response, expect, sync_playwright
 from playwright.sync_api import TimeoutError as NotShown
 
 from sandbox import Progress, wait_until
@@ -34,7 +33,7 @@ _ARGUMENTS = (
 _STEP_MS = 60_000
 _SHOWN_MS = 5_000
 _RUN = 240.0  # seconds in which no task of a run gets any further
-_ENDED = re.compile("Success|Failed")
+_ENDED = {"success", "failed"}
 _LOG = 3_000  # characters at the end of a failed task's log
 
 
@@ -195,25 +194,27 @@ class DagRunUi:
         self.page.goto("/".join((self.ui.url, "dags", self.dag_id, "runs", self.run_id, *more)))
 
     def end(self) -> str:
-        """Wait until the run has ended, and return its state."""
+        """Wait until the run has ended, and return the state that the UI shows then."""
+        self._wait(lambda: self._call()["state"] in _ENDED, "has not ended")
         self.page.goto(f"{self.ui.url}/dags/{self.dag_id}/runs")
         row = self.page.locator("tbody tr").filter(has_text=self.run_id)
-        state = row.locator("[data-testid=table-cell-state]")
-        late = f"{self.run_id} has not ended"
-        found = wait_until(lambda: _ENDED.search(state.inner_text()), _RUN, late, progress=self._work, interval=0.5)
-        assert found
-        if found[0] == "Failed":
+        state = row.locator("[data-testid=table-cell-state]").inner_text().strip().lower()
+        if state == "failed":
             self._log_errors()  # pytest shows it, if the run should have succeeded
-        return found[0].lower()
+        return state
 
-    @property
-    def _work(self) -> Progress:
-        """The run's progress; the UI may lag behind."""
-        return {"tasks": lambda: [task["state"] for task in self._instances()]}
+    def _wait(self, condition: Callable[[], object], late: str) -> None:
+        """Wait on an empty page while the run works: the UI's own refreshing takes half a core from it."""
+        self.page.goto("about:blank")
+        work: Progress = {"tasks": lambda: [task["state"] for task in self._instances()]}
+        wait_until(condition, _RUN, f"{self.run_id} {late}", progress=work, interval=1)
+
+    def _call(self, *more: str) -> dict[str, Any]:
+        """What the API says of the run."""
+        return dict(self.ui.airflow.call("GET", "/".join((f"/dags/{self.dag_id}/dagRuns/{self.run_id}", *more))))
 
     def _instances(self) -> list[dict[str, Any]]:
-        path = f"/dags/{self.dag_id}/dagRuns/{self.run_id}/taskInstances"
-        return list(self.ui.airflow.call("GET", path)["task_instances"])
+        return list(self._call("taskInstances")["task_instances"])
 
     def _log_errors(self) -> None:
         """Log what each task that failed has logged at its end."""
@@ -263,14 +264,10 @@ class DagRunUi:
         return drawer
 
     def _await_question(self) -> Locator:
+        self._wait(lambda: self._call("hitlDetails")["total_entries"], "has no question")
+        self.page.goto(f"{self.ui.url}/required_actions")
         row = self.page.locator("tbody tr").filter(has_text=self.run_id)
-
-        def is_listed() -> bool:  # the list doesn't refresh itself
-            self.page.goto(f"{self.ui.url}/required_actions")
-            self.page.get_by_text("No Required Actions found").or_(self.page.locator("tbody tr")).first.wait_for()
-            return row.count() > 0
-
-        wait_until(is_listed, _RUN, f"{self.run_id} has no question", progress=self._work, interval=2)
+        row.wait_for()
         return row
 
     def answer(self, button: str) -> None:
@@ -279,7 +276,7 @@ class DagRunUi:
         A person reads it for longer than that; before, the answer can fail the task (docs/seen.md).
         """
         self.await_heartbeats()
-        self.ui.hand.press(self.page.get_by_role("button", name=button))
+        assert answer_with(self.page.get_by_role("button", name=button), self.ui.hand).ok
 
     def await_heartbeats(self) -> None:
         """Wait until the scheduler knows what has just happened."""
@@ -299,6 +296,13 @@ class DagRunUi:
         self.open("tasks", task)
         self.ui.hand.press(self.page.get_by_role("link", name="Details", exact=True))
         return follow(self.page.get_by_role("link", name="Report", exact=True), self.ui.hand)
+
+
+def answer_with(button: Locator, hand: Hand) -> Response:
+    """Answer a question, and wait for what the API says: leaving the page before that may cut the answer off."""
+    with button.page.expect_response(lambda response: response.request.method == "PATCH") as answered:
+        hand.press(button)
+    return answered.value
 
 
 def follow(link: Locator, hand: Hand) -> Page:
