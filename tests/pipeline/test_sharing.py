@@ -11,7 +11,7 @@ from tests.support.rows.frames import frame_of
 
 _RANGES = (
     "topic string, kafka_partition int, target_topic string, forward boolean, read_as string, "
-    "read_from long, read_end long, other_from long, other_end long"
+    "read_from long, read_end long, other_from long, other_end long, begins long"
 )
 _POSITIONS = "read_as string, kafka_partition int, upstream long, downstream long, is_open boolean"
 START, END, SHIFT = 1_000, 11_000, 50
@@ -19,14 +19,19 @@ Chosen = tuple[int | None, int | None, int | None, bool, bool]
 
 
 def chosen(
-    spark: SparkSession, total: int, *positions: list[int], compared: int = 10_000, read_from: int = START
+    spark: SparkSession,
+    total: int,
+    *positions: list[int],
+    compared: int = 10_000,
+    read_from: int = START,
+    begins: int | None = None,
 ) -> list[Chosen]:
     """The chosen beginnings of both logs, what is left out, and whether it is too much or too far; by partition.
 
     ``positions``: of each partition; a negative one is proved. The remote topic is the source, ``SHIFT`` further.
     """
     ranges = [
-        ("t", one, "here.t", False, "t", read_from, END, read_from + SHIFT, END + SHIFT)
+        ("t", one, "here.t", False, "t", read_from, END, read_from + SHIFT, END + SHIFT, begins)
         for one in range(len(positions))
     ]
     listed = [("t", number, abs(at), abs(at) + SHIFT, at > 0) for number, some in enumerate(positions) for at in some]
@@ -101,6 +106,17 @@ def test_positions_beyond_compared(spark: SparkSession) -> None:
 def test_a_log_that_retention_has_cut_is_read_from_its_beginning(spark: SparkSession) -> None:
     """A position before it is proved by what is left."""
     assert chosen(spark, 10**6, [500], compared=10_001) == [(START, START + SHIFT, 0, False, False)]
+
+
+def test_where_something_is_uncertain_reading_begins_if_there_is_room(spark: SparkSession) -> None:
+    """Else the records from the positions on are read, so that fewer records are read again."""
+    uncertain = {"begins": 2_000, "read_from": 2_000 - MARGIN}
+
+    assert chosen(spark, needed(2_000), [9_000, 9_500], **uncertain) == [(*begin(2_000), 0, False, False)]
+    assert chosen(spark, needed(2_000) - 1, [9_000], **uncertain) == [
+        (*begin(9_000), needed(2_000) - needed(9_000), True, False)
+    ]
+    assert chosen(spark, needed(9_000), [9_000], begins=9_500) == [(*begin(9_000), 0, False, False)]
 
 
 def test_nothing_to_be_chosen(spark: SparkSession) -> None:

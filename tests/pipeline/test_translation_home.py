@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from airflow_provider_connect_offsets.pipeline.translate.home import choose_ranges, combine_replicated
+from airflow_provider_connect_offsets.pipeline.translate.home import choose_ranges, combine_replicated, find_uncertain
 from tests.support.model.mirror_events import history
 from tests.support.model.mirror_home import AnswerAtHome, answered_at_home
 from tests.support.model.mirror_kinds import Event, Trait
@@ -218,6 +218,31 @@ def test_much_that_was_produced_at_home_since(spark: SparkSession, *, repeats: b
 
     assert [(row["source_from"], row["target_from"]) for row in ranges] == [(40, 40)]
     assert found_starts == {at: (at, True) for at in range(61)}
+
+
+def test_reading_begins_where_no_sync_says_what_was_copied(spark: SparkSession) -> None:
+    """A worker that died before its first sync has left copies: all positions behind them depend on these."""
+    died, lived = World(), World()
+    for world in (died, lived):
+        world.produce(*range(20))
+    died.flow.silent = True
+    died.flow.replicate(6)
+    died.flow.crash()
+    died.flow.silent = False
+    for world in (died, lived):
+        world.flow.replicate()
+        world.flow.commit()
+    worlds = [died, lived]
+    partitions = partitions_of(spark, worlds, ReadFrom.NONE).withColumn("drained", F.expr("true"))
+    found = combine_replicated(partitions, syncs=syncs_of(spark, worlds))
+
+    begins = [
+        [(row["topic"], row["begins"]) for row in find_uncertain(partitions, found, compared=compared).collect()]
+        for compared in (26, 25)
+    ]
+
+    assert died.target.end == 26
+    assert begins == [[("0", 0)], []]
 
 
 def test_nothing_is_known_of_the_beginning(spark: SparkSession) -> None:

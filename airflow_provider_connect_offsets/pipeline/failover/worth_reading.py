@@ -32,7 +32,8 @@ def choose_nearest(ranges: DataFrame, positions: DataFrame, *, compared: int, to
     Args:
         ranges: topic, kafka_partition, target_topic, forward (the records are of the flow from home), read_as (the
             topic that groups read), read_from, read_end (offsets of this topic that are worth reading), other_from,
-            other_end (of the topic that it was replicated to or from)
+            other_end (of the topic that it was replicated to or from), begins (positions behind it are only proved if
+            it is read from here; null: each by the records from it on)
         positions: what ``positions_of`` returns
         compared: most records to read of a partition of the topic that groups read; offsets count as records
         total: most records to read, of both logs and all partitions
@@ -44,7 +45,9 @@ def choose_nearest(ranges: DataFrame, positions: DataFrame, *, compared: int, to
     """
     key = [*KEY, "target_topic", "forward"]
     joined = positions.join(F.broadcast(ranges), ["read_as", "kafka_partition"])
-    located = joined.select(*key, "upstream", "is_open", *_begins(), "read_end", "other_end", _is_near(compared))
+    located = _with_beginnings(joined).select(
+        *key, "upstream", "is_open", *_begins(), "read_end", "other_end", _is_near(compared)
+    )
     length = _length("read") + _length("other")
     nearer = Window.partitionBy(*key).orderBy("need", "upstream").rowsBetween(Window.unboundedPreceding, -1)
     more = F.col("need") - F.coalesce(F.max("need").over(nearer), F.lit(0))
@@ -77,6 +80,16 @@ def positions_of(rows: DataFrame) -> DataFrame:
     is_open = F.col("covered").isNotNull() & ~F.coalesce(proved, F.expr("false"))
     return rows.groupBy(F.col("source_topic").alias("read_as"), "kafka_partition", "upstream").agg(
         F.min("downstream").alias("downstream"), F.bool_or(is_open).alias("is_open")
+    )
+
+
+def _with_beginnings(joined: DataFrame) -> DataFrame:
+    """Add the beginnings that positions need as positions of their own: if they are too far, what is nearer is read."""
+    places = F.array_distinct(F.array("upstream", F.least("upstream", "begins")))
+    return (
+        joined.withColumn("place", F.explode(places))
+        .withColumn("downstream", F.when(F.col("place") == F.col("upstream"), F.col("downstream")))
+        .withColumn("upstream", F.col("place"))
     )
 
 
@@ -125,7 +138,9 @@ def write_ranges(
     """
     ends = observed.partitions.where("target_end is not null").select(*KEY, "source_end", "target_end")
     own = compare_ranges(request, observed).join(F.broadcast(ends), list(KEY))
-    ranges = _rename(own, _SOURCE_IS_READ).withColumns({"forward": F.expr("false"), "read_as": F.col("topic")})
+    ranges = _rename(own, _SOURCE_IS_READ).withColumns(
+        {"forward": F.expr("false"), "read_as": F.col("topic"), "begins": F.lit(None).cast("long")}
+    )
     if observed.forward is not None:
         ranges = ranges.unionByName(_ranges_from_home(request, observed, observed.forward))
     limits = {"compared": request.compared, "total": request.compared_total}

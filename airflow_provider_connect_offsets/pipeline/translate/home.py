@@ -137,6 +137,27 @@ def choose_ranges(lowest: DataFrame, partitions: DataFrame, of: DataFrame, *, co
     )
 
 
+def find_uncertain(partitions: DataFrame, of: DataFrame, *, compared: int) -> DataFrame:
+    """Where reading has to begin so that no position depends on records that may have been copied before.
+
+    Args:
+        partitions: dataset ``mirror_partitions``
+        of: what ``combine_replicated`` returns for ``partitions``
+        compared: most records to read of a remote partition
+
+    Returns:
+        topic, kafka_partition, begins (start of the first element that is not certain), of partitions whose records
+        from there on are all there, are at most ``compared``, and can be recognised
+    """
+    first = of.where(~F.col("certain")).groupBy(*KEY).agg(F.min("start").alias("begins"))
+    logs = partitions.where("source_end is not null and gapless and not transformed")
+    return (
+        first.join(F.broadcast(logs.select(*KEY, "target_start", "target_end")), list(KEY))
+        .where((F.col("begins") >= F.col("target_start")) & (F.col("target_end") - F.col("begins") <= compared))
+        .select(*KEY, "begins")
+    )
+
+
 def with_earlier(rows: DataFrame, partitions: DataFrame) -> DataFrame:
     """Add to each element what was replicated before it.
 
