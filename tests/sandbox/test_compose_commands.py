@@ -13,7 +13,7 @@ import requests
 from sandbox import Sandbox, wait_for
 from sandbox.airflow import AirflowAt, AirflowStandalone
 from sandbox.compose import main
-from sandbox.scene import MIRROR, MIRRORED, SINK, TOPIC, Scene
+from sandbox.scene import CHECKPOINTS, MIRROR, MIRRORED, SINK, TOPIC, Scene
 from tests.support.programs.compose_file import health_check
 
 
@@ -22,7 +22,7 @@ def scene(sandbox: Sandbox) -> Iterator[list[str]]:
     """The command with the sandbox's addresses; what it has made goes afterwards."""
     parts = {"source": sandbox.source.bootstrap, "target": sandbox.target.bootstrap, "connect": sandbox.connect.url}
     yield ["scene", *(f"--{name}={value}" for name, value in parts.items()), f"--data={sandbox.data}"]
-    for name in {MIRROR, SINK} & set(sandbox.connect.connectors()):
+    for name in {MIRROR, CHECKPOINTS, SINK} & set(sandbox.connect.connectors()):
         sandbox.connect.stop(name)
         sandbox.connect.reset(name)
         sandbox.connect.delete(name)
@@ -41,7 +41,8 @@ def test_the_scene_is_set_once(sandbox: Sandbox, scene: list[str]) -> None:
     whole = Scene(sandbox)
     assert len(sandbox.source.consume(TOPIC)) == len(whole.readings) == len(whole.mirrored_records())
     assert sum(whole.written().values()) == len(whole.readings)
-    sandbox.connect.stop(MIRROR)
+    for name in (MIRROR, CHECKPOINTS):  # what runs moves on by itself
+        sandbox.connect.stop(name)
     before = whole.state()
 
     assert main(scene) == 0
