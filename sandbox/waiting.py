@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TypeVar
 
+import requests
+
 from sandbox.errors import NotInTime, RestRefusal
 
 T = TypeVar("T")
@@ -70,6 +72,8 @@ def wait_for(
 def _poll(condition: Callable[[], T]) -> T | None:
     try:
         return condition()
+    except requests.Timeout:  # a busy server is asked again, like one that says so
+        return None
     except RestRefusal as refusal:
         if not refusal.is_for_now:
             raise
