@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.requests.failover import Method
 from airflow_provider_connect_offsets.pipeline.events import KEY
-from airflow_provider_connect_offsets.pipeline.translate.home import choose_ranges, find_uncertain, positions_at_home
+from airflow_provider_connect_offsets.pipeline.translate.home import choose_ranges, positions_at_home
 from airflow_provider_connect_offsets.pipeline.translate.translation import PARTITION, TRANSLATED
 
 _ALL = (*TRANSLATED, "not_at_home", "by_records")
@@ -65,18 +65,10 @@ def forward_ranges(positions: DataFrame, forward: Forward, *, compared: int) -> 
         compared: most records to read of a remote partition
 
     Returns:
-        what ``choose_ranges`` returns, and begins (what ``find_uncertain`` returns; null: none)
+        what ``choose_ranges`` returns
     """
-    uncertain = F.broadcast(find_uncertain(forward.partitions, forward.elements, compared=compared))
-    lowest = (
-        _name_at_home(positions, forward)
-        .groupBy(*KEY)
-        .agg(F.min("position").alias("position"))
-        .join(uncertain, list(KEY), "left")
-        .select(*KEY, F.least("position", "begins").alias("position"))
-    )
-    ranges = choose_ranges(lowest, forward.partitions, forward.elements, compared=compared)
-    return ranges.join(uncertain, list(KEY), "left")
+    lowest = _name_at_home(positions, forward).groupBy(*KEY).agg(F.min("position").alias("position"))
+    return choose_ranges(lowest, forward.partitions, forward.elements, compared=compared)
 
 
 def _name_at_home(positions: DataFrame, forward: Forward) -> DataFrame:

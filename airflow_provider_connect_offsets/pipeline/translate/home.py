@@ -112,12 +112,16 @@ def choose_ranges(lowest: DataFrame, partitions: DataFrame, of: DataFrame, *, co
         compared: most records to read of a remote partition
 
     Returns:
-        topic, kafka_partition, target_topic, source_from, target_from
+        topic, kafka_partition, target_topic, source_from, target_from, begins (what ``find_uncertain`` returns; null:
+        none)
     """
     logs = partitions.where("source_end is not null")
-    first = F.greatest(F.col("position") - MARGIN, F.col("target_end") - compared, F.col("target_start"), F.lit(0))
-    ranges = lowest.join(F.broadcast(logs), list(KEY)).select(
-        *KEY, "target_topic", "source_start", "source_end", "stored", first.alias("target_from")
+    uncertain = find_uncertain(partitions, of, compared=compared)
+    needed = F.least("position", "begins") - MARGIN
+    first = F.greatest(needed, F.col("target_end") - compared, F.col("target_start"), F.lit(0))
+    located = lowest.join(F.broadcast(logs), list(KEY)).join(F.broadcast(uncertain), list(KEY), "left")
+    ranges = located.select(
+        *KEY, "target_topic", "source_start", "source_end", "stored", first.alias("target_from"), "begins"
     )
     along = F.col("upstream") + F.col("target_from") - F.col("start")
     low = F.when(F.col("certain") & (F.col("start") < F.col("target_from")), along).otherwise(F.col("low"))
@@ -125,20 +129,21 @@ def choose_ranges(lowest: DataFrame, partitions: DataFrame, of: DataFrame, *, co
         of.join(F.broadcast(ranges.select(*KEY, "target_from")), list(KEY))
         .where("end >= target_from")
         .groupBy(*KEY)
-        .agg(F.min(low).alias("begins"))
+        .agg(F.min(low).alias("lowest"))
     )
     # No record after the stored one has a copy. Twice ``compared``, as records may have been replicated twice.
     bound = F.least("source_end", F.coalesce("stored", F.lit(-1)) + 1) - 2 * compared
     return ranges.join(within, list(KEY), "left").select(
         *KEY,
         "target_topic",
-        F.greatest(F.coalesce("begins", F.lit(0)), bound, "source_start", F.lit(0)).alias("source_from"),
+        F.greatest(F.coalesce("lowest", F.lit(0)), bound, "source_start", F.lit(0)).alias("source_from"),
         "target_from",
+        "begins",
     )
 
 
 def find_uncertain(partitions: DataFrame, of: DataFrame, *, compared: int) -> DataFrame:
-    """Where reading has to begin so that no position depends on records that may have been copied before.
+    """Where reading has to begin so that no position depends on copies that no mapping names.
 
     Args:
         partitions: dataset ``mirror_partitions``

@@ -264,7 +264,7 @@ class DagRunUi:
         return drawer
 
     def _await_question(self) -> Locator:
-        self._wait(lambda: self._call("hitlDetails")["total_entries"], "has no question")
+        self._wait(lambda: self._call("hitlDetails?response_received=false")["total_entries"], "has no question")
         self.page.goto(f"{self.ui.url}/required_actions")
         row = self.page.locator("tbody tr").filter(has_text=self.run_id)
         row.wait_for()
