@@ -11,7 +11,7 @@ from functools import partial
 from itertools import repeat
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource  # type: ignore[attr-defined]
 from confluent_kafka.cimpl import NewTopic
 
 from sandbox.errors import SandboxError
@@ -106,6 +106,16 @@ class Kafka(ABC):
         with self.admin() as client:
             client.delete_topics([name])[name].result(_TIMEOUT)
             wait_until(lambda: _led_partitions(client, name) is None, _TIMEOUT, f"topic {name} was not deleted in time")
+
+    def set_topic_config(self, topic: str, key: str, value: str) -> None:
+        """Set one of a topic's configs, and wait until the broker has it."""
+        entry = ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET)
+        change = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=[entry])
+        asked = ConfigResource(ConfigResource.Type.TOPIC, topic)
+        with self.admin() as client:
+            client.incremental_alter_configs([change])[change].result(_TIMEOUT)
+            late = f"topic {topic} did not get {key}={value}"
+            wait_for(lambda: client.describe_configs([asked])[asked].result(_TIMEOUT)[key].value, value, _TIMEOUT, late)
 
     def produce(
         self,

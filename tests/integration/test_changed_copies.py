@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource  # type: ignore[attr-defined]
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
@@ -87,16 +86,12 @@ def test_a_remote_topic_that_set_timestamps_itself_at_first(
     sandbox: Sandbox, spark: SparkSession, tmp_path: Path
 ) -> None:
     """The topic has LogAppendTime for its first 100 records, and CreateTime for the others."""
-    flowing = Flowing.start(sandbox, partitions=1)
+    kind = "message.timestamp.type"
+    flowing = Flowing.start(sandbox, partitions=1, remote_config={kind: "LogAppendTime"})
     try:
-        name = flowing.target_topic
-        sandbox.target.create_topic(name, config={"message.timestamp.type": "LogAppendTime"})
         flowing.produce(CHANGED)
         flowing.wait_until_replicated()
-        entry = ConfigEntry("message.timestamp.type", "CreateTime", incremental_operation=AlterConfigOpType.SET)
-        resource = ConfigResource(ConfigResource.Type.TOPIC, name, incremental_configs=[entry])
-        with sandbox.target.admin() as client:
-            client.incremental_alter_configs([resource])[resource].result(30)
+        sandbox.target.set_topic_config(flowing.target_topic, kind, "CreateTime")
         flowing.produce(ALL - CHANGED)
         flowing.wait_until_replicated()
 

@@ -6,8 +6,6 @@ import time
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
-from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource  # type: ignore[attr-defined]
-
 from airflow_provider_connect_offsets.kafka.logs import KafkaLogs, Retention
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
@@ -70,7 +68,4 @@ def test_a_plan_warns_of_records_that_will_be_deleted(sink: SinkFlow, target_cha
 
 
 def _keep_for(sink: SinkFlow, milliseconds: int) -> None:
-    entry = ConfigEntry("retention.ms", str(milliseconds), incremental_operation=AlterConfigOpType.SET)
-    resource = ConfigResource(ConfigResource.Type.TOPIC, sink.topic, incremental_configs=[entry])
-    with sink.sandbox.target.admin() as client:
-        client.incremental_alter_configs([resource])[resource].result(30)
+    sink.sandbox.target.set_topic_config(sink.topic, "retention.ms", str(milliseconds))

@@ -49,6 +49,7 @@ class Flowing:
         *,
         partitions: int = 2,
         topic_config: Mapping[str, str] | None = None,
+        remote_config: Mapping[str, str] | None = None,
         overrides: Mapping[str, str] | None = None,
         groups: int = 0,
         suffix: str = "",
@@ -56,7 +57,8 @@ class Flowing:
         """Create topic and connectors with aliases of their own, so that their syncs are no one else's.
 
         groups: how many are there from the beginning; those that MirrorCheckpoint finds later have no checkpoints for
-        what lies before. suffix: the end of the topic's name.
+        what lies before. remote_config: of the remote topic, if MirrorSource is to find it. suffix: the end of the
+        topic's name.
         """
         mark = uuid4().hex[:8]
         topic = f"orders-{mark}{suffix}"
@@ -64,6 +66,8 @@ class Flowing:
         aliases = {"source_alias": f"here{mark}", "target_alias": f"there{mark}"}
         config = mirror_source_config(sandbox, topic, overrides=overrides, **aliases)
         started = cls(sandbox, mark, topic, partitions, Flow.of(config))
+        if remote_config:
+            sandbox.target.create_topic(started.target_topic, partitions=partitions, config=remote_config)
         if groups:
             commit_groups(sandbox.source, started.random_positions(groups, Random(mark)))
         sandbox.connect.create(started.source_connector, config)
