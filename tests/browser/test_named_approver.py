@@ -52,6 +52,7 @@ def ui(sandbox: Sandbox, tmp_path: Path, request: pytest.FixtureRequest) -> Iter
     passwords.write_text(json.dumps({one.username: one.password for one in (ADA, BOB)}))
     settings = {
         "AIRFLOW__CONNECT_OFFSETS__SUGGEST_CONNECTORS": "True",
+        "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "10",  # a form proposes what was known to the last parsing
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS": "False",
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": f"{ADA.username}:op,{BOB.username}:op",
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(passwords),

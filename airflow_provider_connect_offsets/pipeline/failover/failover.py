@@ -26,6 +26,8 @@ _REASONS = {
 }
 #: The reason if there is no offset mapping, and only records could translate a position; the topic's name follows it.
 NO_SYNC = "no offset sync translates it to "
+#: The reason if the group's offset on the target is higher; that offset follows it.
+FURTHER = "on the target it is already at "
 # Source and time of a position that was not read from the source cluster.
 _AGE = {"position_of": "string", "position_at": "timestamp"}
 
@@ -196,8 +198,9 @@ def _reason_to_stay(request: FailoverRequest) -> Column:
     """Why a partition's offset on the target is left alone; null if the translated offset may be committed."""
     remote_partition = sentence("the remote topic {target_topic}")
     back = sentence(
-        "on the target it is already at {target_before:number}, {ahead:record} further: to move it back, select the "
-        "group with the Param rewind",
+        FURTHER + "{target_before:number}, {at_most}{ahead:record} further: to move it back, select the group with the "
+        "Param rewind",
+        at_most=F.when(F.col("max_rereads") > 0, F.lit("at most ")).otherwise(F.lit("")),
         ahead=F.col("target_before") - F.col("downstream"),
     )
     further = F.col("target_before") > F.col("downstream")

@@ -28,7 +28,7 @@ from airflow_provider_connect_offsets.pipeline.failover.translation_summary impo
     with_totals,
 )
 from airflow_provider_connect_offsets.pipeline.failover.unplanned import Remains
-from airflow_provider_connect_offsets.pipeline.failover.worth_reading import count_to_be_found, write_ranges
+from airflow_provider_connect_offsets.pipeline.failover.worth_reading import write_ranges
 from airflow_provider_connect_offsets.pipeline.frames import (
     conform,
     is_finished,
@@ -167,15 +167,13 @@ def _translate(
         written = read_dataset(spark, outputs.translation, flow_schemas.TRANSLATION)
         summary = summarise(totals.get, written, rows)
         unread = request.mode is Mode.PLANNED and observed.digests is None
+        # The dataset lacks by_records; only a failback has rows in which it isn't null.
+        own = rows if observed.forward else written.withColumn("by_records", F.lit(None).cast("boolean"))
         if unread and request.compared:
-            summary["beyond_limit"] = write_ranges(request, observed, outputs, written)
-            if summary["left_groups"] and observed.forward is None:
-                ranges = read_dataset(spark, outputs.compare_ranges, flow_schemas.COMPARE_RANGES)
-                summary["to_be_found"] = count_to_be_found(written, observed.partitions, ranges)
+            uncovered = own.where("not covered") if summary["left_groups"] else None
+            summary |= write_ranges(request, observed, outputs, written, uncovered=uncovered)
         # The final translation may move groups that this one leaves alone.
         if unread and observed.claims is None and (summary["by_bracket"] or summary["left_groups"]):
-            # The dataset lacks by_records; only a failback has rows in which it isn't null.
-            own = rows if observed.forward else written.withColumn("by_records", F.lit(None).cast("boolean"))
             _write_sampled(spark, request, claims_of(own), outputs, seed=summary["digest"])
             if observed.forward is not None:
                 _write_sampled(spark, request, claims_of_home(own), outputs.forward_directory, seed=summary["digest"])

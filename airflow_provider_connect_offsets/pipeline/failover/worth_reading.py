@@ -11,7 +11,12 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
 from airflow_provider_connect_offsets.pipeline.events import KEY, SO_FAR
 from airflow_provider_connect_offsets.pipeline.failover.failback import Forward, forward_ranges
-from airflow_provider_connect_offsets.pipeline.failover.failover import NO_SYNC, compare_ranges, queried_positions
+from airflow_provider_connect_offsets.pipeline.failover.failover import (
+    FURTHER,
+    NO_SYNC,
+    compare_ranges,
+    queried_positions,
+)
 from airflow_provider_connect_offsets.pipeline.failover.observed import ObservedFlow
 from airflow_provider_connect_offsets.pipeline.frames import conform, write_dataset
 from airflow_provider_connect_offsets.pipeline.summary import collect_first, totals
@@ -39,14 +44,14 @@ def choose_nearest(ranges: DataFrame, positions: DataFrame, *, compared: int, to
         total: most records to read, of both logs and all partitions
 
     Returns:
-        topic, kafka_partition, target_topic, forward, read_from, other_from (null: nothing is read), left_out (how many
-        more records its positions need), beyond_total, too_far (whether a position that is not proved yet needs more
-        than ``total`` leaves, or more than ``compared``)
+        read_as, topic, kafka_partition, target_topic, forward, read_from, other_from (null: nothing is read), begins,
+        left_out (how many more records its positions need), beyond_total, too_far (whether a position that is not
+        proved yet needs more than ``total`` leaves, or more than ``compared``)
     """
-    key = [*KEY, "target_topic", "forward"]
+    key = [*KEY, "target_topic", "forward", "read_as"]
     joined = positions.join(F.broadcast(ranges), ["read_as", "kafka_partition"])
     located = _with_beginnings(joined).select(
-        *key, "upstream", "is_open", *_begins(), "read_end", "other_end", _is_near(compared)
+        *key, "begins", "upstream", "is_open", *_begins(), "read_end", "other_end", _is_near(compared)
     )
     length = _length("read") + _length("other")
     nearer = Window.partitionBy(*key).orderBy("need", "upstream").rowsBetween(Window.unboundedPreceding, -1)
@@ -61,6 +66,7 @@ def choose_nearest(ranges: DataFrame, positions: DataFrame, *, compared: int, to
     needed, granted = F.max("need"), F.coalesce(F.max(F.when(read, F.col("need"))), F.lit(0))
     return chosen.groupBy(*key).agg(
         *[F.min(F.when(read, F.col(name))).alias(name) for name in ("read_from", "other_from")],
+        F.first("begins").alias("begins"),  # the same for all positions of a partition
         (needed - granted).alias("left_out"),
         F.bool_or(is_open & F.col("near") & ~read).alias("beyond_total"),
         F.bool_or(is_open & ~F.col("near")).alias("too_far"),
@@ -121,7 +127,12 @@ def _inverse(logs: Mapping[str, str]) -> dict[str, str]:
 
 
 def write_ranges(
-    request: FailoverRequest, observed: ObservedFlow, directory: FailoverDirectory, rows: DataFrame
+    request: FailoverRequest,
+    observed: ObservedFlow,
+    directory: FailoverDirectory,
+    rows: DataFrame,
+    *,
+    uncovered: DataFrame | None,
 ) -> dict[str, Any]:
     """Write the ranges of records to be read, of both flows of a failback, within one limit for all.
 
@@ -130,11 +141,13 @@ def write_ranges(
         observed: the flow
         directory: the run
         rows: dataset ``translation``
+        uncovered: its rows that are not covered, with by_records; None if all are covered
 
     Returns:
-        for the summary: partitions (how many have a position that is not proved, as the limit is reached), records (how
-        many of both logs are not read there), first (topic, kafka_partition and left_out of the partitions that lack
-        most), too_far (how many partitions have a position that needs more than ``compared`` records)
+        for the summary: beyond_limit, with partitions (how many have a position that is not proved, as the limit is
+        reached), records (how many of both logs are not read there), first (topic, kafka_partition and left_out of the
+        partitions that lack most) and too_far (how many partitions have a position that needs more than ``compared``
+        records); and to_be_found, what ``count_to_be_found`` returns, if not all are covered
     """
     ends = observed.partitions.where("target_end is not null").select(*KEY, "source_end", "target_end")
     own = compare_ranges(request, observed).join(F.broadcast(ends), list(KEY))
@@ -152,7 +165,10 @@ def write_ranges(
         if observed.forward is not None:
             forward = _rename(read.where("forward"), _inverse(_TARGET_IS_READ))
             write_dataset(conform(forward, COMPARE_RANGES), directory.forward_directory.compare_ranges)
-        return _summarise_beyond_limit(chosen)
+        summary: dict[str, Any] = {"beyond_limit": _summarise_beyond_limit(chosen)}
+        if uncovered is not None:
+            summary["to_be_found"] = count_to_be_found(uncovered, observed.partitions, read)
+        return summary
     finally:
         chosen.unpersist(blocking=True)
 
@@ -166,25 +182,40 @@ def _ranges_from_home(request: FailoverRequest, observed: ObservedFlow, forward:
     return located.withColumns({"forward": F.expr("true"), "read_as": F.col("target_topic")})
 
 
-def count_to_be_found(rows: DataFrame, partitions: DataFrame, ranges: DataFrame) -> dict[str, int]:
-    """Count positions that have no offset mapping but will be translated by records: all possible copies are read.
+def count_to_be_found(uncovered: DataFrame, partitions: DataFrame, read: DataFrame) -> dict[str, int]:
+    """Count positions that are not covered yet, but will be translated by records: all possible copies are read.
+
+    They have no offset mapping, or the group's own offset on the target lies between the lowest and the highest one
+    that mappings allow: records may show that it is already there.
 
     Args:
-        rows: dataset ``translation``
+        uncovered: as ``write_ranges`` takes them
         partitions: dataset ``mirror_partitions``
-        ranges: dataset ``compare_ranges``
+        read: what ``choose_nearest`` returns, where anything is read
 
     Returns:
         partitions (how many positions), max_rereads (how many records their groups read again, at most)
     """
-    without_mapping = rows.where(~F.col("covered") & F.col("reason").startswith(NO_SYNC))
-    positions = without_mapping.select(F.col("source_topic").alias("topic"), "kafka_partition", "upstream")
-    logs = partitions.select(*KEY, "target_start", "target_end")
-    joined = positions.join(F.broadcast(logs), list(KEY)).join(F.broadcast(ranges.drop("target_topic")), list(KEY))
+    highest = F.coalesce("upper", F.col("downstream") + F.col("max_rereads"))
+    is_open = (F.col("max_rereads") > 0) & (F.col("target_before") <= highest)
+    may_be_there = F.col("reason").startswith(FURTHER) & is_open
+    names = F.col("source_topic").alias("read_as"), F.col("by_records").isNotNull().alias("forward")
+    unknown = uncovered.where(F.col("reason").startswith(NO_SYNC) | may_be_there).select(
+        *names, "kafka_partition", "upstream", "downstream", "max_rereads"
+    )
+    logs = partitions.select(F.col("topic").alias("read_as"), "kafka_partition", "target_start", "target_end")
+    located = unknown.join(
+        F.broadcast(read.select("read_as", "kafka_partition", "forward", "read_from", "other_from", "begins")),
+        ["read_as", "kafka_partition", "forward"],
+    ).join(F.broadcast(logs), ["read_as", "kafka_partition"], "left")
+    every_copy = F.col("target_end") - F.col("target_start")
+    rereads = F.when(F.col("downstream").isNull(), every_copy).otherwise(F.col("max_rereads"))
     return totals(
-        joined.where("source_from <= upstream and target_from <= target_start"),
+        located.where(F.col("read_from") <= F.least("upstream", "begins")).where(
+            F.col("other_from") <= F.coalesce("downstream", "target_start")
+        ),
         F.count("*").alias("partitions"),
-        F.coalesce(F.sum(F.col("target_end") - F.col("target_start")), F.lit(0)).alias("max_rereads"),
+        F.coalesce(F.sum(rereads), F.lit(0)).alias("max_rereads"),
     )
 
 

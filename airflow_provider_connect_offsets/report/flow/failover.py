@@ -156,10 +156,10 @@ class Failover:
             return ""
         share = f"{self.request.min_coverage:.0%}"
         return (
-            f"In {quantify(pending['partitions'], 'partition')}, no offset sync translates the position yet. While the "
-            "flow is stopped, records will be compared to translate the position. At most "
-            f"{quantify(pending['max_rereads'], 'record')} are read again there. Nothing is committed if less than "
-            f"{share} of all partitions are translated."
+            f"In {quantify(pending['partitions'], 'partition')}, offset syncs alone do not tell where the group "
+            "resumes or whether it is already there. While the flow is stopped, records will be compared to find out. "
+            f"At most {quantify(pending['max_rereads'], 'record')} are read again there. Nothing is committed if less "
+            f"than {share} of all partitions are translated."
         )
 
     @property

@@ -48,12 +48,14 @@ def write_observation(
     ends_with_stored: bool = True,
     kept: Sequence[tuple[int, int, int]] = (),
     contradicted: tuple[int, int] | None = None,
+    groups: Sequence[tuple[str, int, int, int | None]] = GROUPS,
+    again: int = 0,
     **requested: Any,
 ) -> None:
     """Two partitions of 100 records each, replicated to the end; syncs of the first one only.
 
     kept: offset mappings that a reset has kept: partition, upstream, downstream; contradicted: an offset sync of the
-    first partition whose records differ.
+    first partition whose records differ; again: how many records of the second one were replicated twice.
     """
     connector = "mirror" if planned else ""
     # Syncs that are on the source go with it.
@@ -66,8 +68,8 @@ def write_observation(
     key = text("between") + text("here.orders") + struct.pack(">i", 0)
     checkpoint = _record(key, struct.pack(">hqq", 0, 60, 51) + text(""), 60)
     write_dataset(directory.stored_checkpoints, STORED_RECORDS, [checkpoint])
-    of_source = [_offset("here", name, "orders", number, offset) for name, number, offset, _ in GROUPS]
-    of_target = [_offset("there", name, "here.orders", number, at) for name, number, _, at in GROUPS if at is not None]
+    of_source = [_offset("here", name, "orders", number, offset) for name, number, offset, _ in groups]
+    of_target = [_offset("there", name, "here.orders", number, at) for name, number, _, at in groups if at is not None]
     if planned:
         names = ("kafka_partition", "upstream", "downstream")
         unread = {"next_upstream": None, "next_downstream": None}
@@ -76,6 +78,8 @@ def write_observation(
     elsewhere = _offset("here", "elsewhere", "payments", 0, 5)
     write_dataset(directory.group_offsets, GROUP_OFFSETS, [*of_source, *of_target, elsewhere])
     partitions = [_partition(number, planned) for number in (0, 1)]
+    partitions[1]["target_end"] += again
+    partitions[1]["target_last"] = partitions[1]["target_end"] - 1 if planned else None
     if not ends_with_stored:
         partitions[0]["ends_with_stored"] = False
     if contradicted is not None:

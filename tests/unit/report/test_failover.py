@@ -89,16 +89,16 @@ def test_partitions_that_only_records_tell_are_counted(directory: FailoverDirect
     """The approver learns how many records may be read again, and when nothing is committed."""
     write_failover(directory, ROWS, to_be_found={"partitions": 2, "max_rereads": 1_234})
     sentence = (
-        "In 2 partitions, no offset sync translates the position yet. While the flow is stopped, records will be "
-        "compared to translate the position. At most 1,234 records are read again there. Nothing is committed if less "
-        "than 100% of all partitions are translated."
+        "In 2 partitions, offset syncs alone do not tell where the group resumes or whether it is already there. While "
+        "the flow is stopped, records will be compared to find out. At most 1,234 records are read again there. "
+        "Nothing is committed if less than 100% of all partitions are translated."
     )
 
     assert sentence in Failover.read(directory).question()
     assert sentence in page_of(directory)
     write_failover(directory, ROWS)
-    assert "No offset sync translates" not in Failover.read(directory).question()
-    assert "No offset sync translates" not in page_of(directory)
+    assert "offset syncs alone" not in Failover.read(directory).question()
+    assert "offset syncs alone" not in page_of(directory)
 
 
 def test_unplanned_without_a_ledger_says_how_to_get_one(directory: FailoverDirectory) -> None:
