@@ -43,8 +43,9 @@ def airflow_environment(home: Path, *, sandbox_env: Mapping[str, str], workspace
         # On a busy machine a task needs more than 30 s to parse its DAG file, and fails for good if it happens twice.
         "AIRFLOW__CORE__DAGBAG_IMPORT_TIMEOUT": "300",
         "AIRFLOW__DAG_PROCESSOR__DAG_FILE_PROCESSOR_TIMEOUT": "330",
-        # By default, all files are parsed every 30 s, which takes half a core. A changed file is parsed at once anyway.
-        "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "600",
+        # By default, all files are parsed every 30 s, which takes half a core. A changed file is parsed at once anyway;
+        # the watchers of a DAG that is no longer paused begin at the next parsing.
+        "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "120",
         "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
         "AIRFLOW__CORE__TEST_CONNECTION": "Enabled",  # the button in the connection's form
         "AIRFLOW__API__DEFAULT_WRAP": "True",  # a message is longer than the log's view is wide
