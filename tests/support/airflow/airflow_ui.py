@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Locator, Page, Response, expect, sync_playwright
+from playwright.sync_api import Locator, Page, Request, Response, expect, sync_playwright
 from playwright.sync_api import TimeoutError as NotShown
 
 from sandbox import Progress, wait_until
@@ -92,7 +92,6 @@ class AirflowUi:
 
         fits: JavaScript that lists what of the form is wider than a phone's screen; empty: it is another screen.
         """
-        before = self._runs(dag_id)
         form = self.open_form(dag_id)
         for name, value in fields.items():
             form.fill(name, value=value)
@@ -104,15 +103,12 @@ class AirflowUi:
             self.picture("form-phone")
             assert form.dialog.evaluate_all(fits) == []
         expect(form.button).to_be_enabled()
-        self.hand.press(form.button)
+        asked = self.page.expect_response(lambda response: _is_trigger(response.request))
+        with asked as answered:
+            self.hand.press(form.button)
+        assert answered.value.ok, answered.value.text()
         expect(form.dialog).to_be_hidden()
-        found = wait_until(
-            lambda: [run for run in self._runs(dag_id) if run not in before],
-            _STEP_MS / 1000,
-            f"no run of {dag_id} has come of it",
-            interval=1,
-        )
-        return DagRunUi(self, dag_id, found[0])
+        return DagRunUi(self, dag_id, answered.value.json()["dag_run_id"])
 
     def open_overview(self) -> Page:
         """Open the page of the workspace from Airflow's navigation, with keys."""
@@ -165,16 +161,6 @@ class AirflowUi:
         icon = button.locator("svg[color]")
         icon.wait_for()
         return icon.get_attribute("color") == "green"
-
-    @property
-    def _rows(self) -> Locator:
-        # Until the list is there, its rows have cells without anything in them.
-        return self.page.locator("tbody tr").filter(has=self.page.locator("[data-testid=table-cell-dag_run_id] a"))
-
-    def _runs(self, dag_id: str) -> list[str]:
-        self.page.goto(f"{self.url}/dags/{dag_id}/runs")
-        self.page.get_by_text("No Dag Runs found").or_(self._rows.first).wait_for()
-        return [row.strip() for row in self._rows.locator("[data-testid=table-cell-dag_run_id]").all_inner_texts()]
 
 
 @dataclass(frozen=True)
@@ -303,6 +289,10 @@ def answer_with(button: Locator, hand: Hand) -> Response:
     with button.page.expect_response(lambda response: response.request.method == "PATCH") as answered:
         hand.press(button)
     return answered.value
+
+
+def _is_trigger(request: Request) -> bool:
+    return request.method == "POST" and request.url.endswith("/dagRuns")
 
 
 def follow(link: Locator, hand: Hand) -> Page:
