@@ -46,12 +46,14 @@ def airflow_environment(home: Path, *, sandbox_env: Mapping[str, str], workspace
         # By default, all files are parsed every 30 s, which takes half a core. A changed file is parsed at once anyway;
         # the watchers of a DAG that is no longer paused begin at the next parsing.
         "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "120",
-        # By default, a worker repeats a request after 5 s, which keeps a busy server busy, and gives up after 5 of them.
+        # By default, a worker repeats a request after 5 s, which keeps a busy server busy, and fails after 5 of them.
         "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "60",
         "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
         "AIRFLOW__CORE__TEST_CONNECTION": "Enabled",  # the button in the connection's form
         "AIRFLOW__API__DEFAULT_WRAP": "True",  # a message is longer than the log's view is wide
         "AIRFLOW__CONNECT_OFFSETS__WORKSPACE": workspace.absolute().as_uri(),
+        # A failover's job also ends before the JVM's second compiler pays off: flows are small here.
+        "SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m",
         # Airflow calls the `airflow` and `spark-submit` that were installed with this Python.
         "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath))),
         "NO_PROXY": ",".join(exempt),

@@ -29,7 +29,7 @@ class Broken:
         if "fault" in metafunc.fixturenames:
             cells = [
                 pytest.param(
-                    row, fault, whole, id=f"{row.name}-{fault}{'-whole' * whole}", marks=[pytest.mark.long] * whole
+                    row, fault, whole, id=f"{row.name}-{fault}{'-whole' * whole}", marks=_marks(row, whole=whole)
                 )
                 for row in self.rows
                 for fault in row.faults
@@ -152,6 +152,12 @@ def cell(row: Row, faults: Faults, successor: RecoveredBy, *, turn: int) -> Endi
     if faults.fault is Fault.THEIRS:
         return Ending.THEIRS
     return Ending.NEXT if is_next else Ending.RESTORED
+
+
+def _marks(row: type[Row], *, whole: bool) -> list[pytest.MarkDecorator]:
+    if whole:
+        return [pytest.mark.long]
+    return [] if row.is_slow else [pytest.mark.drawn]
 
 
 def calls_of(row: Row) -> list[str]:
