@@ -15,6 +15,7 @@ import javaproperties
 import pytest
 import yaml  # comes with Airflow
 
+from airflow_provider_connect_offsets.pipeline.shipping import QUICK_START
 from sandbox.airflow import _standalone, airflow_environment
 from sandbox.broker import Secured, _BrokerRecipe
 from sandbox.connect import ConnectAt
@@ -173,6 +174,15 @@ def test_airflow_has_the_settings_of_make_up() -> None:
     found = {name: value for name, value in environment("airflow").items() if name.startswith("AIRFLOW__")}
 
     assert found == {**without(expected, LEFT_TO_THE_IMAGE), **OWN_AIRFLOW}
+
+
+def test_spark_starts_as_quickly_as_in_make_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the options that the package gives to short jobs; in `make up`, the user's own come after them and win."""
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", "-Dmine=1")
+    up = airflow_environment(Path("/home"), sandbox_env={}, workspace=Path("/workspace"))
+
+    assert environment("airflow")["SPARK_SUBMIT_OPTS"] == QUICK_START
+    assert up["SPARK_SUBMIT_OPTS"] == f"{QUICK_START} -Dmine=1"
 
 
 def test_the_scene_is_set_at_the_same_addresses() -> None:

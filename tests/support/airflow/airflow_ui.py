@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Locator, Page, Request, Response, expect, sync_playwright
+from playwright.sync_api import Locator, Page, Response, expect, sync_playwright
 from playwright.sync_api import TimeoutError as NotShown
 
 from sandbox import Progress, wait_until
@@ -103,12 +103,10 @@ class AirflowUi:
             self.picture("form-phone")
             assert form.dialog.evaluate_all(fits) == []
         expect(form.button).to_be_enabled()
-        asked = self.page.expect_response(lambda response: _is_trigger(response.request))
-        with asked as answered:
-            self.hand.press(form.button)
-        assert answered.value.ok, answered.value.text()
+        answer = _answer_to(form.button, self.hand, method="POST", path="/dagRuns")
+        assert answer.ok, answer.text()
         expect(form.dialog).to_be_hidden()
-        return DagRunUi(self, dag_id, answered.value.json()["dag_run_id"])
+        return DagRunUi(self, dag_id, answer.json()["dag_run_id"])
 
     def open_overview(self) -> Page:
         """Open the page of the workspace from Airflow's navigation, with keys."""
@@ -286,7 +284,16 @@ class DagRunUi:
 
 def answer_with(button: Locator, hand: Hand) -> Response:
     """Answer a question, and wait for what the API says: leaving the page before that may cut the answer off."""
-    with button.page.expect_response(lambda response: response.request.method == "PATCH") as answered:
+    return _answer_to(button, hand, method="PATCH")
+
+
+def _answer_to(button: Locator, hand: Hand, *, method: str, path: str = "") -> Response:
+    """Press a button, and return the API's answer to the request that the UI makes then; ``path``: how its URL ends."""
+
+    def is_asked(response: Response) -> bool:
+        return response.request.method == method and response.url.endswith(path)
+
+    with button.page.expect_response(is_asked) as answered:
         hand.press(button)
     return answered.value
 
@@ -296,10 +303,6 @@ def _state_in(row: Locator) -> str:
     cell = row.locator("[data-testid=table-cell-state]")
     expect(cell).not_to_contain_text("states.")
     return cell.inner_text().strip().lower()
-
-
-def _is_trigger(request: Request) -> bool:
-    return request.method == "POST" and request.url.endswith("/dagRuns")
 
 
 def follow(link: Locator, hand: Hand) -> Page:

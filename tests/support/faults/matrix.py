@@ -155,6 +155,7 @@ def cell(row: Row, faults: Faults, successor: RecoveredBy, *, turn: int) -> Endi
 
 
 def _marks(row: type[Row], *, whole: bool) -> list[pytest.MarkDecorator]:
+    """What leaves a cell out: `make test-steps` the whole ones, `make test-faults` those that a whole one repeats."""
     if whole:
         return [pytest.mark.long]
     return [] if row.is_slow else [pytest.mark.drawn]
