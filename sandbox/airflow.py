@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from airflow.sdk import DAG
 
 DAGS = Path(__file__).resolve().parents[1] / "dags"
+_LOCAL_SETTINGS = Path(__file__).with_name("airflow_local_settings.py")
 _START_TIMEOUT = 90.0  # without progress
 _PARSED = 120.0
 _LOCAL = "127.0.0.1"
@@ -242,6 +244,7 @@ class _Recipe:
         if self.login is not None:
             given |= _only_user(self.login, home)
         path.write_text(json.dumps({**own, **_standalone(ports), **given}, indent=1))
+        _import_before_forks(home)
         return []
 
     def command(self, home: Path) -> list[str]:
@@ -265,6 +268,12 @@ def _standalone(ports: Sequence[int]) -> dict[str, str]:
         "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(ports[1]),
         "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": str(ports[2]),
     }
+
+
+def _import_before_forks(home: Path) -> None:
+    config = home / "config"
+    config.mkdir(exist_ok=True)
+    shutil.copy(_LOCAL_SETTINGS, config)
 
 
 def _only_user(login: Login, home: Path) -> dict[str, str]:

@@ -14,7 +14,7 @@ from airflow_provider_connect_offsets.offsets.requests.failover import FailoverR
 from airflow_provider_connect_offsets.operators.shared.common import LEASE_SECONDS, owner_of
 from airflow_provider_connect_offsets.operators.shared.links import ReportedOperator
 from airflow_provider_connect_offsets.operators.shared.spark import SparkJobOperator
-from airflow_provider_connect_offsets.operators.shared.standby import STANDS_BY, Standby
+from airflow_provider_connect_offsets.operators.shared.standby import STANDS_BY, Standby, dismiss_drivers
 from airflow_provider_connect_offsets.parameters.connections import FailoverClientsParams
 from airflow_provider_connect_offsets.parameters.failover import DrainingParams
 from airflow_provider_connect_offsets.parameters.taking import Models
@@ -101,7 +101,7 @@ class BeginFailoverOperator(FailoverOperator, SparkJobOperator):
         from airflow_provider_connect_offsets.observe.flow.failover import observe_failover
 
         before = FailoverDirectory(self.parse_as(RunParams).run_uri)
-        after = FailoverDirectory(join(before.uri, "final"))
+        after = before.final_directory
         with fail_clearly():
             request = request_in(before)
             remove(after.summary)  # of an earlier attempt, which belongs to another observation
@@ -119,7 +119,8 @@ class BeginFailoverOperator(FailoverOperator, SparkJobOperator):
         from airflow_provider_connect_offsets.operations.connector import stopped
 
         seconds = self.parse_as(DrainingParams).drain_timeout
-        directory = StandbyDirectory(join(after.uri, "standby", uuid4().hex))
+        dismiss_drivers(after)  # of an earlier attempt
+        directory = StandbyDirectory(join(after.standby, uuid4().hex))
         self._arguments = [before.uri, after.uri, directory.uri, str(seconds + STANDS_BY)]
         with self.open_flow(planned=True) as clients, Standby(directory, self, context) as driver:
             failover.await_drained(request, clients, timeout=seconds)
@@ -138,8 +139,8 @@ class BeginFailoverOperator(FailoverOperator, SparkJobOperator):
 class ReleaseFlowOperator(FailoverOperator):
     """Restore the prior states of the flow's connectors, unless the failover ended properly; a teardown.
 
-    If a connector can't be restored, the others still are, and the task fails and names it. Returns a sentence that
-    says what was done.
+    Also ends the Spark driver that waits for the stop, if the task that started it was killed. If a connector can't be
+    restored, the others still are, and the task fails and names it. Returns a sentence that says what was done.
     """
 
     parameters: ClassVar[Models] = (RunParams, *FailoverOperator.parameters)
@@ -150,8 +151,10 @@ class ReleaseFlowOperator(FailoverOperator):
 
         done = None
         with fail_clearly():
-            request = request_in(FailoverDirectory(self.parse_as(RunParams).run_uri))
+            directory = FailoverDirectory(self.parse_as(RunParams).run_uri)
+            request = request_in(directory)
             if request.mode is Mode.PLANNED:
+                dismiss_drivers(directory.final_directory)
                 with self.open_flow(planned=True) as clients:
                     done = stopped.restore(flow_connectors(clients, request), owner_of(context))
         return done or "Nothing was left to restore."

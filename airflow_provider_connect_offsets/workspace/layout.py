@@ -166,6 +166,13 @@ class FailoverDirectory(Directory):
         """Directory of a failback's observation of the forward flow, which replicated the records to here."""
         return FailoverDirectory(join(self.uri, "forward"))
 
+    @property
+    def final_directory(self) -> FailoverDirectory:
+        """Directory of the observation after the flow's connectors were stopped, in that of the preview."""
+        return FailoverDirectory(join(self.uri, "final"))
+
+    #: A ``StandbyDirectory`` for each driver that waits for this observation.
+    standby = MemberPath()
     #: Dataset ``return_partitions`` of a failback.
     return_partitions = MemberPath()
     compare_ranges = MemberPath()

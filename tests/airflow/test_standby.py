@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Event
 from typing import Any, NoReturn, cast
@@ -11,8 +12,13 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import DAG
 
-from airflow_provider_connect_offsets.exceptions import WorkspaceUnwritable
-from airflow_provider_connect_offsets.operators.failover_flow import BeginFailoverOperator
+from airflow_provider_connect_offsets.exceptions import Unreachable, WorkspaceUnwritable
+from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest, Flow
+from airflow_provider_connect_offsets.operators.failover_flow import (
+    BeginFailoverOperator,
+    FailoverOperator,
+    ReleaseFlowOperator,
+)
 from airflow_provider_connect_offsets.operators.shared import standby
 from airflow_provider_connect_offsets.operators.shared.spark import SparkJobOperator
 from airflow_provider_connect_offsets.operators.shared.standby import Standby
@@ -21,8 +27,9 @@ from airflow_provider_connect_offsets.pipeline.shipping import QUICK_START
 from airflow_provider_connect_offsets.task_groups.failover import mirror_failover
 from airflow_provider_connect_offsets.task_groups.wiring import RETRIES
 from airflow_provider_connect_offsets.workspace import files
-from airflow_provider_connect_offsets.workspace.layout import StandbyDirectory
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory, StandbyDirectory
 from sandbox import wait_until
+from tests.support.airflow.orphan_runs import execute
 
 
 @dataclass
@@ -55,8 +62,13 @@ class MadeUpDriver:
 
 
 @pytest.fixture
-def directory(workspace: str) -> StandbyDirectory:
-    return StandbyDirectory(f"{workspace}/final/standby")
+def final(workspace: str) -> FailoverDirectory:
+    return FailoverDirectory(workspace).final_directory
+
+
+@pytest.fixture
+def directory(final: FailoverDirectory) -> StandbyDirectory:
+    return StandbyDirectory(f"{final.standby}/one")
 
 
 def stand_by(driver: MadeUpDriver) -> Standby:
@@ -167,6 +179,34 @@ def test_a_workspace_that_can_not_be_written_leaves_no_driver(
 
     assert driver.killed.is_set()
     assert files.list_names(directory.uri) == ["wanted"]
+
+
+@pytest.mark.parametrize("task", [BeginFailoverOperator, ReleaseFlowOperator])
+def test_a_driver_whose_task_was_killed_is_ended_by_the_next_task(
+    final: FailoverDirectory,
+    directory: StandbyDirectory,
+    workspace: str,
+    monkeypatch: pytest.MonkeyPatch,
+    task: type[FailoverOperator],
+) -> None:
+    """The next attempt does it at first, and so does the teardown. Such a driver would keep its cores for an hour."""
+    files.write_bytes(directory.wanted, b"")
+    driver = MadeUpDriver(directory, _stop_waiting)
+    request = FailoverRequest.parse(flow=Flow(), source_connector="mirror", groups=".*")
+    files.write_json(FailoverDirectory(workspace).request, request.as_json())
+    monkeypatch.setattr(FailoverOperator, "open_flow", _fail_to_open)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(driver.submit, None)
+        wait_until(lambda: files.exists(directory.ready), 60, "the driver is not ready")
+        with pytest.raises(Unreachable, match="no answer"):
+            execute(task(task_id="next", run_uri=workspace))
+        waiting.result()
+
+    assert files.list_names(final.standby) == []
+
+
+def _fail_to_open(*_: Any, **__: Any) -> NoReturn:
+    raise Unreachable("no answer")
 
 
 def _fail_to_write(uri: str) -> NoReturn:

@@ -13,7 +13,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_provider_connect_offsets.exceptions import WorkspaceUnwritable
 from airflow_provider_connect_offsets.workspace import files
-from airflow_provider_connect_offsets.workspace.layout import StandbyDirectory
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory, StandbyDirectory
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -29,8 +29,19 @@ _READY_WITHIN = 300.0
 _ENDS_WITHIN, _LOOKS_EVERY = 10.0, 0.25
 
 
+def dismiss_drivers(observed: FailoverDirectory) -> None:
+    """End the drivers that wait for this observation: those of tasks that were killed would wait for an hour.
+
+    One that doesn't stand by yet ends when it does. If the workspace can't be written, they are left.
+    """
+    with suppress(WorkspaceUnwritable):
+        files.remove_tree(observed.standby)
+
+
 class Standby:
     """A driver of the job ``standby`` from the beginning to the end of a block; no driver is left after the block.
+
+    If the process is killed before the end of the block, :func:`dismiss_drivers` ends it.
 
     Args:
         directory: Where it says that it is ready, and is told to go on.

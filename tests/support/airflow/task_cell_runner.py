@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
+from threading import Lock
 
 from sandbox import Sandbox
 from sandbox.airflow import AirflowStandalone
@@ -57,6 +58,7 @@ class CellRunner:
         self._runs = runs
         self._queues: dict[str, SimpleQueue[tuple[Cell, Future[str]]]] = {dag_id: SimpleQueue() for dag_id in SCENES}
         self._endings: dict[Cell, Future[str]] = {}
+        self._setting = Lock()
         for cell in cells:
             self._endings[cell] = self._add(cell)
 
@@ -93,13 +95,17 @@ class CellRunner:
             while not self._runs.closed:
                 cell, future = self._queues[dag_id].get_nowait()
                 try:
-                    scene = scene or SCENES[dag_id][0].start(self._sandbox, self._runs)
+                    scene = scene or self._set_scene(dag_id)
                     future.set_result(cell.make(scene, self._runs))
                 except BaseException as error:  # noqa: BLE001 - who waits for the cell gets it
                     future.set_exception(error)
                     self._close(scene)
                     scene = None
         self._close(scene)
+
+    def _set_scene(self, dag_id: str) -> Scene:
+        with self._setting:  # all of them at once would be too much for the sandbox's servers
+            return SCENES[dag_id][0].start(self._sandbox, self._runs)
 
     @staticmethod
     def _close(scene: Scene | None) -> None:

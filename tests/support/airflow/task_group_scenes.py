@@ -9,6 +9,7 @@ from typing import Any, Self
 from uuid import uuid4
 
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.workspace.files import list_names
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from sandbox import Broker, Sandbox
 from tests.support.airflow.task_runs import Ended, Runs
@@ -83,9 +84,11 @@ class Failovers(Scene):
         return {**self.requested, "groups": f"{mark}-.*"}
 
     def check(self, ended: Ended, in_effect: InEffect, params: Mapping[str, Any]) -> None:
+        final = FailoverDirectory(ended.directory.uri).final_directory
+        assert list_names(final.standby) == [], "a Spark driver still waits for a stop"
         moved: dict[str, dict[TopicPartition, int]] = {name: {} for name in self.positions}
         if in_effect is InEffect.ALL:
-            for row in rows(FailoverDirectory(f"{ended.directory.uri}/final")):
+            for row in rows(final):
                 moved[row["group"]][TopicPartition(row["target_topic"], row["kafka_partition"])] = row["downstream"]
             assert all(moved.values())
         assert committed(self.goes_to, self.positions) == moved

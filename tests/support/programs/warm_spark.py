@@ -13,14 +13,14 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from multiprocessing.connection import Client, Listener
+from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
 from unittest.mock import patch
 
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.pipeline import job
-from airflow_provider_connect_offsets.pipeline.failover import translate_job
+from airflow_provider_connect_offsets.pipeline.failover import standby_job, translate_job
 from airflow_provider_connect_offsets.pipeline.shipping import PACKAGE, job_path
 
 _PROGRAM = """#!{python} -IS
@@ -37,7 +37,7 @@ sys.exit(code)
 
 @dataclass(frozen=True)
 class WarmSpark:
-    """Runs jobs one after the other, each in a session of its own."""
+    """Runs jobs one after the other, each in a session of its own; one that stands by lets the others go first."""
 
     spark: SparkSession
 
@@ -48,7 +48,8 @@ class WarmSpark:
         program = folder / "spark-submit"
         program.write_text(_PROGRAM.format(python=sys.executable, address=address))
         program.chmod(0o755)
-        with Listener(address, "AF_UNIX") as listener:
+        # Not rehearsed: a driver that stands by does this to get as warm as this one.
+        with Listener(address, "AF_UNIX") as listener, patch.object(translate_job, "rehearse"):
             serving = threading.Thread(target=self._serve, args=[listener])
             serving.start()
             try:
@@ -60,12 +61,20 @@ class WarmSpark:
 
     def _serve(self, listener: Listener) -> None:
         while True:
-            with listener.accept() as connection:
-                words = connection.recv()
-                if words is None:
-                    return
-                with suppress(BrokenPipeError):  # the caller was killed
-                    connection.send(self._submitted(words))
+            connection = listener.accept()
+            words = connection.recv()
+            if words is None:
+                connection.close()
+                return
+            if standby_job.JOB.name in words:
+                # It waits for tasks that may need a job, too. It waits in vain if its own task was killed for good.
+                threading.Thread(target=self._answer, args=[connection, words], daemon=True).start()
+            else:
+                self._answer(connection, words)
+
+    def _answer(self, connection: Connection, words: list[str]) -> None:
+        with connection, suppress(BrokenPipeError):  # the caller was killed
+            connection.send(self._submitted(words))
 
     def _submitted(self, words: list[str]) -> tuple[int, str]:
         """Exit code and last output of a job."""
@@ -87,5 +96,4 @@ class WarmSpark:
         for setting, value in {**requested.defaults, **given}.items():
             if session.conf.isModifiable(setting):
                 session.conf.set(setting, value)
-        with patch.object(translate_job, "rehearse"):  # a driver that stands by does this to get as warm as this one
-            requested.run(session, arguments)
+        requested.run(session, arguments)
