@@ -13,7 +13,8 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import DAG
 
 from airflow_provider_connect_offsets.exceptions import Unreachable, WorkspaceUnwritable
-from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest, Flow
+from airflow_provider_connect_offsets.offsets.flow import Flow
+from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
 from airflow_provider_connect_offsets.operators.failover_flow import (
     BeginFailoverOperator,
     FailoverOperator,
