@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from sandbox import Sandbox
 from tests.support.faults.fault_cell import STEPS, Scenes
 from tests.support.faults.fault_table import Ending, Note, table, task_table
+from tests.support.faults.rows import remove_made
 from tests.support.flows.flow_changer import FlowChanger
 from tests.support.flows.flows import Changer
 
@@ -42,9 +43,7 @@ def creator(sandbox: Sandbox, tmp_path: Path) -> Iterator[Changer]:
     cluster = str(sandbox.target.cluster_id())
     spark: Any = None
     yield Changer(spark, tmp_path.as_uri(), sandbox.connect.url, sandbox.target, cluster, timeout=20)
-    for name in sandbox.connect.connectors():
-        if name.startswith(("created-", "poisoned-")):
-            sandbox.connect.delete(name)
+    remove_made(sandbox)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.saga.lease import Owner
 from sandbox import Sandbox
 from tests.support.faults.faulty_clients import Faults
 from tests.support.faults.matrix import Generated
-from tests.support.faults.rows import Row
+from tests.support.faults.rows import Row, remove_made
 from tests.support.flows.copying import CopiedSink
 from tests.support.flows.existence import NewSink
 from tests.support.flows.flows import Changer
@@ -63,6 +63,9 @@ class Copied(Row):
         assert found in {(THERE, GONE), goal}
         assert states == {State.PAUSED}
         return bool(found == goal)
+
+    def leave(self) -> None:
+        remove_made(self.sandbox)
 
     def recover(self, by: Owner) -> None:
         assert self.copied is not None

@@ -17,7 +17,7 @@ from airflow_provider_connect_offsets.saga.lease import Owner
 from sandbox import wait_for
 from tests.support.faults.faulty_clients import Faults
 from tests.support.faults.matrix import Generated
-from tests.support.faults.rows import Row
+from tests.support.faults.rows import Row, remove_made
 from tests.support.flows.existence import NewSink
 from tests.support.flows.flows import Changer
 
@@ -55,6 +55,9 @@ class Existence(Row):
     def is_done(self) -> bool:
         assert self.observed() in {(True, 15), (False, None)}
         return self.sink.exists is self.there
+
+    def leave(self) -> None:
+        remove_made(self.sink.sandbox)
 
     def recover(self, by: Owner) -> None:
         where = {"workspace": self.creator.workspace, "connector": self.sink.new.name, "url": self.creator.worker}

@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.saga.lease import Owner
 from sandbox import Sandbox
 from tests.support.faults.faulty_clients import Faults
 from tests.support.faults.matrix import Generated
-from tests.support.faults.rows import Row
+from tests.support.faults.rows import Row, remove_made
 from tests.support.flows.flows import Changer
 from tests.support.flows.poisoned import BROKEN, CAST, GOOD, JSON, KEYS_ARE_TEXT, Poisoned, lines, rows
 
@@ -43,6 +43,9 @@ class PoisonRecord(Row):
     def sink(self) -> Poisoned:
         assert self.poisoned is not None
         return self.poisoned
+
+    def leave(self) -> None:
+        remove_made(self.sandbox)
 
     def recover(self, by: Owner) -> None:
         where = {"workspace": self.creator.workspace, "connector": self.sink.name, "url": self.creator.worker}

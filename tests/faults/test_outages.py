@@ -129,7 +129,7 @@ def test_outage(outage: Outage, note: Note, kind: Kind, step: str) -> None:
     """What the change says is true, and where it was not applied, the next attempt applies it."""
     cell, ended = outage.cells[kind, step], outage.ended[kind, step]
 
-    assert ended.ended != "killed", "it must say how it ended"
+    assert ended.ended != "killed", f"it must say how it ended, and not with code {ended.code}"
     try:
         ending = cell.settle(ended)
     except Exception as error:

@@ -8,7 +8,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 from uuid import uuid4
@@ -32,6 +32,8 @@ class Reported:
 
     ended: str = "killed"
     message: str = ""
+    #: Code with which it ended, negative if by a signal; not compared.
+    code: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -201,6 +203,6 @@ def reported(process: subprocess.Popen[str]) -> Reported:
     """Wait for the end of a change, and read its result."""
     printed = read_to_end(process)
     if not printed:
-        return Reported()
+        return Reported(code=process.wait(60))
     line: dict[str, Any] = json.loads(printed.splitlines()[-1])
     return Reported(line["ended"], line["message"])

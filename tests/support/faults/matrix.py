@@ -53,12 +53,15 @@ class Broken:
         """All of it or nothing, whoever comes; another attempt makes what is left. ``whole``: at each call."""
         nth = row.faults.index(fault) + len(row.faults) * list(self.rows).index(row)
         with row.opened(request) as one:
-            for number, (at, after) in drawn(row.moments(calls_of(one)), share=1 if whole else row.share, index=nth):
+            calls = calls_of(one)
+            moments = [(at, after) for at, after in row.moments(calls) if differs(fault, calls[at], after=after)]
+            for number, (at, after) in drawn(moments, share=1 if whole else row.share, index=nth):
                 successors = row.coming_after(fault)
                 successor = successors[(number + nth) % len(successors)]
                 faults = Faults(fault, at, after, world=lambda: one.world(fault))
                 with faults.naming(row.name, successor), faults.files(monkeypatch):
                     ending = cell(one, faults, successor, turn=number + nth)
+                one.leave()
                 if ending is not None:
                     note_generated(fault, row.name, row.kind, ending)
 
@@ -168,6 +171,16 @@ def calls_of(row: Row) -> list[str]:
     row.act(counted, owner())
     assert counted.calls
     return counted.calls
+
+
+def differs(fault: Fault | Outage, call: str, *, after: bool) -> bool:
+    """Whether a fault before or after a call makes a moment of its own; a read leaves everything as it was before it.
+
+    Only what others do, as a takeover, makes its answer wrong. An answer to a read that comes late is a lost one.
+    """
+    if fault is Fault.LATE:
+        return call in CHANGES and not after
+    return call in CHANGES or not after or fault in {Fault.ZOMBIE, Fault.THEIRS}
 
 
 def drawn(moments: Sequence[tuple[int, bool]], *, share: int, index: int) -> Iterator[tuple[int, tuple[int, bool]]]:

@@ -12,6 +12,7 @@ from uuid import uuid4
 import pytest
 
 from airflow_provider_connect_offsets.saga.lease import Owner
+from sandbox import Sandbox
 from tests.support.faults.faulty_clients import CHANGES, Fault, Faults, Outage
 from tests.support.faults.outages import Outages
 from tests.support.faults.recovered_by import RecoveredBy
@@ -83,6 +84,9 @@ class Row(ABC):
         self.act(Faults(), by)
         assert self.is_done()
 
+    def leave(self) -> None:  # noqa: B027 - most change the same thing again and again
+        """Remove what was made for one cell: a worker with a hundred connectors is slow."""
+
     def world(self, fault: Fault | Outage) -> None:
         """Let a fault happen that is none of the operation's own process."""
         raise NotImplementedError(f"nothing outside interferes with {self.name}: {fault}")
@@ -148,3 +152,10 @@ class PlannedRow(Row):
 def owner() -> Owner:
     """A run of its own."""
     return Owner.here(run=f"test/{uuid4().hex}", task="apply")
+
+
+def remove_made(sandbox: Sandbox) -> None:
+    """Remove the connectors that cells have made."""
+    for name in sandbox.connect.connectors():
+        if name.startswith(("created-", "poisoned-")):
+            sandbox.connect.delete(name)
