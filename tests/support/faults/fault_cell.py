@@ -171,7 +171,7 @@ class Cell:
             assert self.flow.state() == "STOPPED", ended
             assert "un the task again" in ended.message
             return Ending.STOPPED
-        assert ended.ended != "killed"
+        assert ended.ended != "killed", f"it must say how it ended, and not with code {ended.code}"
         assert self.delivered_again() == 0, ended
         if ended.ended == "NotApplied":
             assert re.search("prior offsets were (restored and )?read back", ended.message), ended
