@@ -154,7 +154,9 @@ class ReleaseFlowOperator(FailoverOperator):
             directory = FailoverDirectory(self.parse_as(RunParams).run_uri)
             request = request_in(directory)
             if request.mode is Mode.PLANNED:
-                dismiss_drivers(directory.final_directory)
-                with self.open_flow(planned=True) as clients:
-                    done = stopped.restore(flow_connectors(clients, request), owner_of(context))
+                try:
+                    with self.open_flow(planned=True) as clients:
+                        done = stopped.restore(flow_connectors(clients, request), owner_of(context))
+                finally:  # no driver is worth a moment for which the flow is stopped
+                    dismiss_drivers(directory.final_directory)
         return done or "Nothing was left to restore."

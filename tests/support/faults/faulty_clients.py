@@ -1,7 +1,8 @@
 """Clients that count the calls of an operation and break one of them.
 
-A clean run counts the calls; each of them is then broken, before it reaches the real system and after it did. Looks
-that follow each other count as one, as their number is a matter of how fast the machine is.
+A clean run counts the calls; each of them is then broken, before it reaches the real system and, if that makes a
+difference, after it did. Looks that follow each other count as one, as their number is a matter of how fast the machine
+is.
 """
 
 from __future__ import annotations
@@ -40,8 +41,9 @@ CHANGES = frozenset(
             "write_all",
             "create",
             "update_config",
+            "restart",
         ),  # of Connect and its offsets
-        *("empty", "restore_policy", "remove_keys"),  # of topics
+        *("empty", "restore_policy", "remove_keys", "delete_topic"),  # of topics
         *("commit", "delete"),  # of consumer groups; "delete" of connectors, too
         *("annotate", "patch", "create_config_map", "write_texts", "delete_config_map"),  # of Kubernetes
     }
