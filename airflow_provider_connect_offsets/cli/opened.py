@@ -7,12 +7,12 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_connect_offsets.cli.configured import guards, journal_store
-from airflow_provider_connect_offsets.connect.rest.endpoint import BasicAuth, ConnectEndpoint
+from airflow_provider_connect_offsets.connect.rest.endpoint import BasicAuth, ConnectEndpoint, without_secrets
 from airflow_provider_connect_offsets.connect.storage.damaged import Damaged, raise_damage
 from airflow_provider_connect_offsets.connect.storage.java.worker_config import WorkerConfig, read_worker_config
 from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
@@ -158,8 +158,17 @@ def open_rest(configured: tuple[str, ...], urls: tuple[str, ...], timeout: float
 
     login = os.environ.get("CONNECT_OFFSETS_LOGIN")
     auth = BasicAuth(login, os.environ.get("CONNECT_OFFSETS_PASSWORD", "")) if login else None
-    endpoint = ConnectEndpoint(urls, auth=auth, ca=os.environ.get("CONNECT_OFFSETS_CA"))
-    return ConnectRest(endpoint.at(urls, configured=configured), timeout=timeout)
+    endpoint = ConnectEndpoint(urls, auth=auth, ca=os.environ.get("CONNECT_OFFSETS_CA")).at(urls, configured=configured)
+    for url in endpoint.unencrypted():
+        _warn_of(url)
+    return ConnectRest(endpoint, timeout=timeout)
+
+
+@cache
+def _warn_of(url: str) -> None:
+    """Say once that the login goes to a URL over http, however often that is opened."""
+    where = without_secrets(url)
+    sys.stderr.write(f"connect-offsets: CONNECT_OFFSETS_LOGIN is sent unencrypted to {where}. Use https.\n")
 
 
 @contextmanager

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from airflow.providers.apache.kafka.hooks.base import KafkaBaseHook
 from airflow.providers.common.compat.sdk import AirflowOptionalProviderFeatureException
 from airflow.sdk.log import mask_secret
 
+from airflow_provider_connect_offsets.connect.rest.endpoint import is_unencrypted, without_secrets
 from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.hooks.connections import connection_of, extra_of
@@ -36,21 +37,23 @@ def kafka_config(conn_id: str = DEFAULT_CONN_ID) -> dict[str, Any]:
         config: dict[str, Any] = _Settings(kafka_config_id=conn_id).get_conn  # type: ignore[no-untyped-call]
     except (ValueError, AirflowOptionalProviderFeatureException) as error:
         raise InvalidInput(f"Airflow connection {conn_id!r} can't be used: {error}") from error
-    if _sends_secrets(config):
-        log.warning(
-            "Airflow connection %r sends its credentials unencrypted to %s. Use security.protocol=SASL_SSL, or a SCRAM "
-            "mechanism.",
-            conn_id,
-            config["bootstrap.servers"],
-        )
+    for where, remedy in _unencrypted(config):
+        log.warning("Airflow connection %r sends its credentials unencrypted to %s. Use %s.", conn_id, where, remedy)
     return config
 
 
-def _sends_secrets(config: Mapping[str, Any]) -> bool:
-    """Whether a password or token itself goes over the network without TLS; a SCRAM mechanism sends neither."""
+def _unencrypted(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield where a password, a secret or a token itself goes without TLS, and what prevents that.
+
+    A SCRAM mechanism sends none of them. With OAUTHBEARER the client's secret goes to the token endpoint.
+    """
     protocol = str(config.get("security.protocol", "")).upper()
     mechanism = str(config.get("sasl.mechanism") or config.get("sasl.mechanisms") or "").upper()
-    return protocol == "SASL_PLAINTEXT" and mechanism in {"PLAIN", "OAUTHBEARER"}
+    if protocol == "SASL_PLAINTEXT" and mechanism in {"PLAIN", "OAUTHBEARER"}:
+        yield config["bootstrap.servers"], "security.protocol=SASL_SSL, or a SCRAM mechanism"
+    tokens = str(config.get("sasl.oauthbearer.token.endpoint.url", ""))
+    if mechanism == "OAUTHBEARER" and is_unencrypted(tokens):
+        yield without_secrets(tokens), "https in sasl.oauthbearer.token.endpoint.url"
 
 
 def kafka_cluster(conn_id: str = DEFAULT_CONN_ID, *, patient: bool = True) -> KafkaCluster:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -90,24 +91,33 @@ def test_secrets_that_are_sent_unencrypted(
 
 
 @pytest.mark.parametrize(
-    ("protocol", "mechanism", "warns"),
+    ("protocol", "mechanism", "tokens", "sent"),
     [
-        ("SASL_PLAINTEXT", "PLAIN", True),
-        ("sasl_plaintext", "OAUTHBEARER", True),
-        ("SASL_PLAINTEXT", "SCRAM-SHA-512", False),
-        ("SASL_SSL", "PLAIN", False),
+        ("SASL_PLAINTEXT", "PLAIN", "", ["k:9092"]),
+        ("sasl_plaintext", "OAUTHBEARER", "https://idp/token", ["k:9092"]),
+        ("SASL_SSL", "OAUTHBEARER", "http://me:s3cret@idp/token", ["http://idp/token"]),
+        ("SASL_PLAINTEXT", "OAUTHBEARER", "http://idp/token", ["k:9092", "http://idp/token"]),
+        ("SASL_SSL", "OAUTHBEARER", "http://localhost:8080/token", []),
+        ("SASL_PLAINTEXT", "SCRAM-SHA-512", "", []),
+        ("SASL_SSL", "PLAIN", "", []),
     ],
 )
 def test_kafkas_secrets_that_are_sent_unencrypted(
-    connection: SetConnection, caplog: pytest.LogCaptureFixture, protocol: str, mechanism: str, *, warns: bool
+    connection: SetConnection,
+    caplog: pytest.LogCaptureFixture,
+    protocol: str,
+    mechanism: str,
+    tokens: str,
+    sent: list[str],
 ) -> None:
-    """A mechanism that sends a password or a token needs TLS."""
+    """A mechanism that sends a password or a token needs TLS, and so does the endpoint that gets a client's secret."""
     extra = {"bootstrap.servers": "k:9092", "security.protocol": protocol, "sasl.mechanism": mechanism}
-    connection("kafka_default", conn_type="kafka", extra=extra)
+    connection("kafka_default", conn_type="kafka", extra={**extra, "sasl.oauthbearer.token.endpoint.url": tokens})
 
     kafka_config()
 
-    assert ["sends its credentials unencrypted to k:9092" in text for text in caplog.messages] == [True] * warns
+    warned = [re.search(r"sends its credentials unencrypted to (\S+)\. Use ", text) for text in caplog.messages]
+    assert [one and one[1] for one in warned] == sent
 
 
 def test_a_connection_given_as_a_uri(connection: SetConnection) -> None:

@@ -99,7 +99,7 @@ class ConnectEndpoint:
         """Return the other machines' addresses to which credentials or headers are sent over http."""
         sent = self.urls if self.auth is not None or self.headers else ()
         of_tokens = (self.auth.token_url,) if isinstance(self.auth, OAuthClient) else ()
-        return tuple(url for url in (*sent, *of_tokens) if url.startswith("http://") and not _is_here(urlsplit(url)))
+        return tuple(filter(is_unencrypted, (*sent, *of_tokens)))
 
     def at(self, urls: tuple[str, ...], *, configured: tuple[str, ...]) -> ConnectEndpoint:
         """Return the endpoint for URLs of workers that were read from Kafka, so that anyone may have written them.
@@ -129,8 +129,13 @@ class ConnectEndpoint:
         return replace(observed, auth=None, headers={})
 
 
-def _is_here(url: SplitResult) -> bool:
-    host = url.hostname or ""
+def is_unencrypted(url: str) -> bool:
+    """Whether a URL is an address of another machine over http."""
+    address = urlsplit(url)
+    return address.scheme == "http" and not _is_here(address.hostname or "")
+
+
+def _is_here(host: str) -> bool:
     try:
         return ip_address(host).is_loopback
     except ValueError:  # a name
