@@ -19,6 +19,7 @@ from airflow_provider_connect_offsets.exceptions import DatasetError, WorkspaceU
 from airflow_provider_connect_offsets.masking import mask_text
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.settings import umask
+from airflow_provider_connect_offsets.workspace.paths import MARKER
 
 _Item = TypeVar("_Item")
 _Read = TypeVar("_Read")
@@ -259,12 +260,20 @@ def read_at_once(read: Callable[[_Item], _Read], items: Iterable[_Item]) -> list
 
 
 def remove_tree(uri: str) -> None:
-    """Remove a directory and all its content, if it exists. Raises :class:`WorkspaceUnwritable`."""
+    """Remove a directory and all its content, if it exists.
+
+    The markers of datasets go first: what a removal leaves that is killed never counts as a finished dataset.
+
+    Raises :class:`WorkspaceUnwritable`.
+    """
     file_system, path = locate(uri)
     with _written(uri):
         file_system.invalidate_cache()
         if file_system.exists(path):
-            file_system.rm(path, recursive=True)
+            for marker in (one for one in file_system.find(path) if one.endswith(f"/{MARKER}")):
+                file_system.rm_file(marker)
+            if file_system.exists(path):  # as ``uri`` may be a marker
+                file_system.rm(path, recursive=True)
 
 
 def remove(uri: str) -> None:

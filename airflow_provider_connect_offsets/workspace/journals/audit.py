@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -161,48 +161,48 @@ class AuditLog:
     def verify(self, *, known: Head | None = None) -> Verified:
         """Read all records, and find those that were changed, removed, exchanged, or not signed with the key.
 
+        Records that another record says were removed are not asked for, and those of them that are still there, as
+        after a run that was killed meanwhile, are left out.
+
         ``known``: number and digest of a record as they were noted before, so that also a chain that was cut off
         after it, or written anew, is found.
         """
-        problems: list[str] = []
+        problems, marks = list[str](), [known or Head()]
         try:
-            marks = [self._read_head(), known or Head()]  # before the records, as runs may add some meanwhile
+            marks.append(self._read_head())  # before the records, as runs may add some meanwhile
         except DatasetError as error:
             problems.append(f"{error}.")
-            marks = [known or Head()]
-        last, first, begins, removed = Head(), 0, Head(), list[Head]()
-        for number in self._numbers():
-            try:
-                value = self._require(number)
-                record = AuditRecord.from_json(value)
-            except (DatasetError, KeyError, TypeError, ValueError) as error:
-                problems.append(f"Record {number} can't be read: {error}.")
-                first, last = first or number, Head(number)
-                continue
-            if not first:
-                first, begins = number, Head(number - 1, record.previous)
-                last = begins
-            problems += _problems(number, record, last)
-            if record.removed is not None:
-                removed.append(Head(**record.removed))
-            last = Head(number, digest_of(value))
-            if any(mark.number == number and mark.digest != last.digest for mark in marks):
-                problems.append(f"Record {number} was changed: its digest was noted, and is another one now.")
-        if first > 1 and begins not in removed:
-            problems.append(f"Records 1 to {first - 1} are missing, and no record says that they were removed.")
+        links = [self._link(number) for number in self._numbers()]
+        last = max((link.removed for link in links), key=lambda head: head.number, default=Head())
+        kept = [link for link in links if link.number > last.number]
+        for link in kept:
+            problems += _problems(link, last, marks)
+            last = Head(link.number, link.digest)
         if (newest := max(mark.number for mark in marks)) > last.number:
-            problems.append(f"Records {last.number + 1} to {newest} are missing.")
-        return Verified(last, first, tuple(problems))
+            problems.append(f"{_count(last.number + 1, newest)} missing.")
+        return Verified(last, kept[0].number if kept else 0, tuple(problems))
+
+    def _link(self, number: int) -> _Link:
+        try:
+            value = self._require(number)
+            record = AuditRecord.from_json(value)
+            removed = Head() if record.removed is None else Head(**record.removed)
+        except (DatasetError, KeyError, TypeError, ValueError) as error:
+            return _Link(number, unreadable=f"Record {number} can't be read: {error}.")
+        return _Link(number, record.number, record.previous, digest_of(value), removed)
 
     def _prune(self, before: datetime) -> None:
-        """Remove directories of records that are all older, except the newest, and note that first."""
+        """Remove directories of records that are all older, except the newest, and note that first.
+
+        The record after a directory has the digest of its last one, which may be gone if a removal was killed.
+        """
         for shard in self._shards()[:-1]:
-            number = (int(shard) + 1) * SHARD - 1
+            number = (int(shard) + 1) * SHARD
             try:
-                value = self._require(number)
-                if AuditRecord.from_json(value).at >= before:
+                after = AuditRecord.from_json(self._require(number))
+                if after.at >= before:
                     return
-                self.append(AuditEvent.PRUNED, removed={"number": number, "digest": digest_of(value)})
+                self.append(AuditEvent.PRUNED, removed={"number": number - 1, "digest": after.previous})
                 files.remove_tree(join(self.store.uri, shard))
             except Exception:  # of any file system; the next thousandth record tries again
                 log.warning("Old records of the audit log could not be removed.", exc_info=True)
@@ -265,14 +265,42 @@ def digest_of(value: Mapping[str, Any]) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _problems(number: int, record: AuditRecord, last: Head) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """What a verification needs of a record.
+
+    Attributes:
+        number: The number that its file is named after.
+        own: The number that it says it has.
+        previous: The digest of the record before, as it says.
+        digest: Its own digest; empty if it can't be read.
+        removed: The newest record that it says was removed.
+        unreadable: Why it can't be read; empty if it can.
+    """
+
+    number: int
+    own: int = 0
+    previous: str = ""
+    digest: str = ""
+    removed: Head = Head()
+    unreadable: str = ""
+
+
+def _problems(link: _Link, last: Head, marks: Iterable[Head]) -> Iterator[str]:
     """Yield what is wrong with a record after ``last``, whose digest is empty if it could not be read."""
-    if record.number != number:
-        yield f"Record {number} is record {record.number}, in its place."
+    number = link.number
     if number != last.number + 1:
-        gone = (
-            f"Record {number - 1} is" if number == last.number + 2 else f"Records {last.number + 1} to {number - 1} are"
-        )
-        yield f"{gone} missing."
-    elif last.digest and record.previous != last.digest:
+        yield f"{_count(last.number + 1, number - 1)} missing."
+    if link.unreadable:
+        yield link.unreadable
+        return
+    if link.own != number:
+        yield f"Record {number} is record {link.own}, in its place."
+    if number == last.number + 1 and link.previous != last.digest and (last.digest or not last.number):
         yield f"Record {last.number} was changed, or record {number} was: the chain is broken between them."
+    if any(mark.number == number and mark.digest != link.digest for mark in marks):
+        yield f"Record {number} was changed: its digest was noted, and is another one now."
+
+
+def _count(first: int, last: int) -> str:
+    return f"Record {first} is" if first == last else f"Records {first} to {last} are"

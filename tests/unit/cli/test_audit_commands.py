@@ -72,7 +72,7 @@ def test_a_verification_and_what_it_notes(run: Shell, workspace: str) -> None:
     newest.unlink()
     cut_off = run("audit", "verify", "--workspace", workspace, "--known", first.out.strip())
     assert (cut_off.code, cut_off.out) == (1, "")
-    assert "The audit log is not what was written. Records 4 to 4 are missing." in cut_off.err
+    assert "The audit log is not what was written. Record 4 is missing." in cut_off.err
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,14 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from fsspec.implementations.local import LocalFileSystem
 
 from airflow_provider_connect_offsets.exceptions import DatasetError
 from airflow_provider_connect_offsets.workspace import datasets, files, schemas
 from airflow_provider_connect_offsets.workspace.datasets import (
     arrow_schema,
     each_read_once,
+    is_finished,
     read_dataset,
     read_dataset_if_any,
     read_newest,
@@ -89,6 +91,26 @@ def test_rows_of_many_are_read_once(tmp_path: Path) -> None:
     assert read_dataset_if_any(uri, schemas.VERDICTS, connector=("b",)) == []
     with pytest.raises(DatasetError, match="does not exist"):
         read_dataset(uri, schemas.VERDICTS, connector=("b",))
+
+
+def test_what_a_killed_removal_leaves_is_not_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a dataset, and of a directory that has several."""
+
+    def die(*_arguments: object, **_named: object) -> None:
+        raise SystemExit(137)
+
+    nested = [str(tmp_path / "run" / name) for name in ("a", "b")]
+    for uri in nested:
+        write_dataset(uri, schemas.VERDICTS, [full_row(schemas.VERDICTS)])
+    monkeypatch.setattr(LocalFileSystem, "rm", die)
+
+    with pytest.raises(SystemExit):
+        files.remove_tree(nested[0])
+    assert [is_finished(uri) for uri in nested] == [False, True]
+    with pytest.raises(SystemExit):
+        files.remove_tree(str(tmp_path / "run"))
+    assert not any(is_finished(uri) for uri in nested)
+    assert "part-00000.parquet" in files.list_names(nested[1])
 
 
 def test_an_empty_dataset_is_one(tmp_path: Path) -> None:
