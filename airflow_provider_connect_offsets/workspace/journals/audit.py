@@ -209,8 +209,9 @@ class AuditLog:
                 return
 
     def _newest(self) -> Head:
-        head = self._head()
-        if not head.number:
+        head, shards = self._head(), self._shards()
+        if not head.number or (shards and head.number // SHARD < int(shards[-1])):
+            # What follows it may have been removed, if someone wrote the head very late.
             number = max(self._numbers(), default=0)
             return Head(number, digest_of(self._require(number))) if number else Head()
         while files.exists(self._file(head.number + 1)):

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airflow_provider_connect_offsets.workspace.journals import audit as audit_module
-from airflow_provider_connect_offsets.workspace.journals.audit import AuditEvent, AuditLog, Head
+from airflow_provider_connect_offsets.workspace.journals.audit import AuditEvent, AuditLog, Head, digest_of
 from airflow_provider_connect_offsets.workspace.journals.journal_store import JournalStore
 
 KEY = "a key that only the workers have"
@@ -219,6 +219,18 @@ def test_a_removal_that_was_killed_is_completed(
         continue
     assert log.verify().problems == ()
     assert min(one.number for one in log.records()) == 8
+
+
+@pytest.mark.usefixtures("old_records")
+def test_a_head_that_was_written_very_late_does_no_harm(tmp_path: Path) -> None:
+    """As by a process that was suspended while thousands of records were added, and the first ones removed."""
+    log = log_in(tmp_path, days=30)
+    early = next(log.records())
+    log.append(AuditEvent.BEGUN, resource="now")
+    (tmp_path / "head.json").write_text(json.dumps({"number": 1, "digest": digest_of(early.as_json())}))
+
+    assert log.append(AuditEvent.BEGUN, resource="then").number == 12
+    assert log.verify().problems == ()
 
 
 def test_what_a_person_notes_can_be_read_again() -> None:
