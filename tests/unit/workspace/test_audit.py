@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.journals import audit as audit_module
 from airflow_provider_connect_offsets.workspace.journals.audit import AuditEvent, AuditLog, Head, digest_of
 from airflow_provider_connect_offsets.workspace.journals.journal_store import JournalStore
@@ -209,7 +210,7 @@ def test_a_removal_that_was_killed_is_completed(
 
     log = log_in(tmp_path, days=30)
     with monkeypatch.context() as patched:
-        patched.setattr(audit_module.files, "remove_tree", die)
+        patched.setattr(files, "remove_tree", die)
         with pytest.raises(SystemExit):
             log.append(AuditEvent.BEGUN, resource="now")
 
