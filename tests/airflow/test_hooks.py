@@ -98,6 +98,7 @@ def test_secrets_that_are_sent_unencrypted(
         ("SASL_SSL", "OAUTHBEARER", "http://me:s3cret@idp/token", ["http://idp/token"]),
         ("SASL_PLAINTEXT", "OAUTHBEARER", "http://idp/token", ["k:9092", "http://idp/token"]),
         ("SASL_SSL", "OAUTHBEARER", "http://localhost:8080/token", []),
+        ("SASL_SSL", "OAUTHBEARER", "http://[idp/token", []),
         ("SASL_PLAINTEXT", "SCRAM-SHA-512", "", []),
         ("SASL_SSL", "PLAIN", "", []),
     ],

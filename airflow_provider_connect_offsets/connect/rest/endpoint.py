@@ -130,8 +130,11 @@ class ConnectEndpoint:
 
 
 def is_unencrypted(url: str) -> bool:
-    """Whether a URL is an address of another machine over http."""
-    address = urlsplit(url)
+    """Whether a URL is an address of another machine over http; False for what is no URL."""
+    try:
+        address = urlsplit(url)
+    except ValueError:
+        return False
     return address.scheme == "http" and not _is_here(address.hostname or "")
 
 

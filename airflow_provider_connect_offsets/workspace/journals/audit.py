@@ -92,6 +92,11 @@ class Head:
         return f"{self.number}:{self.digest}"
 
     @classmethod
+    def of(cls, fields: Mapping[str, Any]) -> Head:
+        """Read the JSON fields of one; raises :class:`KeyError`, :class:`TypeError` or :class:`ValueError`."""
+        return cls(int(fields["number"]), str(fields["digest"]))
+
+    @classmethod
     def parse(cls, text: str) -> Head:
         """Read ``NUMBER:DIGEST``; raises :class:`ValueError`."""
         number, _, digest = text.strip().partition(":")
@@ -186,9 +191,11 @@ class AuditLog:
         try:
             value = self._require(number)
             record = AuditRecord.from_json(value)
-            removed = Head() if record.removed is None else Head(**record.removed)
+            removed = Head() if record.removed is None else Head.of(record.removed)
         except (DatasetError, KeyError, TypeError, ValueError) as error:
             return _Link(number, unreadable=f"Record {number} can't be read: {error}.")
+        if removed.number >= number:  # it must be among those whose chain is verified
+            return _Link(number, unreadable=f"Record {number} says that record {removed.number} was removed before it.")
         return _Link(number, record.number, record.previous, digest_of(value), removed)
 
     def _prune(self, before: datetime) -> None:
@@ -229,7 +236,7 @@ class AuditLog:
         uri = join(self.store.uri, "head.json")
         found = self.store.read(uri)
         try:
-            return Head() if found is None else Head(int(found["number"]), str(found["digest"]))
+            return Head() if found is None else Head.of(found)
         except (KeyError, TypeError, ValueError) as error:
             raise DatasetError(f"{uri} is damaged: {error!r}") from error
 
@@ -276,7 +283,7 @@ class _Link:
         previous: The digest of the record before, as it says.
         digest: Its own digest; empty if it can't be read.
         removed: The newest record that it says was removed.
-        unreadable: Why it can't be read; empty if it can.
+        unreadable: A sentence on why it can't be read; empty if it can.
     """
 
     number: int

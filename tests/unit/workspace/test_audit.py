@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -9,12 +10,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.journals import audit as audit_module
-from airflow_provider_connect_offsets.workspace.journals.audit import AuditEvent, AuditLog, Head, digest_of
+from airflow_provider_connect_offsets.workspace.journals.audit import AuditEvent, AuditLog, AuditRecord, Head, digest_of
 from airflow_provider_connect_offsets.workspace.journals.journal_store import JournalStore
 
 KEY = "a key that only the workers have"
@@ -39,6 +40,11 @@ def file_of(path: Path, number: int) -> Path:
 def edit(file: Path, **fields: object) -> None:
     """Change fields of a record, as someone does who has a text editor."""
     file.write_text(json.dumps({**json.loads(file.read_text()), **fields}))
+
+
+def pretend_removed(path: Path, number: int, last: object) -> None:
+    """Let a record say that others were removed, so that nobody asks for them."""
+    edit(file_of(path, number), event="pruned", removed={"number": last, "digest": ""})
 
 
 def remove(path: Path, number: int) -> None:
@@ -79,6 +85,13 @@ def test_a_log_that_nobody_touched(tmp_path: Path) -> None:
     [
         (lambda path: edit(file_of(path, 3), run="another/run"), "Record 3 was changed, or record 4 was"),
         (lambda path: edit(file_of(path, 7), run="another/run"), "Record 7 was changed: its digest was noted"),
+        (lambda path: pretend_removed(path, 7, 3), "Record 7 was changed: its digest was noted"),
+        (lambda path: pretend_removed(path, 5, 3), "Record 5 was changed, or record 6 was"),
+        (
+            lambda path: pretend_removed(path, 3, 7),
+            "Record 3 says that record 7 was removed before it.",
+        ),
+        (lambda path: pretend_removed(path, 3, "many"), "Record 3 can't be read"),
         (lambda path: remove(path, 3), "Record 3 is missing."),
         (lambda path: remove(path, 1), "Record 1 is missing."),
         (lambda path: remove(path, 7), "Record 7 is missing."),
@@ -86,7 +99,17 @@ def test_a_log_that_nobody_touched(tmp_path: Path) -> None:
         (lambda path: file_of(path, 3).write_text("{"), "Record 3 can't be read"),
         (lambda path: (path / "head.json").write_text('{"number": "x"}'), "head.json is damaged"),
     ],
-    ids=["changed", "newest changed", "missing", "first missing", "newest missing", "exchanged", "damaged", "head"],
+    ids=[
+        "changed",
+        "newest changed",
+        *("removal", "earlier removal", "later removal", "no removal"),
+        "missing",
+        "first missing",
+        "newest missing",
+        "exchanged",
+        "damaged",
+        "head",
+    ],
 )
 def test_what_is_not_as_it_was_written_is_found(tamper: Callable[[Path], None], said: str, tmp_path: Path) -> None:
     """With the number of the record."""
@@ -94,6 +117,28 @@ def test_what_is_not_as_it_was_written_is_found(tamper: Callable[[Path], None], 
     tamper(tmp_path)
 
     assert any(said in problem for problem in log.verify().problems), log.verify().problems
+
+
+@given(
+    number=st.integers(1, 7),
+    field=st.sampled_from([field.name for field in dataclasses.fields(AuditRecord)]),
+    value=st.none()
+    | st.text(max_size=5)
+    | st.integers(0, 9)
+    | st.sampled_from(AuditEvent)
+    | st.fixed_dictionaries({"number": st.integers(0, 9) | st.text(max_size=1), "digest": st.text(max_size=1)}),
+)
+@settings(deadline=None)
+def test_no_field_can_be_changed(
+    number: int, field: str, value: object, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Not in any record, whatever it says then; also not that records were removed."""
+    path = tmp_path_factory.mktemp("log")
+    log = filled(path, 7)
+    assume(json.loads(file_of(path, number).read_text())[field] != value)
+    edit(file_of(path, number), **{field: value})
+
+    assert log.verify().problems
 
 
 def test_a_chain_that_was_written_anew_is_found_by_what_was_noted(tmp_path: Path) -> None:
