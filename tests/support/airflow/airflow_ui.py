@@ -69,10 +69,19 @@ class AirflowUi:
         """Its API."""
         return AirflowAt(self.url, self.login)
 
+    def go_to(self, path: str = "") -> None:
+        """Open a page of the UI, on the tab that is in front, as a person does.
+
+        Another one may be: a report that was opened. Chromium draws no frames behind it, and without these a menu of
+        the UI does not take the focus.
+        """
+        self.page.bring_to_front()
+        self.page.goto(f"{self.url}{path}")
+
     def sign_in(self, login: Login) -> None:
         """Sign in as a user; whoever was signed in no longer is."""
         self.page.context.clear_cookies()
-        self.page.goto(self.url)
+        self.go_to()
         self.page.get_by_label("Username").fill(login.username)
         self.page.get_by_label("Password").fill(login.password)
         self.page.get_by_role("button", name="Sign in").press("Enter")
@@ -110,7 +119,7 @@ class AirflowUi:
 
     def open_overview(self) -> Page:
         """Open the page of the workspace from Airflow's navigation, with keys."""
-        self.page.goto(self.url)
+        self.go_to()
         self.page.get_by_role("button", name="Browse").press("Enter")
         entry = self.page.get_by_role("menuitem", name="Connect offsets")
         entry.wait_for()
@@ -126,7 +135,7 @@ class AirflowUi:
 
     def open_form(self, dag_id: str) -> TriggerForm:
         """Open the DAG and press Trigger."""
-        self.page.goto(f"{self.url}/dags/{dag_id}")
+        self.go_to(f"/dags/{dag_id}")
         self.hand.press(self.page.get_by_role("button", name="Trigger").first)
         return TriggerForm(self.page.get_by_role("dialog"), dag_id, self.hand)
 
@@ -134,7 +143,7 @@ class AirflowUi:
         self, conn_id: str, kind: str, fields: Mapping[str, str], *, extra: Mapping[str, str] | None = None
     ) -> None:
         """Fill in the connection's form and save it; ``extra``: the fields of this kind only."""
-        self.page.goto(f"{self.url}/connections")
+        self.go_to("/connections")
         self.page.get_by_role("button", name="Add Connection").click()
         dialog = self.page.get_by_role("dialog")
         dialog.locator("[name=connection_id]").press_sequentially(conn_id)
@@ -175,12 +184,12 @@ class DagRunUi:
 
     def open(self, *more: str) -> None:
         """Open its page, or one of its tasks'."""
-        self.page.goto("/".join((self.ui.url, "dags", self.dag_id, "runs", self.run_id, *more)))
+        self.ui.go_to("/".join(("/dags", self.dag_id, "runs", self.run_id, *more)))
 
     def end(self) -> str:
         """Wait until the run has ended, and return the state that the UI shows then."""
         self._wait(lambda: self._call()["state"] in _ENDED, "has not ended")
-        self.page.goto(f"{self.ui.url}/dags/{self.dag_id}/runs")
+        self.ui.go_to(f"/dags/{self.dag_id}/runs")
         row = self.page.locator("tbody tr").filter(has_text=self.run_id)
         state = _state_in(row)
         if state == "failed":
@@ -249,7 +258,7 @@ class DagRunUi:
 
     def _await_question(self) -> Locator:
         self._wait(lambda: self._call("hitlDetails?response_received=false")["total_entries"], "has no question")
-        self.page.goto(f"{self.ui.url}/required_actions")
+        self.ui.go_to("/required_actions")
         row = self.page.locator("tbody tr").filter(has_text=self.run_id)
         row.wait_for()
         return row
