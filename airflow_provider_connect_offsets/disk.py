@@ -49,7 +49,9 @@ def create(path: Path, content: bytes, *, umask: int) -> bool:
     try:
         os.link(temporary, path)
     except FileExistsError:
-        return False
+        # On NFS also if the answer was lost, and the link was requested again; the number of links tells (link(2)).
+        if temporary.stat().st_nlink == 1:
+            return False
     finally:
         temporary.unlink()
     _sync(path.parent)

@@ -222,7 +222,7 @@ def require_single_creation(root: str) -> None:
         WorkspaceUnwritable: The file can't be written.
     """
     probe = f"{root.rstrip('/')}/created-once"
-    if create_bytes(probe, b"") and create_bytes(probe, b""):
+    if create_bytes(probe, b"1") and create_bytes(probe, b"2"):
         raise DatasetError(
             f"Nothing was done: {root} can't keep leases, because its store lets a file that exists be created again. "
             "The second creation must fail (If-None-Match of S3). Otherwise, two runs might change the same connector "

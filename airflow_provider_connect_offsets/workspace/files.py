@@ -109,6 +109,11 @@ def write_bytes(uri: str, content: bytes) -> None:
 def create_bytes(uri: str, content: bytes) -> bool:
     """Publish a file unless it exists; of two callers only one succeeds.
 
+    Args:
+        uri: The file.
+        content: Must be the caller's own, as it names a run or a process. If an object store's answer is lost, its
+            client asks again and is told that the file exists; then the content says whether this call has created it.
+
     Returns:
         Whether this call created the file.
 
@@ -127,7 +132,7 @@ def create_bytes(uri: str, content: bytes) -> bool:
         try:
             file_system.pipe_file(path, content, mode="create")
         except FileExistsError:
-            return False
+            return bool(file_system.cat_file(path) == content)
         return True
 
 

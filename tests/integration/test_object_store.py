@@ -5,6 +5,9 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from aiobotocore.httpsession import AIOHTTPSession
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.exceptions import ConnectionClosedError
 
 from airflow_provider_connect_offsets.exceptions import WorkspaceUnwritable
 from airflow_provider_connect_offsets.saga import operate
@@ -54,6 +57,25 @@ def test_of_many_who_create_one_file_one_succeeds(root: str) -> None:
 
     assert sum(created) == 1
     assert files.read_bytes(uri) == b"%d" % created.index(True)
+
+
+def test_a_file_is_created_though_the_answer_is_lost(root: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client repeats the request, and the store says that the file exists; one of another caller does exist."""
+    uri, send, lost = join(root, "lease"), AIOHTTPSession.send, list[str]()
+
+    async def lose_the_first(session: AIOHTTPSession, request: AWSPreparedRequest) -> AWSResponse:
+        answer = await send(session, request)
+        if not lost:
+            lost.append(request.method)
+            raise ConnectionClosedError(endpoint_url=request.url)
+        return answer
+
+    monkeypatch.setattr(AIOHTTPSession, "send", lose_the_first)
+
+    assert files.create_bytes(uri, b"mine")
+    assert lost == ["PUT"]
+    assert not files.create_bytes(uri, b"another one's")
+    assert files.read_bytes(uri) == b"mine"
 
 
 def test_a_missing_bucket_is_not_created(store: ObjectStore) -> None:

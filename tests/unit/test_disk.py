@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -87,6 +89,22 @@ def test_only_one_creates_a_file(tmp_path: Path) -> None:
         one.join()
 
     assert [b"%d" % n for n in created] == [(tmp_path / "a").read_bytes()]
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_a_file_is_created_though_the_answer_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NFS repeats the request, and then says that the file exists; one of another caller does exist."""
+    link = os.link
+
+    def link_twice(temporary: Path, path: Path) -> None:
+        with suppress(FileExistsError):
+            link(temporary, path)
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+
+    monkeypatch.setattr(os, "link", link_twice)
+
+    assert disk.create(tmp_path / "a", b"x", umask=0o077)
+    assert not disk.create(tmp_path / "a", b"x", umask=0o077)
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
