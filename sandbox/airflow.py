@@ -122,16 +122,9 @@ class Airflow(ABC):
 
     def call(self, method: str, path: str, body: object = None) -> Any:
         """Make a request of the REST API (``/api/v2`` is put before ``path``) and return the answer's JSON."""
-        return self._ask(method, f"/api/v2{path}", body)
-
-    def ask_ui(self, path: str) -> Any:
-        """Get the data of the UI's own pages (``/ui`` is put before ``path``)."""
-        return self._ask("GET", f"/ui{path}")
-
-    def _ask(self, method: str, path: str, body: object = None) -> Any:
         with _session() as session:
             session.headers["Authorization"] = f"Bearer {self._token(session)}"
-            response = session.request(method, f"{self.url}{path}", json=body, timeout=60)
+            response = session.request(method, f"{self.url}/api/v2{path}", json=body, timeout=60)
         response.raise_for_status()
         return response.json() if response.content else None
 

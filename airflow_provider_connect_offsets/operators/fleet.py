@@ -58,7 +58,6 @@ class SnapshotFleetOperator(ReportedOperator):
     """
 
     parameters: ClassVar[Models] = (FleetChangeParams, ConnectorConnectionParams, PartParams)
-    ui_color = "#dbe7f3"
 
     def execute(self, context: Context) -> str:
         """Write the snapshots; fails before it touches anything if the request is invalid."""

@@ -200,11 +200,6 @@ def produce(broker: Broker, topic: str, count: int, *, mark: str) -> None:
         )
 
 
-def in_another_run(there: FailingOver, run: str) -> FailingOver:
-    """The same in another run."""
-    return replace(there, run=run)
-
-
 def _values(broker: Broker, topics: tuple[str, ...]) -> dict[TopicPartition, list[bytes]]:
     found: dict[TopicPartition, list[bytes]] = {}
     for topic in topics:
