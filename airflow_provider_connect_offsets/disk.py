@@ -49,8 +49,8 @@ def create(path: Path, content: bytes, *, umask: int) -> bool:
     try:
         os.link(temporary, path)
     except FileExistsError:
-        # On NFS also if the answer was lost, and the link was requested again; the number of links tells (link(2)).
-        if temporary.stat().st_nlink == 1:
+        # On NFS also if the answer was lost, and the link was requested again: then there are two links (open(2)).
+        if temporary.stat().st_nlink != 2:
             return False
     finally:
         temporary.unlink()
