@@ -13,6 +13,7 @@ from tests.support.shares import ENDS, SEED, SHARE, Share
 TOP = Path(__file__).parents[2]
 MARKERS = tomllib.loads((TOP / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]["markers"]
 MAKEFILE = (TOP / "Makefile").read_text()
+CI = (TOP / ".ci" / "run").read_text()
 DOCUMENTED = (TOP / "docs" / "tests.md").read_text()
 SUITES = [marker for marker in MARKERS if not marker.startswith(("long:", "drawn:", "submits:"))]
 
@@ -54,6 +55,14 @@ def test_a_share_ends_in_time(ends: int | None, *, is_over: bool, monkeypatch: p
         monkeypatch.setenv(ENDS, str(ends))
 
     assert Share.of_environment().is_over is is_over
+
+
+def test_only_samples_end_at_a_moment() -> None:
+    """A floor of lines, or a quickstart, would fail or prove nothing if all of its tests were skipped as too late."""
+    ending = [line for line in CI.splitlines() if ENDS in line]
+
+    assert ending
+    assert all(re.fullmatch(rf" *{ENDS}=\S+ (\w+=\d+ )?{SHARE}=\d+ make test-\w+", line) for line in ending)
 
 
 def test_a_share_is_run_again_by_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
