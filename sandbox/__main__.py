@@ -12,10 +12,11 @@ import requests
 from rich.console import Console
 from rich.table import Column, Table
 
+from sandbox.class_archive import write_class_archive
 from sandbox.connect import ConnectAt
 from sandbox.daemon import Daemon, Running
 from sandbox.errors import RestRefusal, SandboxError
-from sandbox.jars import KAFKA_VERSION, OLDER_VERSIONS, kafka_jars
+from sandbox.jars import KAFKA_VERSION, OLDER_VERSIONS, class_archive, kafka_jars
 
 _out = Console(highlight=False, soft_wrap=True)
 _errors = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -100,7 +101,14 @@ def _down(daemon: Daemon) -> int:
 
 
 def _jars(_daemon: Daemon) -> int:
-    return _fetched(KAFKA_VERSION)
+    _fetched(KAFKA_VERSION)
+    if not class_archive().exists():
+        try:
+            with _errors.status("Archiving Kafka's classes once, so that its servers start sooner …"):
+                write_class_archive()
+        except SandboxError as error:  # all works without it
+            _errors.print(str(error), style="yellow", markup=False)
+    return 0
 
 
 def _older_jars(_daemon: Daemon) -> int:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sandbox.errors import SandboxError
-from sandbox.java import java
+from sandbox.java import java, vm_version
 
 KAFKA_VERSION = "4.3.1"
 # Those that `make test-versions` runs as well; of the first the REST API can't change offsets yet.
@@ -75,6 +75,11 @@ def kafka_jars(version: str = KAFKA_VERSION) -> Path:
     It is created atomically. If several processes need it at once, one fetches and the others wait.
     """
     return jars_of(cache_directory(version), modules(version))
+
+
+def class_archive(version: str = KAFKA_VERSION) -> Path:
+    """Where the JVM's archive of a version's classes is, beside the jars, if ``class_archive.py`` has written it."""
+    return cache_directory(version) / f"classes-{vm_version(java())}.jsa"
 
 
 def connector_plugins(name: str) -> Path:

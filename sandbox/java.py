@@ -51,6 +51,15 @@ def _version_of(binary: Path) -> int | None:
     return int(version[1]) if version else None
 
 
+@functools.cache
+def vm_version(binary: Path) -> str:
+    """The version of the JVM, with its build."""
+    version = re.search(r"java\.vm\.version = (\S+)", _settings(binary))
+    if version is None:
+        raise SandboxError(f"{binary} does not tell the version of its JVM: {install_hint()}")
+    return version[1]
+
+
 def _settings(binary: Path) -> str:
     command = [str(binary), "-XshowSettings:properties", "-version"]
     return subprocess.run(command, capture_output=True, text=True, check=False).stderr

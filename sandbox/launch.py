@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from sandbox.jars import KAFKA_VERSION, kafka_jars, logs_by_log4j2
+from sandbox.jars import KAFKA_VERSION, class_archive, kafka_jars, logs_by_log4j2
 from sandbox.java import java
 
 # Small heap, no second compiler tier and the collector with the least threads: quick to start, three fit in 1 GB.
 # No performance data: the JVM keeps it in a file outside the sandbox that a killed process leaves behind.
-_OPTIONS = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Djava.awt.headless=true")
+OPTIONS = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Djava.awt.headless=true")
 
 
 def kafka_command(
@@ -27,9 +27,11 @@ def kafka_command(
     """
     scratch = home / "tmp"
     scratch.mkdir(exist_ok=True)
+    archive = class_archive(version)
     return [
         str(java()),
-        *_OPTIONS,
+        *OPTIONS,
+        *([f"-XX:SharedArchiveFile={archive}"] if archive.exists() else []),
         f"-Djava.io.tmpdir={scratch}",
         _logging(home, version),
         *options,
