@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from airflow_provider_connect_offsets.offsets.requests.failover import Move, digest_of_sums, row_numbers
+from airflow_provider_connect_offsets.offsets.requests.failover import (
+    FailoverRequest,
+    Move,
+    digest_of_sums,
+    row_numbers,
+)
 from airflow_provider_connect_offsets.pipeline.failover import translate_job
-from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
+from airflow_provider_connect_offsets.pipeline.failover.translation_summary import errors_of
+from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.files import read_json, write_json
 from airflow_provider_connect_offsets.workspace.flow_schemas import (
     COMPARE_RANGES,
@@ -18,17 +27,58 @@ from airflow_provider_connect_offsets.workspace.flow_schemas import (
     TRANSLATION,
 )
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
-from airflow_provider_connect_offsets.workspace.schemas import GROUP_OFFSETS
 from tests.support.programs.submitting import Cluster, UserSettings, assert_same_on_cluster, submit
 from tests.support.rows.frames import as_for_large_datasets
-from tests.support.rows.written_failover import write_checked_claims, write_digests, write_observation
+from tests.support.rows.written_failover import GROUPS, write_checked_claims, write_digests, write_observation
 
+KIND = "a share group (KIP-932) or a streams group (KIP-1071)"
+# Three partitions are translated by offset syncs; the one of the group `behind` is to be found in the records.
+IN_SIGHT = 4 / len(GROUPS)
 Row = tuple[int | None, bool, str, str, bool | None]
+
+
+@dataclass(frozen=True)
+class Translated:
+    """A run, and its summary."""
+
+    directory: FailoverDirectory
+    summary: dict[str, Any]
+
+    def errors(self, **requested: Any) -> list[str]:
+        """The reasons to refuse it, if something else had been requested."""
+        request = FailoverRequest.from_json(read_json(self.directory.request))
+        return errors_of(replace(request, **requested), self.summary)
+
+
+Translate = Callable[..., Translated]
 
 
 @pytest.fixture
 def directory(tmp_path: Path) -> FailoverDirectory:
     return FailoverDirectory(tmp_path.as_uri())
+
+
+@pytest.fixture(scope="module")
+def translated(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Translate:
+    """Translates what was observed and requested, each once for all tests."""
+
+    @functools.cache
+    def run(**requested: Any) -> Translated:
+        directory = FailoverDirectory(tmp_path_factory.mktemp("run").as_uri())
+        write_observation(directory, min_coverage=0.3, **requested)
+        return Translated(directory, translate_job.run(spark, directory))
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def otherwise(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Translated:
+    """Groups of other kinds, some that may go back, and a mapping that a reset has kept."""
+    directory = FailoverDirectory(tmp_path_factory.mktemp("run").as_uri())
+    write_observation(directory, min_coverage=0.5, rewind="ahead|reading", kept=[(1, 4, 4)])
+    named = {"kinds": {"busy": KIND}, "unmovable": {"clicks": KIND}}
+    write_json(directory.members, {**read_json(directory.members), **named})
+    return Translated(directory, translate_job.run(spark, directory))
 
 
 def rows(directory: FailoverDirectory) -> dict[str, dict[str, Any]]:
@@ -40,13 +90,11 @@ def answer_of(row: dict[str, Any]) -> Row:
     return row["downstream"], row["exact"], row["method"], row["action"], row["covered"]
 
 
-def test_each_group_gets_its_offset_or_a_reason(spark: SparkSession, directory: FailoverDirectory) -> None:
+def test_each_group_gets_its_offset_or_a_reason(translated: Translate) -> None:
     """Groups are between mappings, at the end, behind all syncs, active, ahead, there already, or not replicated."""
-    write_observation(directory, min_coverage=0.3)
+    summary = translated().summary
 
-    summary = translate_job.run(spark, directory)
-
-    found = rows(directory)
+    found = rows(translated().directory)
     assert {name: answer_of(row) for name, row in found.items()} == {
         "between": (70, False, "bracket", "commit", True),
         "at the end": (100, True, "end", "commit", True),
@@ -88,47 +136,26 @@ def test_settings_change_no_answer(spark: SparkSession, directory: FailoverDirec
     assert rows(other) == rows(directory)
 
 
-def test_groups_of_other_kinds_are_named(spark: SparkSession, directory: FailoverDirectory) -> None:
+def test_groups_of_other_kinds_are_named(otherwise: Translated) -> None:
     """On the target such a group is the reason why one is not moved; those of the source are in the summary."""
-    kind = "a share group (KIP-932) or a streams group (KIP-1071)"
-    write_observation(directory, min_coverage=0.3)
-    members = read_json(directory.members)
-    named = {"kinds": {"busy": kind}, "unmovable": {"clicks": kind}}
-    write_json(directory.members, {**members, **named})
-
-    summary = translate_job.run(spark, directory)
-
-    assert rows(directory)["busy"]["reason"] == f"on the target it isn't a consumer group but {kind}"
-    assert summary["unmovable"] == {"clicks": kind}
-    write_dataset(directory.group_offsets, GROUP_OFFSETS, [])
-    assert translate_job.run(spark, directory)["errors"] == [
-        (
-            "No group that matches '.*' has an offset in a topic that 'here' replicates to 'there'. "
-            f"'clicks' is {kind}, which can't be moved."
-        )
-    ]
+    assert rows(otherwise.directory)["busy"]["reason"] == f"on the target it isn't a consumer group but {KIND}"
+    assert otherwise.summary["unmovable"] == {"clicks": KIND}
 
 
-def test_the_digest_is_that_of_what_is_to_be_committed(spark: SparkSession, directory: FailoverDirectory) -> None:
+def test_the_digest_is_that_of_what_is_to_be_committed(translated: Translate) -> None:
     """Spark and Python give one digest for one translation."""
-    write_observation(directory, min_coverage=0.3)
-
-    summary = translate_job.run(spark, directory)
-
     named = [
         row_numbers(row["group"], row["target_topic"], row["kafka_partition"], row["downstream"])
-        for row in rows(directory).values()
+        for row in rows(translated().directory).values()
         if row["action"] == Move.COMMIT
     ]
     assert len(named) == 2
-    assert summary["digest"] == digest_of_sums(map(sum, zip(*named, strict=True)))
+    assert translated().summary["digest"] == digest_of_sums(map(sum, zip(*named, strict=True)))
 
 
-def test_too_little_coverage_closes_the_gate(spark: SparkSession, directory: FailoverDirectory) -> None:
+def test_too_little_coverage_closes_the_gate(translated: Translate) -> None:
     """It says how much, and names the first groups and why."""
-    write_observation(directory)
-
-    [error] = translate_job.run(spark, directory)["errors"]
+    [error] = translated().errors(min_coverage=1)
 
     assert error.startswith(
         "3 of 7 partitions are translated, fewer than min_coverage (1) requires. 'ahead': on the target"
@@ -136,22 +163,31 @@ def test_too_little_coverage_closes_the_gate(spark: SparkSession, directory: Fai
     assert error.endswith("and 1 more group.")
 
 
-def test_a_group_that_may_go_back(spark: SparkSession, directory: FailoverDirectory) -> None:
-    """Only those that are named."""
-    write_observation(directory, min_coverage=0.5, rewind="ahead|busy")
-
-    assert translate_job.run(spark, directory)["errors"] == []
-
-    assert (answer_of(rows(directory)["ahead"])[3], answer_of(rows(directory)["busy"])[3]) == ("commit", "skip")
+def test_what_records_will_show_leaves_the_gate_open(translated: Translate) -> None:
+    """All of both logs is going to be read: at worst the group begins with the first record that is there."""
+    assert translated().errors(min_coverage=IN_SIGHT) == []
+    assert translated().summary["to_be_found"] == {"partitions": 1, "max_rereads": 100}
 
 
-def test_mappings_that_a_reset_has_kept_give_an_offset(spark: SparkSession, directory: FailoverDirectory) -> None:
+@pytest.mark.parametrize("limit", [{"compared": 0}, {"compared": 30}, {"compared_total": 200}])
+def test_not_where_too_little_will_be_read(translated: Translate, limit: dict[str, int]) -> None:
+    """Nothing would be found, and the flow be stopped in vain."""
+    [error] = translated(**limit).errors(min_coverage=IN_SIGHT)
+
+    assert error.startswith("3 of 7 partitions are translated, fewer than min_coverage (0.57")
+
+
+def test_a_group_that_may_go_back(otherwise: Translated) -> None:
+    """Only those that are named, and none that has members."""
+    assert otherwise.summary["errors"] == []
+
+    found = rows(otherwise.directory)
+    assert [answer_of(found[name])[3] for name in ("ahead", "reading")] == ["commit", "skip"]
+
+
+def test_mappings_that_a_reset_has_kept_give_an_offset(otherwise: Translated) -> None:
     """Of a partition whose syncs the reset has emptied, with the last mapping; without them nothing was known of it."""
-    write_observation(directory, min_coverage=0.3, kept=[(1, 4, 4)])
-
-    translate_job.run(spark, directory)
-
-    assert answer_of(rows(directory)["behind"]) == (10, False, "bracket", "commit", True)
+    assert answer_of(rows(otherwise.directory)["behind"]) == (10, False, "bracket", "commit", True)
 
 
 def test_records_that_are_the_same_prove_an_offset(spark: SparkSession, directory: FailoverDirectory) -> None:
@@ -180,46 +216,38 @@ def test_a_record_of_somebody_else_closes_nothing_but_the_claims(
     assert row["reason"].endswith("; at most 1 record is read again")
 
 
-def test_witnesses_that_contradict_each_other_are_named(spark: SparkSession, directory: FailoverDirectory) -> None:
+def test_witnesses_that_contradict_each_other_are_named(translated: Translate) -> None:
     """A group that may resume on either side of an offset sync whose records differ is left alone."""
-    write_observation(directory, min_coverage=0.3, contradicted=(75, 75))
+    found = rows(translated(contradicted=(75, 75)).directory)
 
-    translate_job.run(spark, directory)
-
-    row = rows(directory)["between"]
+    row = found["between"]
     assert (row["exact"], row["action"], row["covered"]) == (False, "skip", False)
     assert row["reason"].startswith(
         "an offset sync and the records contradict each other: according to the sync, offset 75 of the remote topic "
         "here.orders is the copy of offset 75, but their records differ."
     )
-    assert answer_of(rows(directory)["at the end"]) == (100, True, "end", "commit", True)
+    assert answer_of(found["at the end"]) == (100, True, "end", "commit", True)
 
 
-def test_what_is_worth_reading(spark: SparkSession, directory: FailoverDirectory) -> None:
+@pytest.mark.parametrize(("compared", "first"), [(30, 70), (50, 50)])
+def test_what_is_worth_reading(translated: Translate, compared: int, first: int) -> None:
     """From a little below the lowest position, and no more than was requested."""
-    write_observation(directory, min_coverage=0.3, compared=20)
+    ranges = read_dataset(translated(compared=compared).directory.compare_ranges, COMPARE_RANGES)
 
-    translate_job.run(spark, directory)
-
-    ranges = read_dataset(directory.compare_ranges, COMPARE_RANGES)
-    assert {row["kafka_partition"]: (row["source_from"], row["target_from"]) for row in ranges} == {
-        0: (80, 80),
-    }
+    assert {row["kafka_partition"]: (row["source_from"], row["target_from"]) for row in ranges} == {0: (first, first)}
 
 
-def test_what_is_beyond_the_limit_is_named(spark: SparkSession, directory: FailoverDirectory) -> None:
+def test_what_is_beyond_the_limit_is_named(translated: Translate) -> None:
     """By partition and how many records are not read."""
-    write_observation(directory, min_coverage=0.3, compared_total=200)
+    limited = translated(compared_total=200)
 
-    summary = translate_job.run(spark, directory)
-
-    assert summary["beyond_limit"] == {
+    assert limited.summary["beyond_limit"] == {
         "partitions": 1,
         "records": 200,
         "too_far": 0,
         "first": [{"topic": "orders", "kafka_partition": 1, "left_out": 200}],
     }
-    ranges = read_dataset(directory.compare_ranges, COMPARE_RANGES)
+    ranges = read_dataset(limited.directory.compare_ranges, COMPARE_RANGES)
     assert {row["kafka_partition"]: (row["source_from"], row["target_from"], row["left_out"]) for row in ranges} == {
         0: (0, 0, 0),
     }
@@ -227,15 +255,14 @@ def test_what_is_beyond_the_limit_is_named(spark: SparkSession, directory: Failo
 
 @pytest.mark.parametrize(("compared", "sampled"), [(0, {60, 70}), (30, {60}), (50, set())])
 def test_claims_whose_records_will_not_be_read_are_sampled(
-    spark: SparkSession, directory: FailoverDirectory, compared: int, sampled: set[int]
+    translated: Translate, compared: int, sampled: set[int]
 ) -> None:
     """Each claim once, also where nothing is read otherwise."""
-    write_observation(directory, min_coverage=0.3, compared=compared)
+    claims = read_dataset(translated(compared=compared).directory.sampled_claims, SAMPLED_CLAIMS)
 
-    translate_job.run(spark, directory)
-
-    found = [tuple(row.values()) for row in read_dataset(directory.sampled_claims, SAMPLED_CLAIMS)]
-    assert sorted(found) == [("orders", "here.orders", 0, at, at) for at in sorted(sampled)]
+    assert sorted(tuple(row.values()) for row in claims) == [
+        ("orders", "here.orders", 0, at, at) for at in sorted(sampled)
+    ]
 
 
 def test_a_sampled_claim_that_is_disproved_closes_the_gate(spark: SparkSession, directory: FailoverDirectory) -> None:
@@ -276,16 +303,17 @@ def test_unplanned_the_checkpoints_tell(spark: SparkSession, directory: Failover
     assert summary["errors"] == []
 
 
-def test_nothing_selected(spark: SparkSession, directory: FailoverDirectory) -> None:
-    """That is an error, not a success."""
-    write_observation(directory, topics="invoices")
+def test_nothing_selected(translated: Translate) -> None:
+    """That is an error, not a success; it names groups that can't be moved."""
+    nothing = translated(topics="invoices")
 
-    [error] = translate_job.run(spark, directory)["errors"]
+    [error] = nothing.summary["errors"]
+    [error_of_others] = replace(nothing, summary={**nothing.summary, "unmovable": {"clicks": KIND}}).errors()
 
-    assert error == (
-        "No group that matches '.*' has an offset in a topic that 'here' replicates to 'there'. "
-        "To find one where Kafka has ACLs, the user needs an ACL that allows Describe on the consumer group."
-    )
+    lacking = "No group that matches '.*' has an offset in a topic that 'here' replicates to 'there'. "
+    acl = "To find one where Kafka has ACLs, the user needs an ACL that allows Describe on the consumer group."
+    assert error == f"{lacking}{acl}"
+    assert error_of_others == f"{lacking}'clicks' is {KIND}, which can't be moved."
 
 
 def test_a_pattern_that_is_none_to_java(spark: SparkSession, directory: FailoverDirectory) -> None:

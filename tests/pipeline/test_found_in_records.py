@@ -17,33 +17,9 @@ from tests.support.model.mirror_answered import answered
 from tests.support.model.mirror_events import history
 from tests.support.model.mirror_rows import ReadFrom, read_from
 from tests.support.model.mirror_world import Ending
-from tests.support.rows.written_failover import GROUPS, write_observation
+from tests.support.rows.written_failover import write_observation
 
 HISTORIES = 100
-# Three partitions are translated by offset syncs; the one of the group `behind` is to be found in the records.
-IN_SIGHT = 4 / len(GROUPS)
-
-
-def test_they_leave_the_gate_open(spark: SparkSession, tmp_path: Path) -> None:
-    """All of both logs is going to be read: at worst the group begins with the first record that is there."""
-    directory = FailoverDirectory(tmp_path.as_uri())
-    write_observation(directory, min_coverage=IN_SIGHT)
-
-    summary = translate_job.run(spark, directory)
-
-    assert summary["errors"] == []
-    assert (summary["covered"], summary["to_be_found"]) == (3, {"partitions": 1, "max_rereads": 100})
-
-
-@pytest.mark.parametrize("limit", [{"compared": 0}, {"compared": 20}, {"compared_total": 100}])
-def test_not_where_too_little_will_be_read(spark: SparkSession, tmp_path: Path, limit: dict[str, Any]) -> None:
-    """Nothing would be found, and the flow be stopped in vain."""
-    directory = FailoverDirectory(tmp_path.as_uri())
-    write_observation(directory, min_coverage=IN_SIGHT, **limit)
-
-    [error] = translate_job.run(spark, directory)["errors"]
-
-    assert error.startswith("3 of 7 partitions are translated, fewer than min_coverage (0.57")
 
 
 @pytest.mark.parametrize(("limit", "found"), [({}, 1), ({"compared": 20}, 0)])

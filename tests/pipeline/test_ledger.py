@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from random import Random
 
@@ -145,11 +145,25 @@ def shortest(wrong: Iterable[Answer]) -> str:
     return min((str(answer) for answer in wrong), key=len, default="")
 
 
+def answered_by_name(spark: SparkSession, worlds: Mapping[str, Sequence[World]]) -> dict[str, list[Answer]]:
+    """The answers in worlds of several names, all translated at once."""
+    found = answered_with_ledger(spark, [world for made in worlds.values() for world in made])
+    names = {id(world): name for name, made in worlds.items() for world in made}
+    return {name: [one for one in found if names[id(one.world)] == name] for name in worlds}
+
+
+@pytest.fixture(scope="module", params=SEEDS)
+def histories(request: pytest.FixtureRequest, spark: SparkSession) -> dict[str, list[Answer]]:
+    """Answers in histories that a seed draws: ordinary ones, and others."""
+    seed = int(request.param)
+    worlds = {"ordinary": lost(seed, ordinary=True), "others": lost(seed, ordinary=False)}
+    return answered_by_name(spark, worlds)
+
+
 @pytest.mark.histories
-@pytest.mark.parametrize("seed", SEEDS)
-def test_ordinary_flows_are_exact(spark: SparkSession, seed: int) -> None:
+def test_ordinary_flows_are_exact(histories: dict[str, list[Answer]]) -> None:
     """With restarts, rewinds and pauses nothing is skipped, and 95 of 100 answers are exact, with or without syncs."""
-    found = answered_with_ledger(spark, lost(seed, ordinary=True))
+    found = histories["ordinary"]
 
     assert not shortest(one for one in found if one.wrong)
     can_be = [one for one in found if one.can_be_exact]
@@ -171,14 +185,6 @@ def killed_again_and_again(*, copies: int) -> World:
     world.flow.commit()
     world.observe()
     return world
-
-
-def test_workers_that_were_killed_at_once(spark: SparkSession) -> None:
-    """One of them may have copied a single record once more; what was replicated later shows that it is no new one."""
-    found = answered_with_ledger(spark, [killed_again_and_again(copies=copies) for copies in (1, 2, 5)])
-
-    assert not shortest(one for one in found if one.wrong)
-    assert all(one.exact for one in found)
 
 
 def with_a_twin(seed: int) -> World:
@@ -203,46 +209,67 @@ def with_a_twin(seed: int) -> World:
     return world
 
 
-@pytest.mark.histories
-def test_a_new_record_that_looks_like_an_earlier_one(spark: SparkSession) -> None:
-    """It is not taken for a second copy of that one."""
-    found = answered_with_ledger(spark, [with_a_twin(seed) for seed in range(HISTORIES)])
-
-    assert not shortest(one for one in found if one.wrong)
-    assert found
-
-
-def test_a_sync_before_a_new_remote_topic(spark: SparkSession) -> None:
-    """Readiness runs began when the remote topic was new already: only a later sync shows that the first is older.
+def before_a_new_remote_topic(seed: int) -> World:
+    """A flow whose first sync is older than the remote topic, which only a later sync shows.
 
     Between 0 at 0 and 6 at 1 lie six records of the source and one of the remote topic, which has room for no more.
     """
-    worlds = []
-    for seed in range(5):
-        world = World(ending=Ending.BROKEN, seed=seed)
-        world.produce(*range(5))
-        world.flow.replicate()
-        world.flow.commit()
-        world.recreate_target()
-        world.produce(*range(5, 19))
-        world.flow.replicate()
-        world.flow.commit()
-        world.syncs[:] = [Sync(*sent, number) for number, sent in enumerate([(0, 0), (6, 1), (10, 5), (15, 10)])]
-        world.observe()
-        worlds.append(world)
+    world = World(ending=Ending.BROKEN, seed=seed)
+    world.produce(*range(5))
+    world.flow.replicate()
+    world.flow.commit()
+    world.recreate_target()
+    world.produce(*range(5, 19))
+    world.flow.replicate()
+    world.flow.commit()
+    world.syncs[:] = [Sync(*sent, number) for number, sent in enumerate([(0, 0), (6, 1), (10, 5), (15, 10)])]
+    world.observe()
+    return world
 
-    found = answered_with_ledger(spark, worlds)
+
+@pytest.fixture(scope="module")
+def small(spark: SparkSession) -> dict[str, list[Answer]]:
+    """Answers in small worlds."""
+    worlds = {
+        "killed": [killed_again_and_again(copies=copies) for copies in (1, 2, 5)],
+        "new topic": [before_a_new_remote_topic(seed) for seed in range(5)],
+        "twins": [with_a_twin(seed) for seed in range(HISTORIES)],
+    }
+    return answered_by_name(spark, worlds)
+
+
+def test_workers_that_were_killed_at_once(small: dict[str, list[Answer]]) -> None:
+    """One of them may have copied a single record once more; what was replicated later shows that it is no new one."""
+    found = small["killed"]
+
+    assert found
+    assert not shortest(one for one in found if one.wrong)
+    assert all(one.exact for one in found)
+
+
+@pytest.mark.histories
+def test_a_new_record_that_looks_like_an_earlier_one(small: dict[str, list[Answer]]) -> None:
+    """It is not taken for a second copy of that one."""
+    found = small["twins"]
+
+    assert not shortest(one for one in found if one.wrong)
+    assert found
+
+
+def test_a_sync_before_a_new_remote_topic(small: dict[str, list[Answer]]) -> None:
+    """Readiness runs began when the remote topic was new already."""
+    found = small["new topic"]
 
     assert not shortest(one for one in found if one.wrong)
     assert found
 
 
 @pytest.mark.histories
-@pytest.mark.parametrize("seed", SEEDS)
-def test_whatever_else_has_happened(spark: SparkSession, seed: int) -> None:
+def test_whatever_else_has_happened(histories: dict[str, list[Answer]]) -> None:
     """Nothing is skipped, and what is called exact is, but for what can't be known without the source."""
-    found = answered_with_ledger(spark, lost(seed, ordinary=False))
+    found = histories["others"]
 
+    assert found
     known = (one for one in found if not _UNKNOWABLE & one.world.happened)
     # A claim alone moves nothing: it is for a comparison with the source, and there is none.
     wrong = (one for one in known if one.wrong not in {"", "CLAIMED"})

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from enum import StrEnum
+from functools import partial
 from random import Random
 
 import pytest
@@ -123,68 +124,28 @@ def starts(found: Iterable[AnswerAtHome]) -> dict[int, tuple[int | None, bool]]:
     return {one.position: (one.start, one.exact) for one in found}
 
 
-@pytest.mark.parametrize("read", [ReadFrom.ALL, ReadFrom.NONE])
-def test_a_record_that_was_replicated_before_a_rewind_is_not_read_again(spark: SparkSession, read: ReadFrom) -> None:
-    """0 to 9, then 5 to 9 once more: a group in the second copy has read all ten."""
+def rewound() -> World:
+    """0 to 9, then 5 to 9 once more."""
     world = replicated_world(10)
     world.reset(5)
     world.flow.replicate()
     world.flow.commit()
     world.produce(10, 11)
-
-    found = starts(answered_at_home(spark, [world], read))
-
-    shown = read is ReadFrom.ALL
-    assert found == {at: (min(at, 10), shown or not at) for at in range(16)}
+    return world
 
 
-def test_what_was_passed_over_never_left_home(spark: SparkSession) -> None:
-    """The flow was moved from 4 to 6: whoever has come further has not read what lies between."""
+def passed_over() -> World:
+    """The flow was moved from 4 to 6."""
     world = replicated_world(4)
     world.produce(*range(4, 10))
     world.flow.move(6)
     world.flow.replicate()
     world.flow.commit()
-
-    found = starts(answered_at_home(spark, [world], ReadFrom.ALL))
-
-    assert found == {at: (min(at, 4), at <= 4) for at in range(9)}
+    return world
 
 
-def test_copies_of_deleted_records_do_not_hide_what_was_passed_over(spark: SparkSession) -> None:
-    """They look like none of home's records, and nothing shows that they are changed copies of those passed over."""
-    world = replicated_world(8)
-    world.produce(*range(8, 24))
-    world.flow.move(15)
-    world.flow.replicate()
-    world.flow.commit()
-    world.source.retain(12)
-
-    found = answered_at_home(spark, [world], ReadFrom.ALL)
-
-    assert not shortest(one for one in found if one.wrong)
-    start, exact = starts(found)[world.target.end]
-    assert start is not None
-    assert (max(start, world.source.start), exact) == (12, False)
-
-
-@pytest.mark.parametrize("read", [ReadFrom.ALL, ReadFrom.NONE])
-def test_records_that_retention_deleted_before_they_were_replicated(spark: SparkSession, read: ReadFrom) -> None:
-    """What is gone at home can't be read there: whoever has read the first record after it goes on from there."""
-    world = replicated_world(5)
-    world.produce(*range(5, 15))
-    world.source.retain(10)
-    world.flow.replicate()
-    world.flow.commit()
-
-    found = answered_at_home(spark, [world], read)
-
-    assert not shortest(one for one in found if one.wrong)
-    assert {one.position for one in found if one.exact} == ({0} | set(range(6, 11)) if read is ReadFrom.ALL else {0})
-
-
-def test_what_was_passed_over_and_copied_later_was_read(spark: SparkSession) -> None:
-    """Moved from 4 to 6, and back to 4: who has read all of it has passed nothing."""
+def moved_back() -> World:
+    """The flow was moved from 4 to 6, and back to 4."""
     world = replicated_world(4)
     world.produce(*range(4, 10))
     world.flow.move(6)
@@ -192,32 +153,132 @@ def test_what_was_passed_over_and_copied_later_was_read(spark: SparkSession) -> 
     world.flow.move(4)
     world.flow.replicate()
     world.flow.commit()
-
-    found = starts(answered_at_home(spark, [world], ReadFrom.ALL))
-
-    assert found[8] == (4, False)
-    assert found[14] == (10, True)
+    return world
 
 
-@pytest.mark.parametrize("repeats", [False, True], ids=["different", "repeated values"])
-def test_much_that_was_produced_at_home_since(spark: SparkSession, *, repeats: bool) -> None:
-    """What is read at home is what was replicated, however much has come behind it."""
+def deleted_copies() -> World:
+    """The flow was moved from 8 to 15, and home has deleted what lies before 12."""
+    world = replicated_world(8)
+    world.produce(*range(8, 24))
+    world.flow.move(15)
+    world.flow.replicate()
+    world.flow.commit()
+    world.source.retain(12)
+    return world
+
+
+def never_replicated() -> World:
+    """Retention has deleted 5 to 9 at home before they were replicated."""
+    world = replicated_world(5)
+    world.produce(*range(5, 15))
+    world.source.retain(10)
+    world.flow.replicate()
+    world.flow.commit()
+    return world
+
+
+def without_beginning() -> World:
+    """Retention has taken the beginning of both logs, compaction the first syncs."""
+    world = replicated_world(20)
+    world.source.retain(8)
+    world.target.retain(8)
+    del world.syncs[:3]
+    return world
+
+
+def much_at_home(*, repeats: bool) -> World:
+    """60 records were replicated, and 300 have come behind them."""
     world = World(Traits(repeats=repeats, log_append_time=repeats))
     values = [number % 3 for number in range(60)] if repeats else list(range(60))
     world.produce(*values)
     world.flow.replicate()
     world.flow.commit()
     world.produce(*([0, 1, 2] * 100 if repeats else range(60, 360)))
-    partitions, syncs = partitions_of(spark, [world], ReadFrom.NONE), syncs_of(spark, [world])
+    return world
+
+
+SMALL_WORLDS: dict[str, Callable[[], World]] = {
+    "rewound": rewound,
+    "passed over": passed_over,
+    "moved back": moved_back,
+    "deleted copies": deleted_copies,
+    "never replicated": never_replicated,
+    "without beginning": without_beginning,
+    "different values": partial(much_at_home, repeats=False),
+    "repeated values": partial(much_at_home, repeats=True),
+}
+AtHome = Callable[[str, ReadFrom], list[AnswerAtHome]]
+
+
+@pytest.fixture(scope="module")
+def at_home(spark: SparkSession) -> AtHome:
+    """Answers for every position of a small world; all worlds are translated at once."""
+    worlds = {name: make() for name, make in SMALL_WORLDS.items()}
+    found = {read: answered_at_home(spark, list(worlds.values()), read) for read in (ReadFrom.ALL, ReadFrom.NONE)}
+    return lambda name, read: [one for one in found[read] if one.world is worlds[name]]
+
+
+@pytest.mark.parametrize("read", [ReadFrom.ALL, ReadFrom.NONE])
+def test_a_record_that_was_replicated_before_a_rewind_is_not_read_again(at_home: AtHome, read: ReadFrom) -> None:
+    """A group in the second copy has read all ten."""
+    shown = read is ReadFrom.ALL
+    assert starts(at_home("rewound", read)) == {at: (min(at, 10), shown or not at) for at in range(16)}
+
+
+def test_what_was_passed_over_never_left_home(at_home: AtHome) -> None:
+    """Whoever has come further has not read what lies between."""
+    assert starts(at_home("passed over", ReadFrom.ALL)) == {at: (min(at, 4), at <= 4) for at in range(9)}
+
+
+def test_copies_of_deleted_records_do_not_hide_what_was_passed_over(at_home: AtHome) -> None:
+    """They look like none of home's records, and nothing shows that they are changed copies of those passed over."""
+    found = at_home("deleted copies", ReadFrom.ALL)
+
+    assert not shortest(one for one in found if one.wrong)
+    last = found[0].world
+    start, exact = starts(found)[last.target.end]
+    assert start is not None
+    assert (max(start, last.source.start), exact) == (12, False)
+
+
+@pytest.mark.parametrize("read", [ReadFrom.ALL, ReadFrom.NONE])
+def test_records_that_retention_deleted_before_they_were_replicated(at_home: AtHome, read: ReadFrom) -> None:
+    """What is gone at home can't be read there: whoever has read the first record after it goes on from there."""
+    found = at_home("never replicated", read)
+
+    assert found
+    assert not shortest(one for one in found if one.wrong)
+    assert {one.position for one in found if one.exact} == ({0} | set(range(6, 11)) if read is ReadFrom.ALL else {0})
+
+
+def test_what_was_passed_over_and_copied_later_was_read(at_home: AtHome) -> None:
+    """Who has read all of it has passed nothing."""
+    found = starts(at_home("moved back", ReadFrom.ALL))
+
+    assert found[8] == (4, False)
+    assert found[14] == (10, True)
+
+
+@pytest.mark.parametrize("values", ["different values", "repeated values"])
+def test_much_that_was_produced_at_home_since(at_home: AtHome, values: str) -> None:
+    """What is read at home is what was replicated, however much has come behind it."""
+    assert starts(at_home(values, ReadFrom.ALL)) == {at: (at, True) for at in range(61)}
+
+
+def test_as_much_is_read_at_home_as_was_replicated(spark: SparkSession) -> None:
+    """The last records of what was replicated, not of what is there."""
+    worlds = [SMALL_WORLDS[values]() for values in ("different values", "repeated values")]
+    partitions, syncs = partitions_of(spark, worlds, ReadFrom.NONE), syncs_of(spark, worlds)
     partitions = partitions.withColumn("drained", F.expr("true"))
-    requested = frame_of(spark, [("0", 0, 60)], "topic string, kafka_partition int, position long")
+    requested = frame_of(spark, [("0", 0, 60), ("1", 0, 60)], "topic string, kafka_partition int, position long")
     found = combine_replicated(partitions, syncs=syncs)
 
     ranges = choose_ranges(requested, partitions, found, compared=20).collect()
-    found_starts = starts(answered_at_home(spark, [world], ReadFrom.ALL))
 
-    assert [(row["source_from"], row["target_from"]) for row in ranges] == [(40, 40)]
-    assert found_starts == {at: (at, True) for at in range(61)}
+    assert {row["topic"]: (row["source_from"], row["target_from"]) for row in ranges} == {
+        "0": (40, 40),
+        "1": (40, 40),
+    }
 
 
 def test_reading_begins_where_no_sync_says_what_was_copied(spark: SparkSession) -> None:
@@ -245,14 +306,11 @@ def test_reading_begins_where_no_sync_says_what_was_copied(spark: SparkSession) 
     assert begins == [[("0", 0)], []]
 
 
-def test_nothing_is_known_of_the_beginning(spark: SparkSession) -> None:
-    """Retention has taken the beginning of both logs, compaction the first syncs: nothing is known of what is there."""
-    world = replicated_world(20)
-    world.source.retain(8)
-    world.target.retain(8)
-    del world.syncs[:3]
-    first: Mapping[int, tuple[int | None, bool]] = starts(answered_at_home(spark, [world], ReadFrom.NONE))
+def test_nothing_is_known_of_the_beginning(at_home: AtHome) -> None:
+    """Neither logs nor syncs tell what was there."""
+    found = at_home("without beginning", ReadFrom.NONE)
+    first: Mapping[int, tuple[int | None, bool]] = starts(found)
 
-    known = world.syncs[0].downstream
+    known = found[0].world.syncs[0].downstream
     assert {at: first[at][0] for at in range(1, known + 1)} == dict.fromkeys(range(1, known + 1))
     assert {at: first[at] for at in range(known + 1, 21)} == {at: (at, False) for at in range(known + 1, 21)}
