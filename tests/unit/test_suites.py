@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -15,6 +17,8 @@ MARKERS = tomllib.loads((TOP / "pyproject.toml").read_text())["tool"]["pytest"][
 MAKEFILE = (TOP / "Makefile").read_text()
 CI = (TOP / ".ci" / "run").read_text()
 DOCUMENTED = (TOP / "docs" / "tests.md").read_text()
+# Modules that only extras bring.
+OF_EXTRAS = ("kubernetes", "kubernetes_asyncio", "psycopg", "psycopg2")
 SUITES = [marker for marker in MARKERS if not marker.startswith(("long:", "drawn:", "submits:"))]
 
 
@@ -35,6 +39,20 @@ def test_the_tests_without_a_suite_are_those_of_make_test() -> None:
     left_out = set(re.findall(r"not (\w+)", MAKEFILE.partition("\nNO_SUITE ")[2].partition("\n")[0]))
 
     assert left_out == {line.partition(":")[0] for line in SUITES} - {"histories"}
+
+
+def test_the_units_need_no_extra() -> None:
+    """``make test-lowest`` runs them without: a module that imports what an extra brings would end the whole run."""
+    imports = re.compile(r"^from ((?:airflow_provider|tests\.)\S+) import", re.MULTILINE)
+    modules = {name for file in (TOP / "tests" / "unit").rglob("*.py") for name in imports.findall(file.read_text())}
+    program = (
+        f"import importlib, sys; sys.modules.update(dict.fromkeys({OF_EXTRAS})); "
+        "[*map(importlib.import_module, sys.argv[1:])]"
+    )
+
+    ran = subprocess.run([sys.executable, "-c", program, *sorted(modules)], check=False, capture_output=True, text=True)
+
+    assert ran.returncode == 0, ran.stderr
 
 
 @pytest.mark.parametrize("every", [1, 2, 3, 7])
