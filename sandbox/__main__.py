@@ -40,7 +40,7 @@ def _parser() -> argparse.ArgumentParser:
         ("up", _up, "start two Kafka clusters and a Connect worker in the background"),
         ("status", _status, "show what runs; exit 1 if nothing runs"),
         ("down", _down, "stop the sandbox and remove its files"),
-        ("jars", _jars, "fetch Kafka's jars into the user's cache"),
+        ("jars", _jars, "fetch Kafka's jars into the user's cache, and archive their classes"),
         ("older-jars", _older_jars, "fetch the jars of the older versions that `make test-versions` runs as well"),
     ):
         sub = commands.add_parser(name, help=text, description=text)

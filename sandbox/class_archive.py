@@ -30,7 +30,7 @@ def write_class_archive() -> None:
     with lock(jars.with_name(f"{jars.name}.lock")):
         if archive.exists():
             return
-        # In the folder of the jars' own, so that the rename is on one file system and atomic.
+        # Beside the jars' folder, so that the rename is on one file system and atomic.
         with tempfile.TemporaryDirectory(prefix=f".{jars.name}-", dir=jars.parent) as scratch:
             dumped = Path(scratch, archive.name)
             _dump(_list_classes(Path(scratch)), dumped)

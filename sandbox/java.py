@@ -45,13 +45,11 @@ def java_from(version: int) -> Path:
     raise SandboxError(f"There is no Java {version} or later in JAVA_HOME, on the path, or among the installed JDKs.")
 
 
-@functools.cache
 def _version_of(binary: Path) -> int | None:
     version = re.search(r"java\.specification\.version = (\d+)", _settings(binary))
     return int(version[1]) if version else None
 
 
-@functools.cache
 def vm_version(binary: Path) -> str:
     """The version of the JVM, with its build."""
     version = re.search(r"java\.vm\.version = (\S+)", _settings(binary))
@@ -60,12 +58,12 @@ def vm_version(binary: Path) -> str:
     return version[1]
 
 
+@functools.cache
 def _settings(binary: Path) -> str:
     command = [str(binary), "-XshowSettings:properties", "-version"]
     return subprocess.run(command, capture_output=True, text=True, check=False).stderr
 
 
-@functools.cache
 def _check(binary: Path) -> Path:
     settings = _settings(binary)
     version = re.search(r"java\.specification\.version = (\d+)", settings)

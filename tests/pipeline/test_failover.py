@@ -75,7 +75,7 @@ def translated(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
 def otherwise(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Translated:
     """Groups of other kinds, some that may go back, and a mapping that a reset has kept."""
     directory = FailoverDirectory(tmp_path_factory.mktemp("run").as_uri())
-    write_observation(directory, min_coverage=0.5, rewind="ahead|reading", kept=[(1, 4, 4)])
+    write_observation(directory, min_coverage=0.5, rewind="ahead|busy|reading", kept=[(1, 4, 4)])
     named = {"kinds": {"busy": KIND}, "unmovable": {"clicks": KIND}}
     write_json(directory.members, {**read_json(directory.members), **named})
     return Translated(directory, translate_job.run(spark, directory))
@@ -182,7 +182,7 @@ def test_a_group_that_may_go_back(otherwise: Translated) -> None:
     assert otherwise.summary["errors"] == []
 
     found = rows(otherwise.directory)
-    assert [answer_of(found[name])[3] for name in ("ahead", "reading")] == ["commit", "skip"]
+    assert [answer_of(found[name])[3] for name in ("ahead", "busy", "reading")] == ["commit", "skip", "skip"]
 
 
 def test_mappings_that_a_reset_has_kept_give_an_offset(otherwise: Translated) -> None:

@@ -134,11 +134,11 @@ def rewound() -> World:
     return world
 
 
-def passed_over() -> World:
-    """The flow was moved from 4 to 6."""
-    world = replicated_world(4)
-    world.produce(*range(4, 10))
-    world.flow.move(6)
+def passed_over(*, begin: int = 4, to: int = 6, end: int = 10) -> World:
+    """The flow was moved from ``begin`` to ``to``."""
+    world = replicated_world(begin)
+    world.produce(*range(begin, end))
+    world.flow.move(to)
     world.flow.replicate()
     world.flow.commit()
     return world
@@ -158,11 +158,7 @@ def moved_back() -> World:
 
 def deleted_copies() -> World:
     """The flow was moved from 8 to 15, and home has deleted what lies before 12."""
-    world = replicated_world(8)
-    world.produce(*range(8, 24))
-    world.flow.move(15)
-    world.flow.replicate()
-    world.flow.commit()
+    world = passed_over(begin=8, to=15, end=24)
     world.source.retain(12)
     return world
 

@@ -18,15 +18,14 @@ from sandbox.launch import kafka_command
 def test_a_server_takes_its_classes_from_the_archive(tmp_path: Path) -> None:
     """The JVM says so of nearly all of Kafka's classes; an archive that it can't use would end it here."""
     write_class_archive()
-    [at] = kafka_jars().glob("*.jsa")
-    written = at.stat().st_mtime
+    written = class_archive().stat().st_mtime
 
     write_class_archive()
     options = ["-Xshare:on", "-Xlog:class+load"]
     command = kafka_command("kafka.tools.StorageTool", ["random-uuid"], home=tmp_path, options=options)
     loaded = subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
-    assert at.stat().st_mtime == written
+    assert class_archive().stat().st_mtime == written
     sources = re.findall(r"org\.apache\.kafka\.\S+ source: (\S+)", loaded)
     assert len(sources) > 20
     assert sources.count("shared") > 0.9 * len(sources)
